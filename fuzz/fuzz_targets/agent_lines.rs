@@ -1,5 +1,6 @@
-//! Reads any text as messages between the conductor (the main process) and its agents. No line may cause a panic. A
-//! report that was read can be written and read again. The parts that agents report can be merged.
+//! Reads any text as messages between the conductor (the main process) and its agents. No line may cause a panic. If a
+//! line is a report, it must be possible to write the report and to read it again. The results that agents report must
+//! be mergeable.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

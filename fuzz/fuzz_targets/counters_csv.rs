@@ -1,5 +1,5 @@
-//! Reads any text as a CSV file of collected counters. Nothing may panic. If the file contains counters, a run made
-//! from them can be judged and rendered.
+//! Reads any text as a CSV file of collected counters. Nothing may panic. If the file contains counters, it must be
+//! possible to judge and render a run made from them.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Reads random bytes as a server's answer to reflection, and as a file that describes services. Nothing may panic. The
-//! types of a file that can be used must have examples and encodings.
+//! Reads random bytes as a server's answer to reflection, and as a file that describes services. Nothing may panic. If
+//! the file can be used, all types in it must have examples and encodings.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Reads any text as a plan or as a workload. Nothing may panic. A plan that passes its check can be written and read
-//! again.
+//! Reads any text as a plan or as a workload. Nothing may panic. If a plan passes its check, it must be possible to
+//! write the plan and to read it again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Reads any text as `run.json`. Nothing may panic. A run that was read can be written, read again, judged and
-//! rendered.
+//! Reads any text as `run.json`. Nothing may panic. If the text is a run, it must be possible to write, read again,
+//! judge and render the run.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -18,7 +18,7 @@ pub(crate) struct Compared {
 }
 
 impl Compared {
-    /// Returns loadline's median divided by the peer's, or loadline's median if there is no peer.
+    /// Returns loadline's median divided by the peer's median; loadline's median if there is no peer.
     pub(crate) fn ratio(&self) -> f64 {
         if self.peer.is_empty() { median(&self.ours) } else { median(&self.ours) / median(&self.peer) }
     }
@@ -40,7 +40,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     stats::number::median(values.to_vec()).unwrap_or(f64::NAN)
 }
 
-/// Measures loadline and the peer alternately. The order alternates, so that a drift of the machine's speed favours
+/// Measures loadline and the peer alternately. Each round reverses the order, so a drift of the machine's speed favours
 /// neither program. An additional first round only warms caches and is discarded.
 pub(crate) fn interleave(
     rounds: usize,

@@ -1,9 +1,9 @@
-//! `make bench`: the speed of loadline, as ratios to other programs (peers) that are measured in the same run.
+//! `make bench`: measures the speed of loadline and of other programs (peers), and shows ratios of the measurements.
 //!
-//! `make bench` is not a test, because machines differ and are shared. Each row of the result table measures loadline
-//! and its peer alternately for several rounds and compares the medians. The spread over the rounds is printed beside
-//! the ratio. `make bench BENCH="generator server"` runs only rows whose ID contains the word "generator" or the word
-//! "server". `--rounds N` sets the number of rounds (at least 5).
+//! `make bench` is not a test, because its results depend on the machine and on other programs. Each row of the result
+//! table measures loadline and its peer alternately for several rounds and compares the medians. The table shows the
+//! spread over the rounds beside the ratio. `make bench BENCH="generator server"` runs only rows whose ID contains the
+//! word "generator" or the word "server". `--rounds N` sets the number of rounds (at least 5).
 
 mod compare;
 mod cpu;

@@ -1,5 +1,5 @@
-//! Starts and ends the programs that the benchmark needs. Servers listen on free ports. A server is ended by its
-//! process ID, never by its name.
+//! Starts and ends the programs that the benchmark needs. Servers listen on free ports. The benchmark ends a server by
+//! its process ID, never by its name.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,7 +15,7 @@ use testkit::SetupError;
 pub(crate) const CLIENT_CPU: u32 = 0;
 /// CPU on which the servers run.
 pub(crate) const SERVER_CPU: u32 = 1;
-/// Size in bytes of the requested file, as in the papers that loadline's experiments repeat.
+/// Size of the requested file, bytes. The papers that loadline's experiments repeat use a file of this size.
 pub(crate) const FILE_BYTES: usize = 1294;
 
 /// A server process, which ends when this value is dropped.
@@ -63,13 +63,14 @@ pub(crate) fn pinned(cpu: u32, program: &Path) -> Command {
     command
 }
 
-/// Returns the path of an installed program. If a program is missing, the rows that need it print SKIP.
+/// Returns the path of an installed program. If a program is missing, the result of each row that needs the program is
+/// SKIP.
 pub(crate) fn find(program: &str) -> Result<PathBuf> {
     let found = testkit::program(program).ok_or_else(|| SetupError::program(program));
     found.context("scripts/install-needs bench, as root, installs what is missing")
 }
 
-/// Returns a TCP port of 127.0.0.1 that was free a moment ago.
+/// Returns a TCP port of 127.0.0.1 that was free during this call. Another program may take the port afterwards.
 pub(crate) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
@@ -142,7 +143,7 @@ pub(crate) fn serve(service: &str, extra: &[&str]) -> Result<Server> {
     await_listening(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?, addr, None)
 }
 
-/// Runs a command to its end and returns its output.
+/// Runs a command to its end and returns its standard output. Fails if the exit status is not 0.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     output_of(command, &[0])
 }

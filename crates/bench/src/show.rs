@@ -1,4 +1,4 @@
-//! Output of the results.
+//! Prints the results of the benchmark.
 
 use anyhow::Result;
 use comfy_table::{Cell, ContentArrangement, Table};
@@ -8,7 +8,7 @@ use testkit::SetupError;
 use crate::compare::{Compared, median};
 use crate::rows::{Goal, Row};
 
-/// Prints the result of a row as soon as the row was measured.
+/// Prints the result of a row immediately after its measurement.
 pub(crate) fn line(row: &Row, outcome: &Result<Compared>) {
     match outcome {
         Ok(c) => eprintln!("  {} {:.3} ({})", row.id, c.ratio(), verdict(row, outcome)),
@@ -58,7 +58,7 @@ fn verdict(row: &Row, outcome: &Result<Compared>) -> String {
     }
 }
 
-/// Returns true if the row was measured and its goal was missed.
+/// Returns true if the measurement of the row succeeded, but the result misses the goal.
 pub(crate) fn missed(row: &Row, outcome: &Result<Compared>) -> bool {
     outcome.as_ref().is_ok_and(|c| !row.goal.met(c.ratio()))
 }

@@ -17,7 +17,8 @@ pub(crate) struct Sshd {
 }
 
 impl Sshd {
-    /// Starts sshd. sshd (option `-f`) and the ssh client (option `-F`) read configurations of their own.
+    /// Starts sshd. sshd (option `-f`) and the ssh client (option `-F`) read only configuration files of this
+    /// benchmark.
     pub(crate) fn start() -> Result<Self> {
         let (sshd, keygen, _) = (programs::find("sshd")?, programs::find("ssh-keygen")?, programs::find("ssh")?);
         let (dir, port) = (TempDir::new()?, programs::free_port()?);

@@ -48,7 +48,7 @@ fn page(title: &str, tables: &[&str]) -> String {
     format!("{GENERATED}# {title}\n\n{}", parts.collect::<Vec<_>>().join("\n"))
 }
 
-/// Maximum length of a row's full text ([`Row::page`]) in the third column of the table, bytes.
+/// Maximum length of a full text ([`Row::page`]) that is shown in the table's third column, bytes.
 const MAX_CELL_BYTES: usize = 180;
 
 /// Returns a table as Markdown. If the full texts ([`Row::page`]) of all rows are short, they become the third column.

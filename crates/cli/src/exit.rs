@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-/// Outcome of a command, which sets the exit status. Other programs depend on the numbers of these statuses.
+/// Outcome of a command, which sets the exit status. Scripts of users depend on the numbers of the exit statuses, so
+/// the numbers must not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// The command succeeded.

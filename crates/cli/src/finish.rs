@@ -15,8 +15,8 @@ pub(crate) struct Ends {
     pub(crate) json: bool,
     /// True to print a last line of JSON (`--json-lines`) instead of text.
     pub(crate) json_lines: bool,
-    /// Number of lines that are already on the screen, if only the short answer is printed; `None` to print the whole
-    /// report.
+    /// Number of lines that are already on the screen, if only the short answer is printed; `None` if the whole report
+    /// is printed.
     pub(crate) used: Option<usize>,
     /// True to print the table of the server's threads, and their functions, after the short answer.
     pub(crate) threads: bool,
@@ -55,8 +55,8 @@ impl Ends {
     }
 }
 
-/// Returns the table of the server's threads, as `loadline waits` prints it. The title is the cause for which threads
-/// wait, unless the verdict has said so. Returns `None` if no threads were sampled.
+/// Returns the table of the server's threads, as `loadline waits` prints it. The table's title is the cause for which
+/// threads wait, unless the verdict already contains this cause. Returns `None` if no threads were sampled.
 fn threads(run: &Run) -> Option<String> {
     let (profile, findings) = (run.sampled_waits()?, &run.findings);
     let is_said = findings.waits.first().is_some_and(|first| findings.bottleneck.sentence.contains(&first.sentence));
@@ -65,7 +65,7 @@ fn threads(run: &Run) -> Option<String> {
 }
 
 /// Maximum number of printed lines for a run whose result has no summary of a few lines. Lines that are already on the
-/// screen count, too. These lines, one line before the report and two lines after it fit on a screen of 45 lines.
+/// screen count, too. With one line before the report and two lines after it, a screen of 45 lines is full.
 const LINES: usize = 42;
 
 /// Prints the results of a run, and writes them to files. Prints the verdict before it writes the files, so the user
@@ -78,8 +78,8 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     }
     if let Some(kept) = &ends.kept {
         let dir = RunDir::create(kept.dir())?;
-        // Each trial was already saved when it ended, unless the disk was full. The call of `save` below stores the
-        // conclusions, too.
+        // Each trial was already saved when it ended, unless the disk was full. The call of `save` below also stores
+        // the conclusions, such as the verdict.
         dir.save(&run)?;
         for (form, file) in KEPT {
             dir.put(file, report::render(form, &run, &output::plain())?.as_bytes())?;

@@ -90,8 +90,8 @@ impl Kept {
         if is_plain { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
     }
 
-    /// Makes the link `latest` point to the complete run. Returns lines for the user that name the report and the moved
-    /// earlier run.
+    /// Makes the link `latest` point to the complete run. Returns lines for the user, which name the report and the
+    /// directory to which an earlier run was moved.
     pub(crate) fn settle(&self) -> anyhow::Result<String> {
         let earlier = self.aside.as_ref().map(|aside| format!("the earlier run is now in {}\n", aside.display()));
         if let Some(link) = &self.link {
@@ -132,7 +132,7 @@ impl Drop for Kept {
 }
 
 /// Locks the directory of a run, so two simultaneous runs do not mix their files. Returns `None` if creating or opening
-/// the directory fails. After `None`, writing the first file of the run fails with an error.
+/// the directory fails. If the result is `None`, loadline reports an error later, when it writes the run's first file.
 fn lock(out: &Path) -> anyhow::Result<Option<fs::File>> {
     let Ok(dir) = fs::create_dir_all(out).and_then(|()| fs::File::open(out)) else { return Ok(None) };
     let free = sys::lock::try_exclusive(&dir).with_context(|| format!("cannot lock {}", out.display()))?;
@@ -141,7 +141,7 @@ fn lock(out: &Path) -> anyhow::Result<Option<fs::File>> {
     Ok(Some(dir))
 }
 
-/// Returns true if loadline wrote a file. loadline wrote the file if `mark` is near the file's beginning. Returns
+/// Returns true if loadline wrote `file`, which is the case if the text `mark` is in the first 4096 bytes. Returns
 /// `None` if `file` cannot be opened.
 fn is_ours(file: &Path, mark: &str) -> anyhow::Result<Option<bool>> {
     let Ok(found) = fs::File::open(file) else { return Ok(None) };

@@ -95,7 +95,8 @@ pub fn main() -> ExitCode {
     if cli.command.only_prints() {
         output::quiet_on_closed_pipe();
     }
-    // If this call fails, writing beyond the file size limit ends the program (SIGXFSZ) instead of returning an error.
+    // If this call fails, a write beyond the limit on file sizes kills the program (SIGXFSZ) instead of returning an
+    // error.
     let _ = sys::limits::large_files_are_errors();
     if !cli.command.undoes_by_itself() {
         lab::agents::put_back().iter().for_each(|note| output::tell(&format!("loadline: {}", output::safe(note))));

@@ -15,7 +15,7 @@ pub(crate) struct LockedDir {
 
 impl LockedDir {
     /// Creates the folder that `--out` names. Without `--out`, creates a folder in `parent` and names it by the current
-    /// time. If the folder already contains files, the error contains `otherwise` as advice.
+    /// time. If the folder already contains files, fails with an error that ends with the advice `otherwise`.
     pub(crate) fn new(out: Option<&Path>, parent: &str, otherwise: &str) -> anyhow::Result<Self> {
         let path = match out {
             Some(out) => out.to_path_buf(),

@@ -29,7 +29,7 @@ fn is_run(dir: &Path) -> bool {
     dir.join("run.json").is_file()
 }
 
-/// Searches a folder and its subfolders for folders of runs. Returns the first of these folders in alphabetical order.
+/// Searches a folder and its subfolders for folders of runs. Returns the first folder of a run in alphabetical order.
 fn run_inside(dir: &Path) -> Option<PathBuf> {
     let folders = |dir: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();

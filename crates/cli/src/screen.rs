@@ -17,7 +17,7 @@ use crate::feeds::otlp::Otlp;
 use crate::live::{Model, Shared, View};
 use crate::metrics;
 
-/// Maximum expected length of a run or a step without a progress bar, seconds.
+/// A run or a step that is expected to last longer than this has a progress bar, seconds.
 const WORTH_A_BAR_S: f64 = 2.0;
 
 /// The user's screen. The crate [`lab`] reports the progress of a run through this type.
@@ -37,8 +37,8 @@ pub(crate) struct Screen {
     budget_s: f64,
     start: std::time::Instant,
     broken_pipe: AtomicBool,
-    /// State of the run, for the view and for the programs that receive figures; `None` without a view and without such
-    /// programs.
+    /// State of the run, for the view and for the programs that receive figures; `None` if there is neither a view nor
+    /// such a program.
     shared: Option<Shared>,
     /// True if the full-screen view will start with the first step.
     live: bool,

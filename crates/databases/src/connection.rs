@@ -8,7 +8,7 @@ use std::time::Duration;
 use run::Behind;
 use sys::blocking_stream::BlockingStream;
 
-/// Maximum time for a connect, a read or a write. A database that needs longer could not be sampled often enough.
+/// Maximum time for a connect, a read or a write. loadline could not sample a slower database often enough.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Connects to a database.
@@ -36,7 +36,8 @@ fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// Returns true if the connection stays on this machine, so nobody on a network can read the sent data.
+/// Returns true if the connection stays on this machine, so nobody on the network can read the password that loadline
+/// sends.
 pub(crate) fn is_local(stream: &BlockingStream) -> bool {
     match stream {
         BlockingStream::Unix(_) => true,

@@ -7,7 +7,8 @@ use run::{Behind, DatabaseKind};
 /// Maximum number of bytes that are read from the password file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Returns the user name for a login to PostgreSQL if the database's address names no user.
+/// Returns the user name for a PostgreSQL login whose address names no user: `$PGUSER`, otherwise `$USER`, otherwise
+/// `postgres`.
 pub fn default_user() -> String {
     std::env::var("PGUSER").or_else(|_| std::env::var("USER")).unwrap_or_else(|_| "postgres".into())
 }
@@ -55,8 +56,8 @@ fn of_file(text: &str, behind: &Behind) -> Option<String> {
     })
 }
 
-/// Splits a line at the first four colons that have no backslash before them. Removes each backslash, and keeps the
-/// character after it.
+/// Splits a line of the password file at its first four colons that have no backslash before them. Removes each
+/// backslash, but keeps the character after the backslash.
 fn fields(line: &str) -> Vec<String> {
     let (mut fields, mut chars) = (vec![String::new()], line.chars());
     while let Some(c) = chars.next() {

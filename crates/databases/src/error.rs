@@ -14,7 +14,7 @@ pub enum DatabaseError {
     /// The login needs a method that loadline does not support, or a password that loadline does not have.
     #[error("{0}")]
     Login(String),
-    /// The answer breaks the protocol.
+    /// The server's answer violates the database's protocol. The value is the name of the database system.
     #[error("its answer is no answer of {0}")]
     Protocol(&'static str),
 }

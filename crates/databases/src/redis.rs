@@ -1,5 +1,5 @@
 //! Samples Redis. The time spent in each command is the growth of the counters in `INFO commandstats` during a load
-//! test. Slow commands come from Redis's slow log, of which only the name and the duration of each command are kept.
+//! test. Slow commands come from Redis's slow log. loadline keeps only the name and the duration of each slow command.
 //! Source: Redis's manual, "INFO" and "SLOWLOG".
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::statement::bounded;
 
 /// Number of entries of the slow log that are read.
 const SLOWLOG_ENTRIES: &str = "128";
-/// Maximum number of different commands in the counts.
+/// Maximum number of different commands whose calls loadline counts.
 const MAX_COMMANDS: usize = 1024;
 
 /// Number of calls and total time in seconds of each command.
@@ -29,8 +29,8 @@ pub(crate) struct RedisSession {
     connection: BlockingStream,
     /// Counts of the first reading in a load test, and the time of this reading; `None` before the first reading.
     first: Option<(Counts, Instant)>,
-    /// ID of the newest entry of the slow log at the first reading. The newest entry at that time and older entries do
-    /// not count for the load test.
+    /// ID of the newest entry of the slow log at the first reading. The newest entry at the first reading, and all
+    /// older entries, do not belong to the load test.
     newest_slow: i64,
 }
 
@@ -50,7 +50,7 @@ impl RedisSession {
         Ok(session)
     }
 
-    /// Begins a load test: the next reading is its first.
+    /// Begins a load test: the next reading is the load test's first reading.
     pub(crate) fn begin(&mut self) {
         self.first = None;
     }
@@ -75,7 +75,7 @@ impl RedisSession {
         }
         let sum = |(command, (calls, time_s)): (&String, &(u64, f64))| {
             let (calls_before, time_before) = first.get(command).copied().unwrap_or_default();
-            // Leave the command out if another client has reset the counts in the meantime.
+            // Leaves the command out if another client has reset the counts since the first reading.
             let (calls, time_s) = (calls.checked_sub(calls_before)?, time_s - time_before);
             (calls > 0 && time_s >= 0.0 && seconds > 0.0).then(|| CommandSum {
                 command: command.clone(),
@@ -93,7 +93,7 @@ impl RedisSession {
 
     fn slow_log(&mut self) -> Result<Vec<SlowCommand>, DatabaseError> {
         let log = match self.ask(&["SLOWLOG", "GET", SLOWLOG_ENTRIES]) {
-            // Managed services may forbid SLOWLOG. Without SLOWLOG, only the counts of commands are used.
+            // Managed services may forbid SLOWLOG. If SLOWLOG is forbidden, loadline uses only the counts of commands.
             Err(DatabaseError::Refused(_)) => return Ok(Vec::new()),
             log => log?,
         };

@@ -16,11 +16,11 @@ use crate::sums::Sums;
 const POSTGRES_PAUSE: Duration = Duration::from_millis(50);
 /// Pause between two samples of MariaDB, whose InnoDB updates its tables ten times per second.
 const MARIADB_PAUSE: Duration = Duration::from_millis(100);
-/// Pause between two readings of Redis. The final profile uses only the first and the last reading. All other readings
-/// only keep a live view up to date.
+/// Pause between two readings of Redis. The final profile uses only the first and the last reading. The other readings
+/// only keep the figures on the screen up to date during the load.
 const REDIS_PAUSE: Duration = Duration::from_secs(1);
-/// Minimum pause after a sample, as a multiple of the duration of this sample. A slow database is therefore sampled
-/// less often.
+/// Minimum pause after a sample, as a multiple of the sample's duration. The longer a sample takes, the less often
+/// loadline samples the database.
 const MIN_PAUSE_SAMPLES: u32 = 4;
 
 /// A connection to a database for taking samples.
@@ -64,7 +64,7 @@ impl Session {
     }
 }
 
-/// A database that the server uses. All clones share one connection.
+/// A database that the server uses. All clones of this value share one connection.
 #[derive(Clone, Debug)]
 pub struct Database {
     behind: Behind,
@@ -93,7 +93,8 @@ impl Database {
         let failed = self.session().and_then(|mut session| {
             session.begin();
             let result = sample_until_stop(&mut session, &mut sums, shared, |sums| self.profile(sums, begin));
-            // After an error, the state of the connection is unknown, so this function drops the connection.
+            // After an error, the state of the connection is unknown, so the connection is not kept for the next load
+            // test.
             if result.is_ok() {
                 *lock(&self.session) = Some(session);
             }
@@ -122,8 +123,8 @@ impl Database {
     }
 }
 
-/// Takes samples until the caller asks to stop. Takes the last sample after the caller has asked, so the counts cover
-/// the whole load test.
+/// Takes samples until the caller asks this thread to stop. Takes a last sample after the caller has asked to stop, so
+/// the counts cover the whole load test.
 fn sample_until_stop(
     session: &mut Session,
     sums: &mut Sums,
@@ -156,8 +157,8 @@ fn sample_until_stop(
 #[derive(Debug, Default)]
 struct Shared {
     stop: bool,
-    /// True once the caller has asked for the profile while the sampler still ran. If true, the thread copies the
-    /// profile for the caller after each sample.
+    /// True if the caller has asked for the profile before the end of the sampling. The thread copies the profile for
+    /// the caller after each sample only if the caller has asked for it.
     wanted: bool,
     profile: DatabaseProfile,
 }
@@ -170,8 +171,8 @@ pub struct DatabaseSampler {
 }
 
 impl DatabaseSampler {
-    /// Returns the profile so far. The first call returns an empty profile. After the first call, the thread updates
-    /// the profile after each sample.
+    /// Returns the profile of the samples so far. The first call returns an empty profile. Only after the first call
+    /// does the thread update the profile after each sample.
     pub fn so_far(&self) -> DatabaseProfile {
         let mut state = lock(&self.shared.0);
         state.wanted = true;

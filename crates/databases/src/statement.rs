@@ -1,5 +1,5 @@
 //! Removes the values from SQL statements: replaces each literal by `?`, removes comments, and shortens lists of
-//! values. In this file, a string is a literal in quotes.
+//! values. In the comments of this file, "string" means a literal in quotes.
 
 /// Maximum length of a stored statement, characters.
 pub(crate) const MAX_STATEMENT_CHARS: usize = 160;
@@ -18,8 +18,8 @@ pub(crate) enum Dialect {
     Mariadb,
 }
 
-/// Returns a statement without its values, safe to show and of limited length. If the end of a string is uncertain, the
-/// result ends at this string, because the text after it may contain another value.
+/// Returns a statement without its values. The result is safe to show and limited in length. If the end of a string is
+/// uncertain, the result ends at this string, because the text after the string may contain another value.
 pub(crate) fn without_values(statement: &str, dialect: Dialect) -> String {
     let mut words = Words { rest: statement, dialect, spaced: false, out: Vec::new() };
     while words.next() {}
@@ -58,11 +58,11 @@ const fn is_name(c: char) -> bool {
     is_name_start(c) || c.is_ascii_digit() || c == '$'
 }
 
-/// Words of a statement, and the part that is not read yet.
+/// Words of a statement, and the part of the statement that is not yet read.
 struct Words<'a> {
     rest: &'a str,
     dialect: Dialect,
-    /// True if white space or a comment came after the last word.
+    /// True if white space or a comment followed the last word.
     spaced: bool,
     /// Words, each with a flag: true if a space comes before the word.
     out: Vec<(bool, &'a str)>,
@@ -135,9 +135,9 @@ impl<'a> Words<'a> {
         self.rest = "";
     }
 
-    /// Reads a string in quotes. Without `escapes`, a backslash escapes a quote only under old settings of the server.
-    /// A backslash before a quote therefore makes the end of the string uncertain. If the end is uncertain, the
-    /// function drops the rest of the statement and returns false.
+    /// Reads a string in quotes. If `escapes` is false, a backslash escapes a quote only under old settings of the
+    /// server, which loadline does not know. A backslash before a quote therefore makes the end of the string
+    /// uncertain. If the end is uncertain, the function drops the rest of the statement and returns false.
     fn text(&mut self, quote: char, escapes: bool) -> bool {
         let mut chars = self.rest.char_indices().skip(1).peekable();
         self.rest = loop {
@@ -190,7 +190,7 @@ impl<'a> Words<'a> {
     }
 
     fn number(&mut self) {
-        // The word also contains the digits and letters of other bases and of exponents, such as 0x1f and 1e-9.
+        // A number may also contain letters, for a base other than 10 or for an exponent, such as in 0x1f and 1e-9.
         let word = self.take(|c| c.is_ascii_alphanumeric() || c == '.' || c == '_');
         let exponent = word.ends_with(['e', 'E']) && !word.starts_with("0x");
         if exponent && self.rest.starts_with(['+', '-']) {
@@ -200,7 +200,7 @@ impl<'a> Words<'a> {
         self.value();
     }
 
-    /// Reads a name, or a string with a prefix such as E'…' or U&'…'. Returns false if the rest of the statement must
+    /// Reads a name, or a string with a prefix, such as E'…' or U&'…'. Returns false if the rest of the statement must
     /// be dropped because it may contain values.
     fn name(&mut self) -> bool {
         let word = self.take(is_name);
@@ -290,8 +290,8 @@ mod tests {
 
     #[test]
     fn a_text_with_an_uncertain_end_ends_the_statement() {
-        // With old settings, the backslash escapes the quote after it, so the second string begins at a different
-        // quote.
+        // Under old settings of the server, the backslash escapes the quote after it, so the second string begins at a
+        // different quote.
         assert_eq!(without_values("SELECT 'a\\', ' hunter2 '"), "SELECT ?…");
         for cut in
             ["SELECT 'hunter2", "SELECT $$hunter2", "SELECT /* hunter2", "SELECT \"hunter2", "SELECT E'hunter2\\"]
@@ -328,7 +328,7 @@ mod tests {
             let statement = format!("UPDATE t SET a = {} WHERE b", literals.join(", c = "));
             let found = without_values(&statement);
             prop_assert!(!found.contains("hunter"), "{statement} -> {found}");
-            // Databases cut long statements at any byte.
+            // A database may cut a long statement at any byte.
             let part: String = statement.chars().take(cut).collect();
             prop_assert!(!without_values(&part).contains("hunter"), "{part}");
         }

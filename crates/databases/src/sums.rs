@@ -1,5 +1,5 @@
-//! Adds up samples of a database, and makes a profile from the sums. All functions are pure: equal samples give equal
-//! profiles.
+//! Adds up the samples of a database, and computes a profile from the sums. All functions are pure: equal samples give
+//! equal profiles.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const MAX_KEPT: usize = 4096;
 pub(crate) struct SessionSample {
     pub(crate) state: SessionState,
     pub(crate) event: String,
-    /// Text of the statement, from which the values are not yet removed.
+    /// Text of the statement, which still contains its values.
     pub(crate) statement: String,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct BlockerSample {
     /// Number of the transaction, unique within one sample.
     pub(crate) id: u32,
     pub(crate) state: SessionState,
-    /// Text of the statement, from which the values have not been removed.
+    /// Text of the statement, which still contains its values.
     pub(crate) statement: String,
     /// Time for which the transaction has held the lock, seconds; `None` if unknown.
     pub(crate) held_s: Option<f64>,
@@ -38,12 +38,12 @@ pub(crate) struct BlockerSample {
 pub(crate) struct Sample {
     pub(crate) sessions: Vec<SessionSample>,
     pub(crate) idle: u64,
-    /// Number of sessions whose activity loadline's user may not read.
+    /// Number of sessions whose activity the database hides from the user as whom loadline has logged in.
     pub(crate) hidden: u64,
     pub(crate) blockers: Vec<BlockerSample>,
 }
 
-/// Sums over the samples so far.
+/// Sums over all samples that were taken so far.
 #[derive(Debug, Default)]
 pub(crate) struct Sums {
     dialect: Dialect,
@@ -57,7 +57,8 @@ pub(crate) struct Sums {
     /// Ages of row locks at the moments of the samples, seconds.
     held_s: Vec<f64>,
     short: HashMap<String, Arc<str>>,
-    /// Executed commands according to the latest reading of the database, which replaces the previous reading.
+    /// Commands that the database has executed, according to the latest reading. Each reading replaces the previous
+    /// reading.
     pub(crate) commands: Vec<CommandSum>,
 }
 
@@ -88,8 +89,8 @@ impl Sums {
         self.add_blockers(sample.blockers);
     }
 
-    /// Adds each blocking transaction once. The age of the transaction's lock is the longest time that any session has
-    /// waited for the transaction.
+    /// Adds each blocking transaction of a sample once, even if it blocks several sessions. The age of the
+    /// transaction's lock is the longest time that any session has waited for the transaction.
     fn add_blockers(&mut self, blockers: Vec<BlockerSample>) {
         let mut transactions: BTreeMap<(SessionState, u32), BlockerSample> = BTreeMap::new();
         for blocker in blockers {
@@ -157,10 +158,10 @@ impl Sums {
     }
 }
 
-/// Returns the typical duration for which locks are held, from the ages of the locks at random moments. On average, a
-/// random moment is in the middle of the time for which a lock is held, so the result is twice the median age. The
-/// result is exact if all durations are equal. If the durations are exponentially distributed, the result is 1.39 times
-/// the mean, because a random moment falls into a long duration more often.
+/// Returns the typical duration for which locks are held, from the ages of the locks at random moments. A random moment
+/// is on average in the middle of the time for which a lock is held, so the result is twice the median age. The result
+/// is exact if all durations are equal. If the durations are exponentially distributed, the result is 1.39 times the
+/// mean duration, because a random moment falls into a long duration more often than into a short one.
 fn typical_length(mut ages: Vec<f64>) -> Option<f64> {
     ages.sort_by(f64::total_cmp);
     ages.get(ages.len() / 2).map(|median| 2.0 * median)
@@ -227,8 +228,8 @@ mod tests {
             for (kind, found) in found.iter_mut().enumerate() {
                 let ages = (0..200).map(|_| match kind {
                     0 => random.f64() * 0.009,
-                    // The age of an exponentially distributed duration at a random moment has the same distribution as
-                    // the duration itself.
+                    // If a duration is exponentially distributed, its age at a random moment has the same distribution
+                    // as the duration itself.
                     _ => -0.009 * (1.0 - random.f64()).ln(),
                 });
                 *found = typical_length(ages.collect()).unwrap();

@@ -1,4 +1,4 @@
-//! Imports between the files of a set of descriptors: their order, and cycles.
+//! Sorts a set of proto files by their imports, and detects cycles of imports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use prost_types::FileDescriptorProto;
 
 use crate::error::{TypesError, words};
 
-/// Files by name.
+/// Descriptors of proto files, by the name of the file.
 pub(crate) type Files = BTreeMap<String, FileDescriptorProto>;
 
 /// Returns the names of the files, so that each file comes after the files that it imports. Fails if files import each
@@ -17,8 +17,8 @@ pub(crate) fn in_order(files: &Files) -> Result<Vec<String>, TypesError> {
     };
     let (mut done, mut order) = (BTreeSet::new(), Vec::new());
     for root in files.keys() {
-        // Each entry is a file that is open, with the index of its next import. A recursive function could use up the
-        // stack.
+        // Each entry of `open` is a file whose imports are being visited, with the index of its next import. A
+        // recursive function could use up the program's stack.
         let (mut open, mut path) = (vec![(root.as_str(), 0)], BTreeSet::from([root.as_str()]));
         if done.contains(root.as_str()) {
             continue;
@@ -48,8 +48,8 @@ pub(crate) fn in_order(files: &Files) -> Result<Vec<String>, TypesError> {
     Ok(order)
 }
 
-/// Returns the files whose types a file may use: those that it imports, and those that an imported file imports
-/// publicly.
+/// Returns the names of the files whose types `file` may use: the files that it imports, and the files that an imported
+/// file imports publicly.
 pub(crate) fn visible(files: &Files, file: &FileDescriptorProto) -> Vec<String> {
     let mut found: BTreeSet<&str> = BTreeSet::new();
     let mut left: Vec<&str> = file.dependency.iter().map(String::as_str).collect();
@@ -94,7 +94,8 @@ mod tests {
         }
     }
 
-    /// Each level imports both files of the next level publicly, so the number of paths doubles with each level.
+    /// Each level has two files, which both import the two files of the next level publicly. The number of paths
+    /// therefore doubles with each level.
     #[test]
     fn many_paths_to_one_file_take_no_time() {
         let names: Vec<[String; 2]> = (0..60).map(|level| [format!("l{level}"), format!("r{level}")]).collect();

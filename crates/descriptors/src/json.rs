@@ -1,5 +1,4 @@
-//! Conversion between JSON and encoded messages, by protobuf's mapping of JSON ("ProtoJSON Format" of the protobuf
-//! project).
+//! Converts messages between JSON and protobuf's binary encoding. Source: "ProtoJSON Format" of the protobuf project.
 
 use prost::Message as _;
 use prost_reflect::{DynamicMessage, MessageDescriptor};
@@ -8,10 +7,10 @@ use serde_json::Value;
 use crate::error::{TypesError, words};
 use crate::example::example;
 
-/// Types whose own JSON form may be an array. For these types, an array is one message.
+/// Message types whose JSON form may be an array. For these types, a JSON array is one message, not a list of messages.
 const ARRAYS: [&str; 2] = ["google.protobuf.ListValue", "google.protobuf.Value"];
 
-/// Encodes the messages in a JSON text.
+/// Converts each message in a JSON text to protobuf's binary encoding.
 pub(crate) fn messages(kind: &MessageDescriptor, json: &str) -> Result<Vec<Vec<u8>>, TypesError> {
     let fails = |place: String, why: &str| TypesError::NoMessage {
         message: words(kind.full_name()),
@@ -37,7 +36,7 @@ pub(crate) fn messages(kind: &MessageDescriptor, json: &str) -> Result<Vec<Vec<u
     values.into_iter().enumerate().map(encode).collect()
 }
 
-/// Returns an encoded message as JSON.
+/// Converts a message from protobuf's binary encoding to JSON.
 pub(crate) fn text(kind: &MessageDescriptor, bytes: &[u8]) -> Result<String, TypesError> {
     let wrong = |why: String| TypesError::Unusable(format!("no message of {}: {}", kind.full_name(), words(&why)));
     let message = DynamicMessage::decode(kind.clone(), bytes).map_err(|error| wrong(error.to_string()))?;

@@ -1,6 +1,7 @@
-//! Reduces untrusted descriptors to the parts that encoding needs, and checks what the library takes for granted.
-//! Options, default values, extensions and source positions are removed, so the library does not interpret them. Names
-//! must be identifiers, so that they can be printed.
+//! Reduces untrusted descriptors to the parts that encoding needs, and checks the conditions that the library
+//! `prost_reflect` requires but does not check. The code removes options, default values, extensions and source
+//! positions, so the library does not interpret them. All names must be protobuf identifiers, so loadline can print
+//! them safely.
 
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{
@@ -11,10 +12,11 @@ use prost_types::{
 use crate::error::{TypesError, words};
 use crate::graph::{Files, visible};
 
-/// Returns a file of a set in its reduced form. Public imports become plain imports of each file that sees them.
+/// Returns the file `name` of a set, reduced to the parts that encoding needs. In the result, the file imports each
+/// publicly imported file directly.
 pub(crate) fn reduced(files: &Files, name: &str) -> Result<FileDescriptorProto, TypesError> {
     let Some(file) = files.get(name) else { return Ok(FileDescriptorProto::default()) };
-    // The library panics at any other syntax.
+    // The library panics if `syntax` has any other value.
     if !["", "proto2", "proto3"].contains(&file.syntax()) {
         let why = "is neither proto2 nor proto3 (an edition of protobuf?), which loadline reads; give the encoded message \
                    by --body";
@@ -45,8 +47,8 @@ pub(crate) fn reduced(files: &Files, name: &str) -> Result<FileDescriptorProto, 
     Ok(file)
 }
 
-/// Reduces a message and the types inside it. The depth of types inside each other is limited by the decoder of the
-/// descriptors, so the recursion is, too.
+/// Reduces a message type and the types nested in it. The decoder limits the depth of nested types, which also limits
+/// the depth of this recursion.
 fn reduce_message(message: &mut DescriptorProto) -> Result<(), TypesError> {
     check_name(message.name())?;
     let is_map_entry = message.options.as_ref().is_some_and(|options| options.map_entry());
@@ -80,13 +82,13 @@ fn reduce_enum(kind: &mut EnumDescriptorProto) -> Result<(), TypesError> {
     })
 }
 
-/// Fails if a name is no identifier of protobuf.
+/// Fails if a name is not a protobuf identifier (ASCII letters, digits and underscores).
 fn check_name(name: &str) -> Result<(), TypesError> {
     let is_right = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if is_right { Ok(()) } else { Err(TypesError::Unusable(format!("the name {:?} is no identifier", words(name)))) }
 }
 
-/// Returns true if a map entry has a key of a type that keys may have, and a value.
+/// Returns true if a map entry has exactly two fields: a key whose type protobuf allows for keys, and a value.
 fn has_fields_of_a_map(message: &DescriptorProto) -> bool {
     let is_single = |field: &FieldDescriptorProto| field.label() != Label::Repeated && field.oneof_index.is_none();
     let [one, other] = &message.field[..] else { return false };

@@ -1,4 +1,4 @@
-//! Descriptors from files of the user: proto files, and descriptor sets that `protoc` made.
+//! Reads descriptors from the user's files: proto files, and descriptor sets that `protoc` made.
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,14 @@ use crate::types::Types;
 /// Maximum size of a descriptor set, bytes.
 const MAX_SET_BYTES: u64 = 64 << 20;
 
-/// Files with descriptors, as the user named them.
+/// Paths of files with descriptors, as the user wrote them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sources<'a> {
-    /// Proto files.
+    /// Paths of proto files.
     pub protos: &'a [String],
-    /// Folders in which imports of proto files are searched.
+    /// Folders in which loadline searches for the files that proto files import.
     pub import_dirs: &'a [String],
-    /// Descriptor sets.
+    /// Paths of descriptor sets.
     pub sets: &'a [String],
 }
 
@@ -31,8 +31,9 @@ impl Sources<'_> {
     }
 }
 
-/// Reads the types in these files. Imports of a proto file are searched in the given folders, and then in the folder of
-/// the file. The files of protobuf itself, such as `google/protobuf/timestamp.proto`, are always known.
+/// Reads the types that the given files define. The imports of a proto file are searched first in the given folders,
+/// and then in the folder of the proto file. Protobuf's own files, such as `google/protobuf/timestamp.proto`, need not
+/// exist on disk.
 pub fn from_files(sources: Sources<'_>) -> Result<Types, TypesError> {
     let mut files = Vec::new();
     for set in sources.sets {
@@ -52,7 +53,7 @@ fn set_in(path: &str) -> Result<Vec<FileDescriptorProto>, TypesError> {
     if set.file.is_empty() { Err(no_set("it has no file".into())) } else { Ok(set.file) }
 }
 
-/// Compiles a proto file and its imports.
+/// Compiles a proto file and the files that it imports.
 fn compiled(path: &str, import_dirs: &[String]) -> Result<Vec<FileDescriptorProto>, TypesError> {
     std::fs::metadata(path).map_err(|error| TypesError::Unreadable { path: path.into(), error })?;
     let own = Path::new(path).parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -63,12 +64,13 @@ fn compiled(path: &str, import_dirs: &[String]) -> Result<Vec<FileDescriptorProt
     Ok(compiler.file_descriptor_set().file)
 }
 
-/// Returns the compiler's words about an error. If the compiler knows the place, the words begin with it.
+/// Returns the compiler's error message, which begins with the position of the error in the file if the compiler knows
+/// the position.
 fn explained(error: &protox::Error) -> String {
     words(&error.to_string())
 }
 
-/// A proto file in memory, for the compiler.
+/// A proto file in memory, which the compiler reads in place of a file on disk.
 struct InMemory {
     name: &'static str,
     text: &'static str,
@@ -80,12 +82,12 @@ impl FileResolver for InMemory {
     }
 }
 
-/// Returns the types in a proto file of the program itself.
+/// Returns the types in the proto file `text`, which is part of the loadline program.
 pub fn compiled_text(name: &'static str, text: &'static str) -> Result<Types, TypesError> {
     Types::new(from_text(name, text)?)
 }
 
-/// Compiles a proto file of the program itself.
+/// Compiles the proto file `text`, which is part of the loadline program.
 pub(crate) fn from_text(name: &'static str, text: &'static str) -> Result<Vec<FileDescriptorProto>, TypesError> {
     let wrong = |error: protox::Error| TypesError::Proto { path: name.into(), why: explained(&error) };
     let mut resolver = ChainFileResolver::new();

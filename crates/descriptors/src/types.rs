@@ -10,7 +10,7 @@ use crate::graph::{Files, in_order};
 use crate::sanitize::reduced;
 use crate::{example, json};
 
-/// Types of a set of descriptors.
+/// The services, methods and message types of a set of descriptors.
 #[derive(Clone, Debug)]
 pub struct Types(DescriptorPool);
 
@@ -23,8 +23,8 @@ pub struct Service(ServiceDescriptor);
 pub struct Method(MethodDescriptor);
 
 impl Types {
-    /// Builds the types of these files, which may come in any order. Of several files with one name, the first counts.
-    /// Fails if a file is missing or inconsistent.
+    /// Builds the types that `files` define. The files may come in any order; if several files have the same name, only
+    /// the first of them is used. Fails if an imported file is missing, or if a file is malformed.
     pub fn new(files: impl IntoIterator<Item = FileDescriptorProto>) -> Result<Self, TypesError> {
         let mut by_name = Files::new();
         for file in files {
@@ -39,14 +39,14 @@ impl Types {
         Ok(Self(pool))
     }
 
-    /// Returns all services, in the order of their names.
+    /// Returns all services, sorted by name.
     pub fn services(&self) -> Vec<Service> {
         let all: BTreeMap<String, Service> =
             self.0.services().map(|found| (found.full_name().to_owned(), Service(found))).collect();
         all.into_values().collect()
     }
 
-    /// Returns the method that the path of a call names: `/package.Service/Method`.
+    /// Returns the method that a gRPC call's path names. The path has the form `/package.Service/Method`.
     pub fn method(&self, path: &str) -> Result<Method, TypesError> {
         let (name, method) = split_path(path)?;
         let services = self.services();
@@ -67,7 +67,7 @@ impl Types {
     }
 }
 
-/// Splits the path of a call into service and method: `/package.Service/Method`.
+/// Splits a gRPC call's path `/package.Service/Method` into the names of the service and the method.
 pub fn split_path(path: &str) -> Result<(&str, &str), TypesError> {
     let parts = path.strip_prefix('/').and_then(|path| path.split_once('/'));
     parts
@@ -76,45 +76,46 @@ pub fn split_path(path: &str) -> Result<(&str, &str), TypesError> {
 }
 
 impl Service {
-    /// Returns the full name: `package.Service`.
+    /// Returns the full name of the service: `package.Service`.
     pub fn name(&self) -> &str {
         self.0.full_name()
     }
 
-    /// Returns the methods, in the order of their definitions.
+    /// Returns the methods of the service, in the order in which the proto file defines them.
     pub fn methods(&self) -> Vec<Method> {
         self.0.methods().map(Method).collect()
     }
 }
 
 impl Method {
-    /// Returns the name without the name of the service.
+    /// Returns the name of the method, without the name of its service.
     pub fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// Returns the full names of the request's and the answer's message types.
+    /// Returns the full names of two message types: the type of the method's requests, and the type of its answers.
     pub fn message_types(&self) -> [String; 2] {
         [self.0.input(), self.0.output()].map(|message| message.full_name().to_owned())
     }
 
-    /// Returns true if a call may have several messages of the client.
+    /// Returns true if the client may send several messages in one call.
     pub fn streams_requests(&self) -> bool {
         self.0.is_client_streaming()
     }
 
-    /// Returns true if a call may have several messages of the server.
+    /// Returns true if the server may send several messages in one call.
     pub fn streams_answers(&self) -> bool {
         self.0.is_server_streaming()
     }
 
-    /// Returns an example of a request as JSON, in which each field has its default value.
+    /// Returns an example of a request message as JSON, in which each field has its default value.
     pub fn example(&self) -> String {
         example::example(&self.0.input())
     }
 
-    /// Encodes the messages of a call. `json` is one message, several messages one after the other, or an array of
-    /// messages. Fails if a message has another form than its type, or if the method takes another number of messages.
+    /// Encodes the request messages of a call. `json` is one message, several messages one after the other, or an array
+    /// of messages. Fails if a message does not match the method's type, or if the method does not accept this number
+    /// of messages.
     pub fn encode(&self, json: &str) -> Result<Vec<Vec<u8>>, TypesError> {
         let messages = json::messages(&self.0.input(), json)?;
         let count = |takes| Err(TypesError::Count { found: messages.len(), method: words(self.0.full_name()), takes });
@@ -127,7 +128,7 @@ impl Method {
         }
     }
 
-    /// Returns an answer of this method as JSON.
+    /// Decodes an answer message of this method, and returns it as JSON.
     pub fn decode_answer(&self, bytes: &[u8]) -> Result<String, TypesError> {
         json::text(&self.0.output(), bytes)
     }

@@ -1,4 +1,5 @@
-//! Descriptors as a hostile server could send them. Nothing may panic, and wrong descriptors are errors.
+//! Tests with descriptors that a hostile server could send. No descriptor may cause a panic, and every malformed
+//! descriptor must cause an error.
 
 #![allow(clippy::unwrap_used)]
 
@@ -28,7 +29,8 @@ fn message(name: &str, field: Vec<FieldDescriptorProto>) -> DescriptorProto {
     DescriptorProto { name: Some(name.into()), field, ..DescriptorProto::default() }
 }
 
-/// Returns a file with a service whose method takes the first message and answers with it.
+/// Returns a descriptor of a proto file with a service. The requests and the answers of the service's only method have
+/// the first message type.
 fn file(messages: Vec<DescriptorProto>) -> FileDescriptorProto {
     let kind = messages.first().map(|message| format!(".p.{}", message.name()));
     let method = MethodDescriptorProto {
@@ -72,7 +74,7 @@ fn wrong_types_and_names_are_errors() {
     }
 }
 
-/// The library takes for granted that a map entry has a key and a value.
+/// The library `prost_reflect` assumes, without a check, that a map entry has a key and a value.
 #[test]
 fn malformed_map_entries_are_errors() {
     let (key, value) = (field("key", 1, Type::String, ""), field("value", 2, Type::Int32, ""));
@@ -98,7 +100,7 @@ fn malformed_map_entries_are_errors() {
     }
 }
 
-/// Options and default values are ignored, whatever they say.
+/// Options and default values must be ignored, whatever they contain.
 #[test]
 fn options_are_not_interpreted() {
     let option = UninterpretedOption { identifier_value: Some("x".into()), ..UninterpretedOption::default() };
@@ -147,7 +149,7 @@ fn wrong_well_known_types_are_no_panic() {
 }
 
 proptest! {
-    /// Tests a real descriptor file in which a few bytes were changed. If types can be built from the changed file,
+    /// Tests a compiled proto file in which a few bytes were changed. If types can be built from the changed file,
     /// using these types must not cause a panic.
     #[test]
     fn changed_descriptors_are_no_panic(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
@@ -173,7 +175,7 @@ proptest! {
     }
 }
 
-/// Returns a field with this number and these bytes.
+/// Encodes a protobuf field with the given number, whose value is `bytes`.
 fn delimited(number: u8, bytes: &[u8]) -> Vec<u8> {
     let mut field = vec![number << 3 | 2];
     prost::encode_length_delimiter(bytes.len(), &mut field).unwrap();
@@ -186,12 +188,13 @@ fn set(file: &[u8]) -> Vec<u8> {
     delimited(1, file)
 }
 
-/// Returns an answer of reflection with this file.
+/// Returns an answer of server reflection that contains one compiled proto file.
 fn answer(file: &[u8]) -> Vec<u8> {
     delimited(4, &delimited(1, file))
 }
 
-/// The file without changes can be read in all three ways, so the test above reaches all code that follows.
+/// The unchanged file can be read in all three ways. The test with changed files therefore also reaches the code that
+/// uses the types.
 #[test]
 fn each_way_to_read_descriptors_is_covered() {
     let bytes = file(vec![message("Q", vec![field("c", 3, Type::Bytes, "")])]).encode_to_vec();

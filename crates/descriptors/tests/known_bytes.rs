@@ -106,7 +106,7 @@ fn an_error_names_the_message_and_shows_its_form() {
     assert!(place().encode(&deep).unwrap_err().to_string().contains("recursion limit"));
 }
 
-/// The type contains itself, so the example ends at a depth.
+/// The message type contains itself, so the example must end at the maximum depth.
 #[test]
 fn an_example_has_every_field_and_can_be_sent() {
     let example = place().example();

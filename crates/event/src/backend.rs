@@ -6,7 +6,7 @@ use crate::{EventError, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// Edge-triggered epoll. Measurements compare all other backends with epoll.
+    /// Edge-triggered epoll. Measurements compare all other backends with edge-triggered epoll.
     Epoll,
     /// io_uring multishot polls, with a queue of hints (possible events) in user space.
     Uring,
@@ -27,7 +27,7 @@ pub struct BackendSpec {
     /// Backend that this entry describes.
     pub backend: Backend,
     /// True if events are delivered in the order of arrival. False if each call scans the declared descriptors,
-    /// starting where the scan of the previous call stopped.
+    /// beginning where the scan of the previous call stopped.
     pub fifo: bool,
     /// True if calls report a descriptor as long as it stays ready (level-triggered). False if calls report only new
     /// arrivals (edge-triggered).

@@ -28,8 +28,8 @@ pub struct Group {
 
 #[derive(Debug)]
 struct Shared {
-    /// Number of process-wide declarations so far. A queue reads only `version` to find out whether there are new
-    /// process-wide declarations.
+    /// Number of process-wide declarations so far. A queue needs to read only `version` to find out whether there are
+    /// new process-wide declarations.
     version: AtomicU64,
     state: Mutex<Declared>,
     one: Epoll,
@@ -57,9 +57,9 @@ impl Group {
         Ok(Self { shared: Arc::new(Shared { version: AtomicU64::new(0), state: Mutex::default(), one }) })
     }
 
-    /// Declares interest for every present and future queue of the group. Each queue of the group gets every event of
-    /// the descriptor. [`Mask::NONE`] revokes the interest in all queues. Waiting queues are woken up to apply the new
-    /// declaration.
+    /// Declares interest in a descriptor for every present and future queue of the group. Each queue of the group gets
+    /// every event of the descriptor. [`Mask::NONE`] revokes the interest in all queues. Waiting queues are woken up to
+    /// apply the new declaration.
     pub fn declare_processwide_interest(&self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         let now = state(fd)?;
         {
@@ -176,7 +176,7 @@ impl Membership {
         for (&fd, &(mask, version)) in &declared.everyone {
             if version > self.version {
                 match mechanism.declare(fd, mask, false) {
-                    // The descriptor was closed after interest in it was declared. The thread that closed the
+                    // The descriptor was closed after interest in it was declared. The thread that closed this
                     // descriptor must also call [`Group::forget`].
                     Err(sys::Errno::BADF) => mechanism.forget(fd),
                     outcome => outcome?,

@@ -8,8 +8,8 @@
 //! `loadline-event-c` offers the same functions to C programs, with the header `loadline_event.h`.
 //!
 //! - [`EventQueue::declare_interest`] declares, changes and revokes interest. The call can also return the descriptor's
-//!   state, which is read after the declaration. The returned state shows data that arrived between accepting a
-//!   connection and declaring interest in it.
+//!   state, which is read after the declaration. The returned state also shows data that arrived after a connection was
+//!   accepted and before interest in it was declared.
 //! - [`EventQueue::get_next_event`] delivers events, by default in the order of arrival. Several arrivals on one
 //!   descriptor become one event, which reports only the kinds of events that are true at delivery. An event may be
 //!   repeated, but is never lost.

@@ -2,8 +2,8 @@
 
 use crate::Backend;
 
-/// Effect that revoking an interest has on the registration in the kernel. Only the backends epoll and io_uring use the
-/// option `revocation`.
+/// Decides what happens to the registration in the kernel when an interest is revoked. Only the backends epoll and
+/// io_uring use the option `revocation`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Revocation {
@@ -12,7 +12,7 @@ pub enum Revocation {
     #[default]
     Eager,
     /// Keeps the descriptor registered in the kernel, but suppresses its events. Switching an interest off and on is
-    /// cheap, as in the paper by Banga, Mogul and Druschel. However, events that arrive while an interest is switched
+    /// cheap, as in the paper by Banga, Mogul and Druschel. However, events that arrive while the interest is switched
     /// off cause needless wake-ups. Call [`EventQueue::forget`] before closing a descriptor.
     Lazy,
 }

@@ -41,19 +41,19 @@ impl EventQueue {
         &self.options
     }
 
-    /// Declares interest in these kinds of events of `fd`. The new interest replaces the earlier one, and
+    /// Declares interest in the given kinds of events of `fd`. The new interest replaces the earlier one, and
     /// [`Mask::NONE`] revokes it.
     ///
     /// With `want_state`, the call returns the current state with all kinds of events, declared or not. The returned
     /// state is read after the declaration of interest. The state of a new connection may change after it is accepted
     /// and before interest in it is declared. A change between the accept and the declaration appears in the returned
-    /// state, as an event, or in both ways. If interest in a ready descriptor is declared again without `want_state`,
-    /// an event is queued.
+    /// state, as an event, or in both ways. If the descriptor is ready and interest in it is declared again without
+    /// `want_state`, an event is queued.
     ///
     /// If `fd` is not an open descriptor and `want_state` is true, the call fails. If `want_state` is false, declaring
     /// interest in a number that is not open fails with epoll, except for a lazy revocation. Backends other than epoll
-    /// check a descriptor number only if their table has no entry for this number. With io_uring, a number that was not
-    /// checked and is not open causes an event that reports the failure.
+    /// check a descriptor number only if their table has no entry for this number. With io_uring, if an unchecked
+    /// number is not open, an event reports the failure.
     #[inline]
     pub fn declare_interest(&mut self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         if fd < 0 {
@@ -63,12 +63,12 @@ impl EventQueue {
         if want_state { state(fd).map(Some) } else { Ok(None) }
     }
 
-    /// Takes up to `events.len()` events, and returns their number. If there are none, waits for an event for at most
-    /// `timeout` (`None` for no limit). Returns 0 after the timeout, after a signal, or if `events` is empty. Events
-    /// are in the order of arrival, except with poll and select.
+    /// Takes up to `events.len()` events, and returns their number. If no event is queued, waits for an event for at
+    /// most `timeout` (`None` for no limit). Returns 0 after the timeout, after a signal, or if `events` is empty.
+    /// Events are in the order of arrival, except with poll and select.
     ///
-    /// In rare cases, all events that arrive during the wait are outdated or no longer wanted. A wait without any other
-    /// event is repeated, and may last up to twice the timeout.
+    /// In rare cases, all events that arrive during the wait are outdated or no longer wanted. If only outdated or
+    /// unwanted events arrive, the wait is repeated, and the call may last up to twice the timeout.
     #[inline]
     pub fn get_next_event(&mut self, events: &mut [Event], timeout: Option<Duration>) -> Result<usize> {
         if events.is_empty() {
@@ -91,8 +91,8 @@ impl EventQueue {
 
     /// Reports that the last read of `fd` would have blocked or was short, and that `fd` will not be read again before
     /// its next event. Calling this function is optional. With io_uring, the call saves a check at the next delivery.
-    /// Backends other than io_uring ignore this call. If the application reads `fd` after this call, an outdated event
-    /// may follow.
+    /// Backends other than io_uring ignore this call. If the application nevertheless reads `fd` before its next event,
+    /// an outdated event may follow.
     #[inline]
     pub fn drained(&mut self, fd: RawFd) {
         self.mechanism.drained(fd);
@@ -105,14 +105,14 @@ impl EventQueue {
         self.mechanism.generation(event.fd) == event.generation
     }
 
-    /// Sends collected declarations to the kernel at once. Without a call of `flush`, the next
+    /// Sends collected declarations to the kernel immediately. Without a call of `flush`, the next
     /// [`EventQueue::get_next_event`] sends collected declarations. Only io_uring collects declarations.
     pub fn flush(&mut self) -> Result<()> {
         self.mechanism.flush().map_err(EventError::wait)
     }
 
-    /// Makes this queue a member of a group. The queue first leaves its present group, if it has one. All present and
-    /// future interest of the group applies to this queue, too.
+    /// Makes this queue a member of a group. The queue first leaves its present group, if it has one. After the call,
+    /// every present and future interest of the group applies to this queue, too.
     pub fn join(&mut self, group: &Group) -> Result<()> {
         self.leave();
         let membership = Membership::new(group, &mut self.mechanism)

@@ -23,7 +23,7 @@ pub(crate) struct Slot {
     pub(crate) failed: bool,
     /// True if the application reported that it has read everything, and no notification has arrived since then.
     pub(crate) drained: bool,
-    /// True if the pending notification arrived after the application had read everything, so that the bits in `told`
+    /// True if the pending notification arrived after the application had read everything, so the poll bits in `told`
     /// are still correct.
     pub(crate) sure: bool,
     /// Poll bits of the pending notification. If `sure` is true, the poll bits in `told` are not checked again at

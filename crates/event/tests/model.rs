@@ -68,7 +68,7 @@ impl Socket {
 
 struct World {
     name: String,
-    /// True if the application calls `drained` each time it has read everything.
+    /// True if the test calls `drained` each time it has read everything.
     tells: bool,
     checked: bool,
     level: bool,
@@ -123,8 +123,8 @@ impl World {
         if let Some(state) = state {
             assert!(socket.state().contains(state), "{}: told {state:?}", self.name);
         }
-        // A call that returned the state has reported the earlier arrivals, so the queue must report only later
-        // arrivals. After a call that did not return the state, the queue must report the whole current state.
+        // If the call returned the state, it has already reported the earlier arrivals, so the queue must report only
+        // later arrivals. If the call did not return the state, the queue must report the whole current state.
         socket.declared = mask;
         socket.owed = if want_state { Mask::NONE } else { mask & socket.state() };
     }
@@ -156,7 +156,7 @@ impl World {
             }
         }
         let missing = |w: &Self| w.sockets.iter().position(|s| !(s.owed & s.declared & s.state()).is_none());
-        // TCP may deliver data only a moment after the write.
+        // The loop waits, because TCP may deliver data only a moment after the write.
         for _ in 0..5 {
             if missing(self).is_some() {
                 self.take(SOCKETS, Duration::from_millis(200));

@@ -1,4 +1,4 @@
-//! Tests that need threads, time, many descriptors, or descriptors closed without notice.
+//! Tests that need threads, waiting, many descriptors, or descriptors that are closed without a call of `forget`.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -69,7 +69,7 @@ fn between_two_threads(tells: bool) {
         let (mut got, mut events) = (0, [Event::default(); 16]);
         let mut sent = None;
         while sent.as_ref().is_none_or(|(n, _)| *n > got) {
-            // After the writer has ended, a wait that returns no event means that an event was lost.
+            // If a wait returns no event although the writer has ended, an event was lost.
             let wait = if sent.is_some() { Duration::from_secs(5) } else { Duration::from_millis(5) };
             let count = queue.get_next_event(&mut events, Some(wait)).unwrap();
             assert!(count > 0 || sent.is_none(), "{name}: {got} of {:?}", sent.map(|s| s.0));
@@ -234,7 +234,8 @@ fn a_number_that_is_not_open_is_refused_or_reported() {
 }
 
 /// Lets two threads wait while one write happens. Returns, for each kind of queue, the number of events that the two
-/// threads got in total. First waits for the expected number of events, and then briefly for surplus events.
+/// threads got in total. The function first waits for the expected number of events, and then briefly for surplus
+/// events.
 fn two_threads(expected: usize, declare: impl Fn(&Group, i32)) -> Vec<(String, usize)> {
     let mut totals = Vec::new();
     for (name, options) in every() {

@@ -25,14 +25,14 @@ pub struct Experiment {
     /// Function that returns the planned time of the experiment in seconds, without repeats.
     pub(crate) planned_s: fn(&Parameters) -> f64,
     /// Function that runs the experiment. The function stores trials in the [`Lab`], and stores fitted curves and
-    /// checks in the findings of the lab's run.
+    /// checks in the run's findings.
     pub run: fn(&mut Lab<'_>, &Parameters) -> Result<(), LabError>,
     /// Tables and charts of the experiment.
     pub(crate) figures: Figures,
 }
 
-/// Time that a trial takes beyond its warm-up and its window, seconds: start of the agents, and the last answers. In
-/// `lab proxy --quick`, twelve trials took 0.38 s each beyond their windows.
+/// Time that a trial takes beyond its warm-up and its window, seconds: start of the agents, and the last answers. In a
+/// run of `lab proxy --quick`, each of twelve trials took 0.38 s beyond its window.
 pub(crate) const AROUND_TRIAL_S: f64 = 0.5;
 /// Time to build hosts of network namespaces and to start a server on them, seconds.
 pub(crate) const BUILD_S: f64 = 1.5;

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::Experiment;
 
 impl Experiment {
-    /// Checks the names, types and ranges of a plan's parameters. If the experiment needs a list, a single value
-    /// becomes a list.
+    /// Checks the names, types and ranges of a plan's parameters. If a parameter is a list, a single value is converted
+    /// to a list.
     pub fn check(&self, plan: &mut Plan) -> Result<(), LabError> {
         let defaults = self.defaults()?;
         for (name, value) in &mut plan.lab {
@@ -78,7 +78,7 @@ fn fits(default: &Value, value: &Value) -> bool {
     }
 }
 
-/// Returns words for the type of a parameter, given its default.
+/// Returns words for the type of a parameter, which follows from its default value.
 fn kind(default: &Value) -> &'static str {
     match default {
         Value::Array(list) if list.first().is_some_and(Value::is_number) => "a list of numbers",

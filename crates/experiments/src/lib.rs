@@ -104,7 +104,8 @@ pub fn experiment(name: &str) -> Result<&'static Experiment, LabError> {
     found.ok_or_else(|| LabError::name("experiment", name, EXPERIMENTS.iter().map(|e| e.name)))
 }
 
-/// Runs an experiment with its plan, as often as the plan says. With `quick`, uses the parameters for a short run.
+/// Runs an experiment with its plan, as often as the plan says. If `quick` is true, uses the parameters for a short
+/// run.
 pub fn run(
     experiment: &Experiment,
     mut plan: Plan,
@@ -142,7 +143,8 @@ pub fn present(run: &mut Run) {
     }
 }
 
-/// Saves the run so far. Ignores errors, because the caller saves the complete run at the end and reports errors then.
+/// Saves the run with the trials that it contains so far. Ignores errors, because the caller saves the complete run at
+/// the end and reports errors then.
 fn save(run: &Run, dir: Option<&RunDir>) {
     dir.into_iter().for_each(|dir| drop(dir.save(run)));
 }

@@ -2,7 +2,7 @@
 
 use run::ValueName;
 
-/// Number of connections that the trial tries to hold.
+/// Number of connections that the trial tries to keep open at the same time.
 pub(crate) const CONNECTIONS: ValueName<u32> = ValueName::new("connections");
 /// Number of the entry (load) in the published table of I/O models: 1, 2 or 3.
 pub(crate) const ENTRY: ValueName<u32> = ValueName::new("entry");

@@ -1,5 +1,5 @@
-//! Checks that stored runs of experiments still give the same tables and charts. The expected tables and charts were
-//! compared with the output of the loadline versions that wrote the runs.
+//! Checks that stored runs of experiments still give the same tables and charts. The expected tables and charts agree
+//! with the output of the loadline versions that wrote the runs.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,5 @@
-//! Prints every kind of sentence that judge says, so that all can be read together.
+//! Prints one example of every kind of sentence that the crate `judge` makes, so that a person can read all kinds
+//! together.
 //!
 //! `cargo run -p loadline-judge --features planted --example words`
 

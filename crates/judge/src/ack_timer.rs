@@ -18,8 +18,8 @@ pub(crate) fn delayed_acks(light: &Trial) -> Option<(View<'_>, f64)> {
 }
 
 /// Returns how many acknowledgements of answers were delayed, per request, and the side that counts them. Only the
-/// client acknowledges answers, so a server in another network namespace does not count: its kernel delays the
-/// acknowledgement of a request that the server reads late.
+/// client acknowledges answers. The counter of a server in another network namespace is therefore ignored: it counts
+/// acknowledgements of requests, which the server's kernel delays if the server reads a request late.
 pub(crate) fn delayed_acks_of_answers(light: &Trial) -> Option<(View<'_>, f64)> {
     if light.server.as_ref().is_none_or(|server| server.same_network(&light.client)) {
         return delayed_acks(light);
@@ -29,16 +29,16 @@ pub(crate) fn delayed_acks_of_answers(light: &Trial) -> Option<(View<'_>, f64)> 
 }
 
 /// Returns the round trip time to the server in microseconds, if the round trip makes up most of the response time in
-/// the light load `light`. A round trip of about 40 ms looks like a wait for the timer when other programs on the host
-/// delay acknowledgements.
+/// the light load `light`. A network round trip of about 40 ms looks like a wait for the delayed-acknowledgement timer
+/// if other programs on the host delay acknowledgements.
 pub(crate) fn distance_us(light: &Trial) -> Option<f64> {
     let least = sides_of(light).into_iter().filter_map(|v| v.value("connection.min_rtt"));
     let trip = least.chain(Some(light.connect_us.p50)).filter(|us| *us > 0.0).reduce(f64::min)?;
     (trip >= TRIP_SHARE * light.latency_us.p50).then_some(trip)
 }
 
-/// Returns true if the delayed-acknowledgement timer makes up most of the response time at the lightest load. If this
-/// timer makes up most of a response time, the response time is longer than the service time.
+/// Returns true if the delayed-acknowledgement timer makes up most of the response time at the lightest load. If the
+/// delayed-acknowledgement timer makes up most of a response time, the response time is longer than the service time.
 pub(crate) fn fills_light_load(facts: &Facts<'_>) -> bool {
     facts.unloaded.is_some_and(|light| {
         TIMER_US.contains(&light.latency_us.p50)

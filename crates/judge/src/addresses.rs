@@ -1,13 +1,13 @@
-//! Very different answers from several addresses of one server. One of the server's addresses may be broken, far away,
-//! or belong to a weaker machine.
+//! Large differences between the answers from several addresses of one server. One of the server's addresses may be
+//! broken, far away, or belong to a weaker machine.
 
 use run::{AddressPart, SummaryFigure, Trial};
 
 use crate::number::{duration, percent, ratio};
 use crate::thresholds::{ADDRESSES_DIFFER, FEWEST_REQUESTS};
 
-/// Returns a sentence if addresses of the server answer very differently. `errors` is the largest share of failed
-/// requests that the objective allows.
+/// Returns a sentence if one address of the server fails far more requests, or answers far more slowly, than another
+/// address. `errors` is the largest share of failed requests that the objective allows.
 pub(crate) fn difference(trial: &Trial, errors: f64) -> Option<String> {
     failing(trial, errors).or_else(|| slower(trial))
 }

@@ -1,5 +1,5 @@
-//! Tests that no damaged run makes judge panic, loop forever, or write a NaN or an infinity. Also tests that judging a
-//! run twice gives the same findings as judging it once.
+//! Tests that no damaged run makes judge panic, loop forever, or write a NaN or an infinity. The test also checks that
+//! judging a run twice gives the same findings as judging it once.
 
 use proptest::prelude::*;
 use run::{Run, Trial};

@@ -108,7 +108,8 @@ fn ranking(facts: &Facts<'_>) -> Option<String> {
     (!list.is_empty()).then(|| format!("One request needs, largest first: {}.", list.join("; ")))
 }
 
-/// Returns the sentence about the objective. One load shows only its own result, and only if the user gave an objective.
+/// Returns the sentence that says whether the objective was met. If the user chose the loads, returns a sentence only
+/// if the user also gave an objective.
 fn objective(facts: &Facts<'_>, findings: &Findings) -> Option<String> {
     let c = findings.capacity.as_ref()?;
     if facts.run.is_of_chosen_loads() {

@@ -54,7 +54,7 @@ fn of((rule, verdict): &Answer) -> Option<Bound<'_>> {
 }
 
 impl Bound<'_> {
-    /// Returns the tier of the cause. A cause with a probability below one half ranks in the last tier.
+    /// Returns the tier (rank) of the cause. A cause with a probability below one half ranks in the last tier.
     fn tier(&self) -> Tier {
         if self.chance >= LIKELY { self.rule.tier } else { Tier::LeftOver }
     }

@@ -15,8 +15,8 @@ use stats::fit::{Coefficient, proportional};
 /// and the number of completed requests. A column is a class, or all other classes together.
 type Window = (Vec<f64>, f64, f64);
 
-/// Sets the CPU costs of the classes whose share was raised in some window. Returns the method and summary of the
-/// estimate.
+/// Sets the CPU costs of the classes whose share was raised in some window. Returns the method and the summary of the
+/// cost estimate.
 pub(crate) fn tell(run: &Run, classes: &mut [ClassFinding]) -> Option<ClassCosts> {
     let sound = |t: &&Trial| t.kind == TrialKind::Classes && t.broken().is_none();
     let trials: Vec<&Trial> = run.trials.iter().filter(sound).collect();
@@ -58,8 +58,8 @@ fn cpu_us(trial: &Trial) -> Option<f64> {
     ratio(server.value("process.cpu")?, trial.measured.tally.completed as f64)
 }
 
-/// Returns the cost per request of each column. The last column, for all other classes, gets a cost only if these
-/// classes had requests.
+/// Returns the cost per request of each column (a class, or all other classes together). The last column, for all other
+/// classes, gets a cost only if these classes had requests.
 fn regress(windows: &[Window]) -> Option<Vec<Coefficient>> {
     let others = windows.iter().any(|(shares, ..)| shares.last().is_some_and(|rest| *rest > 1e-9));
     let columns = windows.first()?.0.len() - usize::from(!others);
@@ -69,7 +69,8 @@ fn regress(windows: &[Window]) -> Option<Vec<Coefficient>> {
     proportional(&y, &rows, &sizes).filter(|told| told.len() > 1)
 }
 
-/// Returns the CPU time that each column contributes to an average request of the plain mix.
+/// Returns the CPU time that each column (a class, or all other classes together) contributes to an average request of
+/// the planned mix.
 fn parts(told: &[Coefficient], mix: &[f64]) -> Vec<Coefficient> {
     let others = (1.0 - mix.iter().sum::<f64>()).max(0.0);
     let shares = mix.iter().copied().chain([others]);

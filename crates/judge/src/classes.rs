@@ -190,7 +190,8 @@ mod tests {
         assert!(found[0].p50_us.is_some_and(|us| us < 101.0) && found[1].at_least.is_empty());
     }
 
-    /// Both classes miss the objective at 200/s: the second by a factor of twenty, the first by a factor of two.
+    /// Both classes miss the objective at 200/s: the second class by a factor of twenty, the first class by a factor of
+    /// two.
     #[test]
     fn of_classes_that_fail_at_one_load_the_one_furthest_beyond_its_limit_is_first() {
         let mut run = Run::default();

@@ -33,7 +33,7 @@ pub(crate) fn busiest_first_in(trial: &mut Trial) {
 }
 
 /// Returns how close a host is to its limit: the share of the time in which its busiest thread ran or waited for a CPU.
-/// Returns a value above 1 if the host was throttled.
+/// Returns a value above 1 if a CPU quota throttled the host's generator.
 fn pressure(view: &View<'_>) -> f64 {
     let wants = view.workers().iter().map(crate::view::Task::wants).fold(0.0, f64::max);
     let held = throttled(view).map_or(0.0, |t| t.share);

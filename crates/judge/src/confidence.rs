@@ -21,8 +21,8 @@ const CIRCUMSTANCES: &[Circumstance] = &[incident, other_programs, outdone_sweep
 /// Returns the caveat for an incident, such as a server that died or stopped answering.
 fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
     let died = facts.run.ended_by().map(|(_, incident)| incident);
-    // A run in which no request completed has no decisive trial. The only finding about a run in which no request
-    // completed is the first incident of any trial.
+    // A run in which no request completed has no decisive trial (which represents the run). The only finding about a
+    // run in which no request completed is the first incident of any trial.
     let happened = || match facts.decisive {
         Some(trial) => trial.incidents.first(),
         None => facts.run.trials.iter().find_map(|t| t.incidents.first()),
@@ -44,9 +44,9 @@ fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     Some(Caveat { most, words: "; less sure because of other programs".into(), always_told: false })
 }
 
-/// Returns the caveat for an open loop that completed clearly more than the plateau of the sweep. The resource that is
-/// full at the plateau is then not the limit, or its demand per request has changed. CPUs and threads that the open
-/// loop also filled remain the limit.
+/// Returns the caveat for an open loop that completed clearly more than the plateau of the sweep. If an open loop
+/// completed clearly more than the plateau, the resource that is full at the plateau is not the limit, or its demand
+/// per request has changed. CPUs and threads that were full in the open loop, too, remain the limit.
 fn outdone_sweep(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     let swept = highest_rate(facts.sweep.iter().copied());
     let more = facts.search.iter().copied().filter(|trial| good(trial) >= ASKED_FOR_MORE * swept);

@@ -38,7 +38,7 @@ pub enum Rest {
 /// Definition of one cost per request: a row of [`COSTS`].
 #[derive(Clone, Copy, Debug)]
 pub struct CostSpec {
-    /// Name, with the unit unless the cost is a count.
+    /// Name of the cost, which contains the unit unless the cost is a count.
     pub id: &'static str,
     /// Counters whose growth is summed.
     pub numerator: &'static [Part],

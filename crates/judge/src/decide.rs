@@ -39,7 +39,7 @@ fn open_held<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     held.max_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate))
 }
 
-/// Returns how close to saturation the decisive trial brought the server.
+/// Returns how close to saturation the decisive trial (which represents the run) brought the server.
 pub(crate) fn state(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<LoadState> {
     let limited = match verdict.id.as_str() {
         "not-saturated" => false,

@@ -1,7 +1,7 @@
-//! Signs of a server that delays answers, perhaps on purpose. One client that never pauses then waits for the limit's
-//! interval before each answer, and a single client already reaches the highest rate of the sweep. Requests that arrive
-//! at a lower rate are answered sooner. With a single worker instead of a limit, all requests would take at least the
-//! service time.
+//! Signs of a server that delays answers, perhaps on purpose. If a server limits its rate by delaying answers, a client
+//! that never pauses waits before each answer, and this one client already reaches the highest rate of the sweep.
+//! Requests that arrive at a lower rate are answered sooner. With a single worker instead of a rate limit, every
+//! request would take at least the service time, even at a lower rate.
 
 use run::Trial;
 
@@ -17,7 +17,7 @@ use crate::{Facts, link_queue, upstreams, waits};
 pub(crate) struct Delayed<'a> {
     /// Trial with one client.
     pub(crate) one: &'a Trial,
-    /// Highest rate of good answers, requests per second. One client alone nearly reaches it.
+    /// Highest rate of good answers, requests per second. One client alone nearly reaches this rate.
     pub(crate) most: f64,
     /// Mean response time of one client, microseconds.
     pub(crate) r1_us: f64,
@@ -75,9 +75,9 @@ impl<'a> Delayed<'a> {
     }
 }
 
-/// Returns the signs of answers that the server may delay on purpose. Such a server may leave the next request unread
-/// while it delays an answer (a Kafka quota, a traffic shaper, a paused connection), and then looks like a single
-/// worker. If the server delays answers, the response time of one client is no service time. Returns `None` if
+/// Returns the signs of answers that the server may delay on purpose. A server that delays answers on purpose may leave
+/// the next request unread during the delay (a Kafka quota, a traffic shaper, a paused connection), and so looks like a
+/// single worker. If the server delays answers, the response time of one client is no service time. Returns `None` if
 /// something else explains the long response time: a full upstream, or a place in the server where sampled threads
 /// wait.
 pub(crate) fn delayed_answers<'a>(facts: &Facts<'a>) -> Option<Delayed<'a>> {

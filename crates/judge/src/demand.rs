@@ -32,7 +32,7 @@ impl Demand {
     }
 }
 
-/// Returns the demands of the decisive trial. The largest demand comes first.
+/// Returns the demands of the decisive trial (which represents the run). The largest demand comes first.
 pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
     let Some(trial) = facts.decisive else { return Vec::new() };
     let Some(x) = positive(trial.rates.completed_rate) else { return Vec::new() };

@@ -40,7 +40,8 @@ pub(crate) struct Load {
     pub(crate) disk: String,
     /// Share of the window in which a read or write was in progress.
     pub(crate) out: f64,
-    /// Share of the window in which the disk flushed its cache. The kernel counts flushes apart from reads and writes.
+    /// Share of the window in which the disk flushed its cache. The kernel counts flushes separately from reads and
+    /// writes.
     pub(crate) flushing: f64,
 }
 
@@ -62,10 +63,10 @@ pub(crate) fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
     disks.max_by(|a, b| (a.out + a.flushing).total_cmp(&(b.out + b.flushing)))
 }
 
-/// Returns an upper bound of the share of the time in which a read or write was in progress at a disk. A share of the
-/// time is at most the mean number of requests in progress. Linux 5.0 to 6.9 may count a whole clock tick as busy for
-/// each short request, so the counted busy share may be many times too large. Returns 1 if the number of requests in
-/// progress was not sampled often enough.
+/// Returns an upper bound of the share of the time in which a read or write was in progress at a disk. The share of the
+/// time in which a request is in progress is at most the mean number of requests in progress. Linux 5.0 to 6.9 may
+/// count a whole clock tick as busy for each short request, so the counted busy share may be many times too large.
+/// Returns 1 if the number of requests in progress was not sampled often enough.
 fn out_at_most(view: &View<'_>, disk: &str) -> f64 {
     let mean = |part: &View<'_>| part.side.recording.reading("disk.in_flight", disk, part.window).value();
     spread(view, "disk.in_flight", mean).map_or(1.0, |(_, high)| high.clamp(0.0, 1.0))
@@ -74,7 +75,7 @@ fn out_at_most(view: &View<'_>, disk: &str) -> f64 {
 /// Returns the confidence that a disk is the limit of the processes `own` that keep it busy. If a disk is the limit,
 /// some request waits for it nearly all the time, and a thread waits for each such request. A full disk for which no
 /// thread waits has other work, for example pages that the kernel writes back later. Threads that read asynchronously
-/// do not sleep for the disk, so a disk that is full of the processes' reads may still be their limit.
+/// do not sleep for the disk, so a disk that their reads fill may be the limit even if no thread waits for it.
 pub(crate) fn limits(view: &View<'_>, own: &InstanceFilter<'_>, load: &Load) -> f64 {
     let full = full(load, view.share_of_time(STALLS)).chance();
     let Some(waits) = waits(view, own) else { return full * ONE_SIGN };
@@ -91,8 +92,9 @@ struct Use {
 }
 
 impl Use {
-    /// Returns the use of a disk. The mean time of a request follows from Little's law: requests in progress, divided
-    /// by requests per second. Returns `None` if a counter is missing, or if the disk was idle.
+    /// Returns the use of a disk: the mean number of requests in progress, and the mean time of a request. The mean
+    /// time of a request follows from Little's law: requests in progress, divided by requests per second. Returns
+    /// `None` if a counter is missing, or if the disk was idle.
     fn of(view: &View<'_>, disk: &str) -> Option<Self> {
         let read = |id| view.side.recording.reading(id, disk, view.window).value().and_then(finite);
         let in_flight = read("disk.in_flight").and_then(positive)?;
@@ -138,14 +140,14 @@ fn own_waits(view: &View<'_>, own: &InstanceFilter<'_>) -> Option<f64> {
 pub(crate) struct Waits {
     /// Counter that shows the waits.
     pub(crate) counter: &'static str,
-    /// Whose threads the counter includes: those of the `server`, or of the `host`.
+    /// Owner of the threads that the counter includes: `server` or `host`.
     pub(crate) whose: &'static str,
-    /// Share of the time in which at least one of these threads waits.
+    /// Share of the time in which at least one thread that the counter includes waits for a disk.
     pub(crate) share: f64,
 }
 
-/// Returns the waits for disks of the threads of the processes `own`. If their waits are unknown, returns the waits of
-/// all threads of the host, which are an upper bound.
+/// Returns the waits for disks of the threads of the processes `own`. If the waits of the processes' own threads are
+/// unknown, returns the waits of all threads of the host, which are an upper bound.
 pub(crate) fn waits(view: &View<'_>, own: &InstanceFilter<'_>) -> Option<Waits> {
     let of_own = own_waits(view, own).map(|share| Waits { counter: SLEEPS, whose: "server", share });
     let of_host = || Some(Waits { counter: STALLS, whose: "host", share: view.share_of_time(STALLS)? });

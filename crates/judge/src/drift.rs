@@ -39,8 +39,8 @@ fn mebibytes(bytes: f64) -> String {
     format!("{} MiB", figure(bytes / 1_048_576.0))
 }
 
-/// Returns the drifts in the decisive trial, or in the last trial of a run that only watched a server. Returns an empty
-/// list if the load changed during the trial.
+/// Returns the drifts in the decisive trial (which represents the run), or in the last trial of a run that only watched
+/// a server. Returns an empty list if the load changed during the trial.
 pub(crate) fn drifts(facts: &Facts<'_>) -> Vec<Drift> {
     let trial = facts.decisive.or_else(|| facts.run.trials.last().filter(|_| facts.run.only_watched()));
     let steady = facts.run.plan.load.stages.is_empty();
@@ -55,8 +55,8 @@ pub(crate) fn throughputs(facts: &Facts<'_>) -> Vec<Drift> {
     let several = facts.sweep.len() + facts.search.len() > 1;
     let mut found: Vec<(Drift, *const Trial)> =
         trials.filter_map(|trial| Some((of_throughput(trial, several)?, std::ptr::from_ref(trial)))).collect();
-    // The decisive trial also belongs to the sweep or the search, so `found` may contain its drift twice. The code
-    // below keeps each drift only once.
+    // The decisive trial (which represents the run) also belongs to the sweep or the search, so `found` may contain its
+    // drift twice. The code below keeps each drift only once.
     found.sort_by(|a, b| (b.0.z.abs().total_cmp(&a.0.z.abs())).then(a.1.cmp(&b.1)));
     found.dedup_by(|a, b| a.1 == b.1);
     found.into_iter().map(|(drift, _)| drift).collect()
@@ -103,8 +103,8 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
 ///
 /// An open loop that first works off a backlog completes more than the offered rate at the beginning, so a lower rate
 /// afterwards does not show that the server fell behind. Random arrivals make the rate vary, too. A server that fell
-/// behind has a backlog: either its requests are still unanswered at the end of the window, or they waited for as long
-/// as the backlog took to arrive.
+/// behind has a backlog: either some requests are still unanswered at the end of the window, or some requests waited
+/// for as long as the backlog took to arrive.
 fn fell_behind(trial: &Trial, slowest_rate: f64) -> bool {
     let (offered_rate, tally) = (trial.rates.offered_rate, &trial.measured.tally);
     let backlog = (offered_rate - slowest_rate) * trial.measured.length_s / 4.0;
@@ -351,8 +351,8 @@ mod tests {
         assert!(named <= 20, "{named}");
     }
 
-    /// A server that answers at once completes what arrives. An earlier version of loadline took the scatter of 23 random
-    /// arrivals in one second for a server that slowed down.
+    /// A server that answers at once completes requests at the rate at which they arrive. An earlier version of
+    /// loadline took the scatter of 23 random arrivals in one second for a server that slowed down.
     #[test]
     fn random_arrivals_at_a_server_that_keeps_up_are_no_change() {
         let of = |max_us: f64, seed: u64| {

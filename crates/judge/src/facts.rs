@@ -36,11 +36,12 @@ pub struct Facts<'a> {
     pub own_pool: Vec<OwnLimit>,
     /// Step with the fewest clients.
     pub unloaded: Option<&'a Trial>,
-    /// Trial that represents the run. With a sweep, this is the sweep's first step that reaches 97 % of the sweep's
-    /// highest rate. In an experiment without a sweep, this is the first trial that meets the objective and reaches 97
-    /// % of the highest rate. If no trial that reaches 97 % of the highest rate meets the objective, this is the first
-    /// trial that reaches 97 % of the highest rate. If a run is no experiment and has no sweep, this is the trial with
-    /// the highest rate. If the requests differ in size, rates in bytes per second are compared.
+    /// Trial that represents the run. With a sweep, the decisive trial is the sweep's first step that reaches 97 % of
+    /// the sweep's highest rate. In an experiment without a sweep, the decisive trial is the first trial that meets the
+    /// objective and reaches 97 % of the highest rate. If no trial that reaches 97 % of the highest rate meets the
+    /// objective, the decisive trial is the first trial that reaches 97 % of the highest rate. If a run is no
+    /// experiment and has no sweep, the decisive trial is the trial with the highest rate. If the requests differ in
+    /// size, rates in bytes per second are compared.
     pub decisive: Option<&'a Trial>,
     /// Open-loop step with the lowest offered rate that missed the objective, above all rates that met the objective.
     pub failing: Option<&'a Trial>,
@@ -60,8 +61,8 @@ pub struct Facts<'a> {
 
 /// Returns the open-loop step with the lowest rate that missed the objective, above all rates that met the objective.
 /// If a step missed the objective at a lower rate than a step that met it, the step that missed counts as disturbed. If
-/// even the lightest load breaks a limit, breaking this limit says nothing about the server's capacity. At higher loads
-/// that keep up with the offered rate, the limit that the lightest load broke is therefore ignored.
+/// even the lightest load breaks a limit, breaking this limit says nothing about the server's capacity. A limit that
+/// the lightest load breaks is therefore ignored at all loads at which the server keeps up with the offered rate.
 fn failing<'a>(search: &[&'a Trial], unloaded: Option<&Trial>, limits: &Limits) -> Option<&'a Trial> {
     let kind = |t: &Trial| breach(t, limits).map(|breach| breach.kind);
     let always = unloaded.and_then(kind);
@@ -161,7 +162,8 @@ impl<'a> Facts<'a> {
         self.run.plan.command == "find"
     }
 
-    /// Says that an open loop completed far more than the plateau of the sweep. Returns `None` if no open loop did.
+    /// Returns a sentence that says that an open loop completed far more than the plateau of the sweep. Returns `None`
+    /// if no open loop completed far more than the plateau of the sweep.
     pub(crate) fn outgrown_text(&self) -> Option<String> {
         let [before, later] = [&self.outgrown, &self.search].map(|trials| highest_rate(trials.iter().copied()));
         (!self.outgrown.is_empty()).then(|| {
@@ -183,7 +185,7 @@ impl<'a> Facts<'a> {
         format!("more load levels: a single one cannot show a limit ({remedy})")
     }
 
-    /// Returns the trials of the sweep and the search, and the decisive trial.
+    /// Returns the trials of the sweep and the search, and the decisive trial (which represents the run).
     pub(crate) fn loaded(&self) -> impl Iterator<Item = &'a Trial> {
         loaded(&self.sweep, &self.search, self.decisive)
     }
@@ -213,12 +215,12 @@ impl<'a> Facts<'a> {
         self.fast_trials().into_iter().max_by(|a, b| used(a).total_cmp(&used(b))).or(self.decisive)
     }
 
-    /// Returns the client's side of the decisive trial.
+    /// Returns the client's side of the decisive trial (which represents the run).
     pub fn client(&self) -> Option<View<'a>> {
         self.decisive.map(|t| View::new("client", t, &t.client))
     }
 
-    /// Returns the server's side of the decisive trial.
+    /// Returns the server's side of the decisive trial (which represents the run).
     pub fn server(&self) -> Option<View<'a>> {
         self.decisive.and_then(server_of)
     }
@@ -262,7 +264,7 @@ impl<'a> Facts<'a> {
         focus
     }
 
-    /// Returns the rate of good answers in the decisive trial.
+    /// Returns the rate of good answers in the decisive trial (which represents the run).
     pub fn x_max(&self) -> Option<f64> {
         self.decisive.map(good).and_then(positive)
     }
@@ -272,18 +274,18 @@ impl<'a> Facts<'a> {
         matches!(self.plateau, Plateau::Flat { .. }) || self.failing.is_some()
     }
 
-    /// Returns true if more clients gave no higher rate, or if an open loop completed less than it offered. If nothing
-    /// but a delay of each connection limited the rate, neither would happen, because more connections complete more
-    /// requests.
+    /// Returns true if more clients gave no higher rate, or if an open loop completed less than it offered. If only a
+    /// delay on each connection limited the rate, more connections would complete more requests, so the result would be
+    /// false.
     pub(crate) fn is_rate_limited(&self) -> bool {
         matches!(self.plateau, Plateau::Flat { .. }) || self.failing.is_some_and(|trial| !keeps_up(trial))
     }
 
     /// Returns the CPU use, in CPUs, of processes that belong neither to the client nor to the server, and the number
-    /// of CPUs. Of two machines, takes the one on which these other processes have the larger share of CPU use. Leaves
-    /// out all processes on the machine that loadline watches, whatever their namespace. Returns `None` if the other
-    /// processes' share is below 10 %. If the other processes use 10 % of the CPUs or more, every verdict that does not
-    /// come from exact counts is weakened.
+    /// of CPUs. Of two machines, takes the machine on which these other processes have the larger share of CPU use.
+    /// Leaves out all processes on the machine that loadline watches, whatever their namespace. Returns `None` if the
+    /// other processes' share is below 10 %. If the other processes use 10 % of the CPUs or more, every verdict that
+    /// does not come from exact counts is weakened.
     pub fn other_processes_cpu(&self) -> Option<(f64, f64)> {
         let timed = || {
             self.run.trials.iter().filter_map(other_processes_cpu_of).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))
@@ -297,7 +299,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Returns true if the target is on the loopback interface, as far as its address shows.
+/// Returns true if the target's address is on the loopback interface.
 pub(crate) fn loopback(run: &Run) -> bool {
     // A run without a target used the embedded server on loopback, or is an experiment. In an experiment, client and
     // server may be on different hosts.

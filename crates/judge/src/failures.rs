@@ -24,7 +24,8 @@ pub(crate) struct Failures<'a> {
     /// Share of failed requests, 0 to 1. The share is computed from the requests of `trial`, or of all trials if
     /// `at_every_load` is true. If `stretch` is set, the share is 1.
     share: f64,
-    /// True if most answers of the decisive trial failed, so its figures say nothing about the server's work.
+    /// True if most answers of the decisive trial (which represents the run) failed, so its figures say nothing about
+    /// the server's work.
     pub(crate) most: bool,
     /// True if the share of failed requests does not depend on the load. Failures that do not depend on the load show
     /// no limit of the server.

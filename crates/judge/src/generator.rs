@@ -38,7 +38,7 @@ pub(crate) fn load_threads(facts: &Facts<'_>, view: &View<'_>) -> Vec<Task> {
     threads
 }
 
-/// Returns the limit that the generator most probably reached in the decisive trial.
+/// Returns the limit that the generator most probably reached in the decisive trial (which represents the run).
 pub(crate) fn client_limit(facts: &Facts<'_>) -> Option<ClientLimit> {
     let view = facts.client()?;
     let found = [by_threads(facts, &view), by_ceiling(facts, &view), by_quota(facts, &view), in_sum(facts)];
@@ -55,9 +55,9 @@ pub(crate) fn is_limited(facts: &Facts<'_>) -> bool {
     !refuses_the_rest(facts) && client_limit(facts).is_some_and(|limit| limit.chance >= LIKELY)
 }
 
-/// Returns true if the server determines the rate of good answers. The server determines this rate if it was equal at
-/// several loads, or if the server refused most requests of the decisive trial because they were too many. The server
-/// would only refuse the additional requests of a faster generator.
+/// Returns true if the server determines the rate of good answers. The server determines the rate of good answers if
+/// this rate was equal at several loads, or if the server refused most requests of the decisive trial because they were
+/// too many. The server would only refuse the additional requests of a faster generator.
 pub(crate) fn refuses_the_rest(facts: &Facts<'_>) -> bool {
     let by_status = facts.refusals.overload != Some(false) && facts.decisive.is_some_and(mostly_refused);
     facts.run.sent_requests() && (facts.refusals.keep_one_rate() || by_status)

@@ -1,10 +1,10 @@
 //! CPU cost of a TLS handshake on both sides, if the windows of a run show this cost.
 //!
 //! Windows with one connection per request alternate with windows of kept connections. A line is fitted through the
-//! windows: CPU time per request over handshakes per request. The slope of the fitted line is the CPU time of a
-//! handshake, including the connect and the close. If every request of a load had its own connection, no line can be
-//! fitted. For a load with one connection per request, the whole cost of a request is an upper bound of the handshake's
-//! cost.
+//! windows: CPU time per request as a function of handshakes per request. The slope of the fitted line is the CPU time
+//! of a handshake, including the connect and the close. If every request of a load had its own connection, no line can
+//! be fitted. For a load with one connection per request, the whole cost of a request is an upper bound of the
+//! handshake's cost.
 
 use run::{CpuEstimate, HandshakeCost, Run, Trial, TrialKind};
 
@@ -17,8 +17,8 @@ use stats::fit::linear;
 /// Maximum number of handshakes per request in a window whose connections count as kept.
 const KEPT: f64 = 0.1;
 /// Minimum number of handshakes per request in a window whose requests count as having one handshake each. In a short
-/// window, the lower minimum [`MOST_SHAKE`] suffices: a handshake at its end may belong to a request of the next
-/// window.
+/// window, the lower minimum [`MOST_SHAKE`] suffices, because a handshake at the window's end may belong to a request
+/// of the next window.
 const EACH: f64 = 1.0 - KEPT;
 /// Maximum share of resumed handshakes in a window that counts as a window of full handshakes.
 const MOSTLY_FULL: f64 = KEPT;
@@ -110,7 +110,7 @@ pub(crate) fn server_us(cost: &HandshakeCost, trial: &Trial) -> Option<f64> {
     }
 }
 
-/// Returns the slope of the CPU time per request over the handshakes per request.
+/// Returns the slope of a line through the windows: CPU time per request as a function of handshakes per request.
 fn line(points: &[(f64, f64)]) -> Option<CpuEstimate> {
     if let Some(line) = linear(points) {
         return Some(CpuEstimate {

@@ -51,8 +51,8 @@ pub(crate) struct LeastUse {
 
 /// Returns the lower bound on the utilization of the busiest resource at the last step of the sweep. A request never
 /// waits longer than it would if all other requests were in front of it at the resource with the largest demand: R <=
-/// R1 + (N - 1) Dmax. So U = X Dmax >= X (R - R1) / (N - 1). Source: J. Zahorjan, K. Sevcik, D. Eager and B. Galler,
-/// *Balanced job bound analysis of queueing networks* (1982).
+/// R1 + (N - 1) Dmax. Therefore, U = X Dmax >= X (R - R1) / (N - 1). Source: J. Zahorjan, K. Sevcik, D. Eager and B.
+/// Galler, *Balanced job bound analysis of queueing networks* (1982).
 pub(crate) fn least_use(facts: &Facts<'_>) -> Option<LeastUse> {
     let steps = steps(facts);
     let last = steps.last()?;
@@ -109,8 +109,9 @@ pub(crate) fn bound(n: f64, r1_us: f64, think_us: f64, d_max_s: Option<f64>) -> 
 }
 
 /// Returns the first step of the sweep whose rate exceeds the bound N / (R1 + Z). A rate above N / (R1 + Z) shows that
-/// R1 is longer than the service time. A single client pays for each wake-up, and several clients share wake-ups. The
-/// lightest step, which gives R1, is not compared with the bound. Refusals do not count, because they need no service.
+/// R1 is longer than the service time. With a single client, each request needs a wake-up of its own, but requests of
+/// several clients share wake-ups. The lightest step, which gives R1, is not compared with the bound. Refusals do not
+/// count, because they need no service.
 pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let unloaded = facts.unloaded?;
     let r1 = crate::single::r1_us(unloaded)?;
@@ -183,8 +184,8 @@ mod tests {
         let (seen, law) = little(&trial).unwrap();
         assert!((law / seen - 1.0).abs() < 0.01, "{seen} {law}");
         (trial.measured.tally.completed, trial.measured.tally.unexpected_status) = (0, 0);
-        // This case occurred with `python3 -m http.server` at 5,000/s: 111 of 114 requests in flight waited on
-        // connections that the server never accepted.
+        // The situation of this test occurred with `python3 -m http.server` at 5,000/s: 111 of 114 requests in flight
+        // waited on connections that the server never accepted.
         trial.intensity =
             Intensity::Open { rate: 5000.0, arrival: run::Arrival::Poisson, max_connections: 10_000, pipeline: 1 };
         (trial.rates.concurrency, trial.tally.phantom) = (114.0, 111);

@@ -51,12 +51,13 @@ impl<'a> LighterLoads<'a> {
     }
 
     /// Returns the probability that a busy share was not full under lighter loads. `share` returns the busy share of a
-    /// side, if it is known. If throughput still grows, one load of at most half the rate with a full share suffices,
-    /// because a full thread cannot double its rate. If throughput stopped growing or a load missed the objective, the
-    /// first trials of a server that warms up may be slow. Then all these loads must show a full share, or the
-    /// utilization law must show it ([`room_by_law`]). The recording before any load is used only if none of these
-    /// loads shows the share: a compiler or a polling thread may be idle before the load, and equally busy under every
-    /// load. Returns `None` if neither such a load nor this recording shows the share.
+    /// side, if it is known. If throughput still grows, one load of at most half the rate with a full share suffices
+    /// for a low probability, because a full thread cannot double its rate. If throughput stopped growing or a load
+    /// missed the objective, one such load does not suffice for a low probability, because the first trials of a server
+    /// that warms up may be slow. In this case, a low probability needs a full share under all loads of at most half
+    /// the rate, or by the utilization law ([`room_by_law`]). The recording before any load is used only if no lighter
+    /// load shows the share: a compiler or a polling thread may be idle before the load, and equally busy under every
+    /// load. Returns `None` if neither a lighter load nor the recording before any load shows the share.
     pub(crate) fn had_room(&self, share: impl Fn(&View<'a>) -> Option<f64>) -> Option<f64> {
         let rate = self.now.trial.rates.completed_rate;
         let loads = self.views.iter().filter_map(|view| Load::of(view, share(view)?, rate));
@@ -68,7 +69,8 @@ impl<'a> LighterLoads<'a> {
         Some(room.min(by_law))
     }
 
-    /// Returns [`LighterLoads::had_room`] of one thread or process.
+    /// Returns the probability that one thread or process was not full under lighter loads: see
+    /// [`LighterLoads::had_room`].
     pub(crate) fn task_had_room(&self, task: &Task) -> Option<f64> {
         self.had_room(|view| busy_of(view, task))
     }
@@ -175,9 +177,9 @@ mod tests {
         beside(planted.level(Who::Server, "connection.receive_queue", "", 60.0), busy)
     }
 
-    /// A thread polls as long as requests come within 1 ms of each other, and sleeps otherwise. With one client it
-    /// mostly sleeps, and at half of the rate it polls all the time. Reactors of Seastar and kernel threads of io_uring
-    /// do this.
+    /// A thread polls as long as requests come within 1 ms of each other, and sleeps otherwise, like reactors of
+    /// Seastar and kernel threads of io_uring. With one client, the thread mostly sleeps, and at half of the highest
+    /// rate, it polls all the time.
     #[test]
     fn a_thread_that_polls_from_half_of_the_rate_on_is_not_the_limit() {
         let polls = |p: &Point| 1.0 - (-p.x * 4e-3).exp();
@@ -198,8 +200,8 @@ mod tests {
         assert!(works.id == "server-single-thread" && works.confidence >= 0.9, "{works:#?}");
     }
 
-    /// An event loop spends up to 1.7 times as much time on a request that comes alone as on one of several that it
-    /// reads at once, as Redis does. At half of the rate it is two thirds busy.
+    /// An event loop spends up to 1.7 times as much time on a request that comes alone as on one of several requests
+    /// that it reads at once, as Redis does. At half of the highest rate, the event loop is two thirds busy.
     #[test]
     fn an_event_loop_that_handles_several_requests_at_once_under_load_is_the_limit() {
         let batches = |p: &Point| (p.x / p.capacity * (1.7 - 0.7 * p.x / p.capacity)).min(0.99);

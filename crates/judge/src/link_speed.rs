@@ -9,15 +9,15 @@ use crate::thresholds::FULL_WIDTH;
 /// Number of bits in a byte.
 pub(crate) const BITS: f64 = u8::BITS as f64;
 
-/// Returns true if an interface carried clearly more than its stated speed over the whole recording, so nothing enforces
-/// this speed. The whole recording is used because some drivers update their counters only once per second. In a short
-/// window, such a counter may grow by more than the link carried.
+/// Returns true if an interface carried clearly more than its stated speed over the whole recording, so nothing
+/// enforces this speed. The whole recording is used because some drivers update their counters only once per second. In
+/// a short window, a counter that is updated once per second may grow by more than the link carried.
 pub(crate) fn is_nominal(recording: &Recording, interface: &str) -> bool {
     carried_and_stated(recording, interface).is_some_and(|(carried, stated)| carried / stated > 1.0 + FULL_WIDTH)
 }
 
-/// Returns a sentence about an interface of a side whose stated speed nothing enforces. Returns `None` if there is no
-/// such interface.
+/// Returns a sentence about an interface of a side whose stated speed nothing enforces. Returns `None` if no interface
+/// of the side carried clearly more than its stated speed.
 pub(crate) fn nominal(side: &Side) -> Option<String> {
     let interfaces = side.recording.columns_of("interface.speed").map(|column| column.instance.as_str());
     let name = interfaces.into_iter().find(|name| is_nominal(&side.recording, name))?;
@@ -60,8 +60,8 @@ mod tests {
         planted
     }
 
-    /// This case occurs with the bridge of Docker (10 Gbit/s stated), and with the emulated card e1000 and VMware's
-    /// vmxnet3. An earlier version of loadline reported a link that was 251 % full.
+    /// The situation of this test also occurs with the bridge of Docker (10 Gbit/s stated), and with the emulated card
+    /// e1000 and VMware's vmxnet3. An earlier version of loadline reported a link that was 251 % full.
     #[test]
     fn a_link_that_carries_more_than_it_states_is_not_full() {
         let nominal = large_answers(1.25e8);

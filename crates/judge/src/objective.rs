@@ -98,7 +98,7 @@ pub fn limits(run: &Run) -> Limits {
     Limits { text: text(&limits, own, missing), ..limits }
 }
 
-/// Returns the objective in words.
+/// Returns the objective in words, such as its limits on percentiles and on errors.
 fn text(limits: &Limits, own: bool, missing: Option<&str>) -> String {
     let one = |name: &str, limit: Option<f64>| limit.map(|us| format!("{name} under {}", duration(us)));
     let p50 = one("median", limits.p50_us).map(|text| match own {
@@ -327,8 +327,8 @@ mod tests {
         assert_eq!(breach(&seen, &limits).map(|b| b.kind), Some(BreachKind::P999));
     }
 
-    /// Four of sixteen connections got all answers, and the other twelve connections waited to the end. Few requests
-    /// wait, but more than one in a hundred.
+    /// Four of sixteen connections got all answers, and the other twelve connections waited to the end. Only a few
+    /// requests wait, but they are more than one in a hundred of all requests.
     #[test]
     fn requests_that_were_never_answered_count_against_p99_and_errors() {
         let run = Run { trials: vec![trial(100.0, 1000, 0)], ..Run::default() };

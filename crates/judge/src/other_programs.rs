@@ -7,7 +7,8 @@ use crate::single::sides_of;
 use crate::thresholds::OTHERS_USE;
 use crate::view::View;
 
-/// Returns [`crate::Facts::other_processes_cpu`] of one trial, whose derived figures must be filled in.
+/// Returns the CPU use of other programs in one trial, as [`crate::Facts::other_processes_cpu`] does; the trial's
+/// derived figures must be filled in.
 pub(crate) fn other_processes_cpu_of(trial: &Trial) -> Option<(f64, f64)> {
     let views = sides_of(trial);
     let taken = views.iter().filter_map(|view| taken_on_machine_of(view, &views));
@@ -15,8 +16,8 @@ pub(crate) fn other_processes_cpu_of(trial: &Trial) -> Option<(f64, f64)> {
     most.filter(|(taken, online)| *taken > OTHERS_USE * online)
 }
 
-/// Returns the CPU use of processes that belong to no side, in CPUs, on the machine of `view`. Also returns the
-/// machine's number of CPUs.
+/// Returns the CPU use of processes that belong to neither client nor server, in CPUs, on the machine of `view`. Also
+/// returns the machine's number of CPUs.
 fn taken_on_machine_of(view: &View<'_>, views: &[View<'_>]) -> Option<(f64, f64)> {
     let same = |v: &&View<'_>| std::ptr::eq(v.side, view.side) || v.side.same_cpus(view.side);
     let known: Option<f64> = views.iter().filter(same).map(|v| Some(v.cpu_used()? + v.upstream_cpu())).sum();
@@ -67,8 +68,8 @@ mod tests {
         let mut column = taken.client.recording.columns.iter().find(like).unwrap().clone();
         column.counter = run::CounterId("cpu.steal".into());
         let times = taken.client.recording.t_s.clone();
-        // The planted counter of the time that the hypervisor takes is in microseconds. This planted counter grows by a
-        // twentieth of a CPU's time.
+        // The made-up counter of the time that the hypervisor takes is in microseconds. In this test, the counter of
+        // the time that the hypervisor takes grows by a twentieth of a CPU's time.
         column.values = times.iter().map(|t| Some(0.05e6 * (t.clamp(from, to) - from))).collect();
         taken.client.recording.columns.push(column);
         assert!((stolen(&taken) - 0.05).abs() < 0.01, "{}", stolen(&taken));

@@ -85,7 +85,8 @@ impl<'a> Overflow<'a> {
 }
 
 /// Returns true if the load connected inside the window, if some of its connects failed, or if some of its connections
-/// were never answered. Such connects affected the whole load, and not only its start.
+/// were never answered. Connects inside the window, failed connects and unanswered connections affect the whole load,
+/// and not only its start.
 fn connects_go_on(trial: &Trial) -> bool {
     trial.measured.tally.attempted > 0 || trial.tally.phantom > 0 || trial.tally.connected < trial.tally.attempted
 }
@@ -164,8 +165,8 @@ impl<'a> HeldConnections<'a> {
     }
 }
 
-/// Returns the mean length of the server's accept queue if it was full in the whole window. Returns `None` if the server
-/// has no such queue.
+/// Returns the mean length of the server's accept queue if it was full in the whole window. Returns `None` if no accept
+/// queue of the server was full in the whole window.
 pub(crate) fn always_full(view: &View<'_>) -> Option<f64> {
     let limits = view.side.recording.instances("listen.limit");
     let is_full = |name: &str, queue: f64| limits.value(name, view.window).is_some_and(|limit| queue >= limit.max(1.0));
@@ -210,9 +211,9 @@ mod tests {
         planted.steps(&[64]).change(|t, _| t.kind = TrialKind::Fixed)
     }
 
-    /// This case occurs with Apache's prefork, gunicorn's threads and thread pools of Java: a worker handles only its own
-    /// connection until the client closes it. An earlier version of loadline advised a longer backlog, in which more
-    /// connections would wait for an answer that never comes.
+    /// The situation of this test also occurs with Apache's prefork, gunicorn's threads and thread pools of Java: a
+    /// worker handles only its own connection until the client closes it. An earlier version of loadline advised a
+    /// longer backlog, in which more connections would wait for an answer that never comes.
     #[test]
     fn a_server_whose_workers_keep_their_connections_does_not_accept_slowly() {
         let loads = [
@@ -227,7 +228,8 @@ mod tests {
         }
     }
 
-    /// Each worker closes its connection after 100 requests, as Apache does, and takes the next one from the full queue.
+    /// Each worker closes its connection after 100 requests, as Apache does, and takes the next connection from the
+    /// full queue.
     #[test]
     fn a_queue_that_is_always_full_before_kept_connections_may_wait_for_workers() {
         let takes_the_next = |t: &mut Trial, _: &Point| {

@@ -24,7 +24,7 @@ pub(crate) struct Places {
     /// Number of requests that the server handles at a time: Xmax × R1 (highest rate times response time with one
     /// client). R1 is taken without the round trip to the server, because a request on the network occupies no worker.
     pub(crate) places: f64,
-    /// All counts that may explain `places`, the best match first.
+    /// All counts that may explain the number of requests in `places`, the best match first.
     counted: Counts,
 }
 
@@ -80,8 +80,8 @@ fn equals(counted: &Counted, places: f64) -> bool {
 }
 
 /// Returns true if `count` workers at the distance `depth` from the server pass nearly all requests in flight on to
-/// their upstreams, more than one per worker. No request waits for such a worker, so each worker handles many requests
-/// at a time. Proxies such as nginx with a few workers pass all requests on.
+/// their upstreams, more than one per worker. No request waits for a worker that passes requests on, so each worker
+/// handles many requests at a time. Proxies such as nginx with a few workers pass all requests on.
 fn passes_all_on(view: &View<'_>, depth: u32, count: f64) -> bool {
     let awaited = |b: &run::Upstream| view.side.recording.reading("behind.busy", &b.address, view.window).value();
     let next = view.side.behind.iter().filter(|b| b.depth == depth + 1);
@@ -90,8 +90,8 @@ fn passes_all_on(view: &View<'_>, depth: u32, count: f64) -> bool {
     passed_on > (1.0 + PLACES_APART) * count && passed_on >= NEARLY_FULL * in_flight
 }
 
-/// Returns true for a count of the threads of an upstream whose CPU quota is its limit. More threads would need a larger
-/// quota, so their number explains nothing.
+/// Returns true for a count of the threads of an upstream whose CPU quota is its limit. More threads would need a
+/// larger quota, so the number of threads does not explain the number of requests.
 fn is_sized_by_quota(facts: &Facts<'_>, threads: &Counted) -> bool {
     let is_limited = facts.upstreams.iter().filter(|load| load.limit == Some(UpstreamLimit::Quota));
     let mut programs = is_limited.flat_map(|load| &load.behind.processes).map(|process| program(process));
@@ -119,7 +119,8 @@ pub(crate) fn is_children(counted: &Counted) -> bool {
     counted.what == CHILDREN
 }
 
-/// Returns true for a count of threads. Threads that ran need not be workers, so this count alone shows no queue.
+/// Returns true for a count of threads. A thread that ran need not be a worker, so a count of threads alone shows no
+/// queue.
 pub(crate) fn is_threads(counted: &Counted) -> bool {
     counted.what == THREADS
 }

@@ -22,7 +22,8 @@ pub(crate) struct OneCpuEach {
 
 impl OneCpuEach {
     /// Returns the server's working processes if each of them uses about one CPU at the plateau of throughput. Returns
-    /// `None` if one process does not, if the server may use no further CPU, or if its CPU quota is used up.
+    /// `None` if any process does not use about one CPU, if the server may use no further CPU, or if its CPU quota is
+    /// used up.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let is_flat = matches!(facts.plateau, Plateau::Flat { .. });
         let view = facts.crowded_server().filter(|_| is_flat)?;

@@ -14,11 +14,11 @@ pub(crate) fn used(view: &View<'_>) -> Option<Signal> {
     Some(full("share of its CPU quota that the server used", 1.0, share))
 }
 
-/// Returns the probability that the server's CPU quota is used up, although the kernel hardly ever throttles the server.
-/// A runtime that starts as many threads as the quota has CPUs (Go, tokio, the JVM) uses the whole quota and never
-/// exceeds it. If the CPUs of the host are full, too, the server may lack CPU time for this reason instead. If one
-/// thread does nearly all the work of a server with a quota of about one CPU, the thread is as full as the quota, and
-/// the rule `server-single-thread` covers it.
+/// Returns the probability that the server's CPU quota is used up, although the kernel hardly ever throttles the
+/// server. A runtime that starts as many threads as the quota has CPUs (Go, tokio, the JVM) uses the whole quota and
+/// never exceeds it. If the CPUs of the host are full, too, the full host may be the reason why the server lacks CPU
+/// time. If one thread does nearly all the work of a server with a quota of about one CPU, the thread is as full as the
+/// quota, and the rule `server-single-thread` covers it.
 pub(crate) fn used_up(facts: &Facts<'_>, view: &View<'_>) -> f64 {
     let Some(used) = used(view).filter(|_| !fills_one_thread(view)) else { return 0.0 };
     let host = full("", 1.0, view.processors_busy().unwrap_or(1.0));
@@ -28,8 +28,8 @@ pub(crate) fn used_up(facts: &Facts<'_>, view: &View<'_>) -> f64 {
 /// Returns the part of the unused quota that the kernel's stops explain, 0 to 1. If the quota is the limit, the server
 /// runs on P CPUs until the quota is used up, and then stops for the share 1 - used / P of the time. The kernel stops
 /// the server only if P is above the quota, so the stops take at least the share 1 - used / quota. The kernel's counter
-/// adds up the stops of all CPUs, so the counted time is at least as long. Returns 1 if the quota or the length of the
-/// stops is unknown.
+/// adds up the stops of all CPUs, so the counted time is at least as long as the stops. Returns 1 if the quota or the
+/// length of the stops is unknown.
 pub(crate) fn stops_explain(view: &View<'_>) -> f64 {
     let used = view.share_of_time("cgroup.cpu_time").or_else(|| view.cpu_used());
     let unused = used.zip(view.cpu_quota()).map(|(used, quota)| 1.0 - used / quota - CHARGED_APART);
@@ -72,8 +72,8 @@ mod tests {
     }
 
     /// Servers of Rust (tokio), Go and Java start one thread for each CPU of their quota, so they are hardly throttled.
-    /// An earlier version said of these servers: "2 of 4 threads are full: more CPUs will not help", "look for a lock",
-    /// and "requests take turns".
+    /// An earlier version of loadline said of servers with one thread per CPU: "2 of 4 threads are full: more CPUs will
+    /// not help", "look for a lock", and "requests take turns".
     #[test]
     fn a_runtime_sized_by_its_quota_uses_it_up_without_being_throttled() {
         for (quota, threads) in [(2.0, 2), (2.0, 6), (1.0, 6)] {

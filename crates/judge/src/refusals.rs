@@ -84,7 +84,7 @@ fn share_stays(refusing: &[&Trial]) -> bool {
     times >= WIDE && f64::midpoint(share_light, predicted) - share_heavy > chance
 }
 
-/// How the rate of good answers follows the rate of all answers within a window.
+/// Relation between the rate of good answers and the rate of all answers within a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Within {
     /// Good answers came at a constant rate, whatever the rate of all answers was. A rate limit keeps the rate of good
@@ -247,7 +247,7 @@ mod tests {
 
     /// There are six loads; the heaviest is 3 to 88 times the lightest. With status 429, the server refuses either a
     /// constant share of the requests of every load, or all requests beyond a limit. An earlier version of loadline
-    /// took this status as proof of a rate limit.
+    /// took the status 429 as proof of a rate limit.
     #[test]
     fn a_constant_share_of_all_loads_is_no_limit() {
         let mut random = fastrand::Rng::with_seed(22);

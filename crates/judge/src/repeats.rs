@@ -124,7 +124,7 @@ mod tests {
     use crate::planted::PlantedRun;
     use crate::thresholds::CONTRADICTED;
 
-    /// Makes a run with one repeat per entry of `factors`: the speed of the planted server in this repeat, relative to
+    /// Makes a run with one repeat per entry of `factors`: the speed of the made-up server in this repeat, relative to
     /// 200/s.
     fn repeated(factors: &[f64]) -> Run {
         let parts =

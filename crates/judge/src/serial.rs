@@ -22,15 +22,15 @@ pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Eviden
     let used = view.cpu_used()?;
     let one = (LEAST_PLACES..=ONE_PLACE).contains(&places) && (SERIAL_CPU..=ONE_PLACE).contains(&used);
     let lock = waits::lock_of_turns(&facts.waits, &view).is_some();
-    // A server that uses a whole quota of about one CPU looks the same.
+    // A server that uses a whole quota of about one CPU shows the same signs as a server whose requests take turns.
     let is_quota = || crate::quota::used_up(facts, &view) >= LIKELY;
     (one && !is_quota()).then(|| changing(&view, used, lock)).flatten()
 }
 
 /// Returns evidence that several threads shared the CPU time and none was full, although the server may use several
-/// CPUs. If one thread did nearly all the work, the others were helper threads of a runtime, such as those of a garbage
-/// collector. If requests were seen to wait for a lock (`lock`), a single thread may have done all the work, because a
-/// runtime such as Go's moves tasks between threads.
+/// CPUs. If one thread did nearly all the work, the other threads were helper threads of a runtime, such as those of a
+/// garbage collector. If requests were seen to wait for a lock (`lock`), a single thread may have done all the work,
+/// because a runtime such as Go's moves tasks between threads.
 fn changing(view: &View<'_>, used: f64, lock: bool) -> Option<Evidence> {
     let threads = view.threads();
     let busiest = threads.first().map(|task| task.busy)?;
@@ -115,9 +115,9 @@ mod tests {
         planted.change(plant).verdict()
     }
 
-    /// This case occurred with a Go server that computes under a mutex. The server's runtime gave nearly all tasks to
-    /// one thread, which ran for 97 % of the time. In one run, the samples did not show the activity of the mutex's
-    /// holder.
+    /// The situation of this test occurred with a Go server that computes under a mutex. The server's runtime gave
+    /// nearly all tasks to one thread, which ran for 97 % of the time. In one run, the samples did not show the
+    /// activity of the mutex's holder.
     #[test]
     fn one_thread_that_does_all_the_work_behind_a_lock_is_no_full_thread() {
         let locked = |holder: Option<ThreadState>| {
@@ -134,8 +134,8 @@ mod tests {
         assert_eq!(locked(Some(ThreadState::Sleep)).id, "server-single-thread");
     }
 
-    /// This case occurred with a Go server that computes under a mutex. One thread did two thirds of the work, and
-    /// waited for a CPU while other threads ran.
+    /// The situation of this test occurred with a Go server that computes under a mutex. One thread did two thirds of
+    /// the work, and waited for a CPU while other threads ran.
     #[test]
     fn a_thread_that_waits_while_others_do_its_work_is_not_full() {
         let lock = uneven(0.68, 0.25);
@@ -144,8 +144,9 @@ mod tests {
         assert_eq!(one.id, "server-single-thread", "{one:#?}");
     }
 
-    /// This case occurred with Python threads that share the interpreter lock. A single client got 4 % more answers per
-    /// second than several clients did. With one client, the thread of its connection did all of the server's work.
+    /// The situation of this test occurred with Python threads that share the interpreter lock. A single client got 4 %
+    /// more answers per second than several clients did. With one client, the thread of its connection did all of the
+    /// server's work.
     #[test]
     fn a_single_client_that_fills_one_thread_shows_no_full_thread() {
         let shared = |single: f64, rest: f64| {

@@ -30,9 +30,10 @@ pub(crate) struct Queue<'a> {
 
 impl Queue<'_> {
     /// Returns true if the queue may wait for the server to accept connections, and not for workers: the connections
-    /// wait to be accepted, and each request has a connection of its own. A limit of accepted connections per second
-    /// and a TLS handshake in the accepting thread cause this queue, too. Returns false if a count of children or
-    /// connections equals the number of requests handled at a time, because that count shows the workers.
+    /// wait to be accepted, and each request has a connection of its own. A limit of accepted connections per second,
+    /// or a TLS handshake in the accepting thread, also makes connections wait to be accepted. Returns false if a count
+    /// of children or connections equals the number of requests handled at a time, because that count shows the
+    /// workers.
     pub(crate) fn may_wait_for_accept(&self, places: Option<&Places>) -> bool {
         let is_unaccepted = self.evidence.counter == UNACCEPTED;
         let is_counted = places.is_some_and(|all| all.matching().any(|one| !places::is_threads(one)));
@@ -51,9 +52,9 @@ pub(crate) fn seen(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidenc
 }
 
 /// Returns evidence of requests that passed the network and wait in a queue at the server, if these are most of the
-/// waiting requests. Neither lost packets nor a full link hold up these requests. Returns `None` if most requests that
-/// the server handles have an answer that TCP has not sent yet. A worker that cannot send its answer reads no other
-/// request, so the network may cause the queue at the server.
+/// waiting requests. Neither lost packets nor a full link hold up requests that wait at the server. Returns `None` if
+/// most requests that the server handles have an answer that TCP has not sent yet. A worker that cannot send its answer
+/// reads no other request, so the network may cause the queue at the server.
 pub(crate) fn past_the_network(facts: &Facts<'_>) -> Option<Evidence> {
     let queue = queue(facts, Places::of(facts).as_ref())?;
     let unsent = link_queue::unsent_share(&queue.view).unwrap_or(0.0);
@@ -67,8 +68,8 @@ fn handled_share(view: &View<'_>, share: f64, queued: f64) -> f64 {
     ratio(share * in_flight, in_flight - queued).map_or(f64::INFINITY, |share| share.max(0.0))
 }
 
-/// Returns the server's side of the trial with the most requests in flight at the plateau. This trial is an open loop
-/// if the server completed as many requests under an overload as in the sweep.
+/// Returns the server's side of the trial with the most requests in flight at the plateau. The returned trial is an
+/// open loop if the server completed as many requests under an overload as in the sweep.
 fn most_crowded<'a>(facts: &Facts<'a>) -> Option<View<'a>> {
     let kept = PLATEAU_KEPT * facts.x_max()?;
     let overload = facts.failing.filter(|trial| good(trial) >= kept).and_then(server_of);
@@ -77,9 +78,9 @@ fn most_crowded<'a>(facts: &Facts<'a>) -> Option<View<'a>> {
 }
 
 /// Returns the share of a request's time for which the requests that the server handles wait in TCP, in the trial with
-/// the most requests in flight at the plateau. `waits` returns this share for all requests in flight. With a longer
-/// response time, the share of a delay of each connection is smaller, unless the delay keeps workers from the queued
-/// requests.
+/// the most requests in flight at the plateau. `waits` returns this share for all requests in flight. The longer the
+/// response time is, the smaller is the share that a delay of each connection takes, unless the delay keeps workers
+/// from the queued requests.
 pub(crate) fn share_of_handled(facts: &Facts<'_>, waits: impl Fn(&View<'_>) -> Option<f64>) -> Option<f64> {
     let view = most_crowded(facts)?;
     let queued = queue_in(view, Places::of(facts).as_ref()).map_or(0.0, |queue| queue.requests);
@@ -92,8 +93,9 @@ pub(crate) fn workers_wait_to_send(facts: &Facts<'_>) -> bool {
     share_of_handled(facts, link_queue::unsent_share).is_some_and(|share| share >= WINDOW_WAIT)
 }
 
-/// Returns true if the most crowded trial at the plateau has more connections than the lightest load. Otherwise the
-/// load added requests to the same connections, so a delay of each connection may limit the rate.
+/// Returns true if the most crowded trial at the plateau has more connections than the lightest load. With as many
+/// connections as in the lightest load, the load only added requests to the same connections, so a delay of each
+/// connection may limit the rate.
 pub(crate) fn adds_connections(facts: &Facts<'_>) -> bool {
     let connections = |trial: &Trial| match trial.intensity {
         Intensity::Closed { connections, .. } => f64::from(connections),
@@ -110,8 +112,9 @@ pub(crate) fn queue<'a>(facts: &Facts<'a>, places: Option<&Places>) -> Option<Qu
     queue_in(facts.crowded_server()?, places)
 }
 
-/// Returns the longest queue in the trial of `view`: requests that are unread, in connections not yet accepted, or
-/// before an upstream. Returns `None` if this queue contains only a small share of the requests that no worker handles.
+/// Returns the longest queue in the trial of `view`: requests that are unread, in connections not yet accepted, or in
+/// front of an upstream. Returns `None` if this queue contains only a small share of the requests that no worker
+/// handles.
 fn queue_in<'a>(view: View<'a>, places: Option<&Places>) -> Option<Queue<'a>> {
     let in_flight = positive(view.trial.rates.concurrency).unwrap_or_else(|| clients(view.trial));
     let waiting = positive(in_flight - places.map_or(1.0, |places| places.places)).filter(|n| *n >= 1.0)?;
@@ -184,7 +187,7 @@ mod tests {
     }
 
     /// Makes a run with a connection for each request. At most eight connections are served at a time, 20 ms each. All
-    /// others wait to be accepted. The server has `children` child processes.
+    /// other connections wait to be accepted. The server has `children` child processes.
     fn fresh_connections(children: u32, has_tls: bool) -> Bottleneck {
         let fresh = move |t: &mut Trial, _: &Point| {
             t.measured.tally.attempted = t.measured.tally.completed;

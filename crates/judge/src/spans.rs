@@ -6,7 +6,8 @@ use crate::number::{duration, percent, positive, ratio};
 use crate::thresholds::FEWEST_REQUESTS;
 
 /// Returns the kind of span (service and name) whose self time per trace grows most from the lightest load to the
-/// decisive trial. If the decisive trial has no spans or is the lightest load, uses the heaviest load.
+/// decisive trial. If the decisive trial (which represents the run) has no spans or is the lightest load, uses the
+/// heaviest load.
 pub(crate) fn growth(run: &Run, picks: &Picks) -> Option<SpanGrowth> {
     let known = run.trials.iter().enumerate().filter_map(|(at, trial)| Some((at, trial, profile(trial)?)));
     let known: Vec<(usize, &Trial, &SpanProfile)> = known.collect();

@@ -4,9 +4,9 @@
 //! A line is fitted to the later half of the series, but to at least [`LEAST`] and at most [`MOST`] intervals. The rate
 //! is steady if the fitted line drifts by at most [`STILL_DRIFTS`] of the mean rate over the fitted intervals. The rate
 //! is also steady if the drift may be noise. The drift may be noise if the 95 % interval of the slope contains zero. A
-//! drift that may be noise is also at most [`NOISY_DRIFT`] or one standard deviation. A steady rate must also have a
-//! coefficient of variation of at most [`VARIATION`], which a rate in bursts exceeds. A rate that is always zero is not
-//! steady, because no request completes.
+//! drift counts as possible noise only if it is at most [`NOISY_DRIFT`] or one standard deviation, too. A steady rate
+//! must also have a coefficient of variation of at most [`VARIATION`], which a rate in bursts exceeds. A rate that is
+//! always zero is not steady, because no request completes.
 
 use run::Steady;
 
@@ -19,8 +19,8 @@ use stats::{Sample, average};
 const LEAST: usize = 6;
 /// Maximum number of intervals to which the line is fitted. The test for a steady rate leaves out all older intervals.
 const MOST: usize = 20;
-/// Maximum drift that may be noise, as a share of the mean. A rate that falls by a larger share of its mean is not at a
-/// plateau.
+/// Maximum drift that may be noise, as a share of the mean. A rate that falls by more than this share of its mean is
+/// not at a plateau.
 const NOISY_DRIFT: f64 = 1.0 - PLATEAU_KEPT;
 /// Maximum standard deviation, as a share of the mean. A rate that is 0 for half of the time has a standard deviation
 /// equal to its mean.

@@ -217,8 +217,8 @@ mod tests {
     }
 
     /// The server handles one request of 18 ms at a time. The sweep ended after two steps, at 52.2/s and 55.3/s,
-    /// because starting the hosts took most of the time. Of an offered 83/s, 54.1/s completed. The second step was
-    /// faster than the first step only because the requests of the first step included wake-ups.
+    /// because starting the hosts took most of the time. Of 83 offered requests per second, 54.1 completed. The second
+    /// step was faster than the first step only because the requests of the first step included wake-ups.
     #[test]
     fn a_sweep_that_ended_early_is_flat_where_an_overload_brought_no_more() {
         let told = |overload: f64, in_flight: f64| {

@@ -9,7 +9,7 @@ pub(crate) const OF_HOST: [&str; 4] = ["cpu.user", "cpu.system", "cpu.irq", "cpu
 /// Counters of the CPU time of a side's processes.
 const OF_PROCESSES: [&str; 2] = ["process.user", "process.system"];
 
-/// Returns the counters whose sum is the CPU time of which `counter` is a part. Returns `None` if this counter is not
+/// Returns the counters whose sum is the CPU time of which `counter` is a part. Returns `None` if `counter` is not
 /// counted in ticks.
 pub(crate) fn whole(counter: &str) -> Option<&'static [&'static str]> {
     [&OF_HOST[..], &OF_PROCESSES].into_iter().find(|whole| whole.contains(&counter))

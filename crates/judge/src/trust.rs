@@ -83,8 +83,8 @@ fn measured_share(run: &Run) -> Option<f64> {
     ratio(measured_s, positive(run.elapsed_s)?).filter(|share| (0.0..=1.0).contains(share))
 }
 
-/// Splits the time of a run by what it was spent on. Returns `None` if the total time is unknown, or if the run's
-/// trials record only their measured windows.
+/// Returns how many seconds of a run were spent on measurement, on starts, on waiting for late answers, and on the
+/// rest. Returns `None` if the total time is unknown, or if the run's trials record only their measured windows.
 fn spent(run: &Run) -> Option<TimeSpent> {
     let elapsed_s = positive(run.elapsed_s)?;
     let around: Vec<_> = run.trials.iter().filter_map(|t| t.measured.around).collect();
@@ -172,8 +172,8 @@ fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut Trus
 fn little_law(trial: &Trial, report: &mut TrustReport) {
     let Some((seen, law)) = little(trial) else { return };
     let difference = (law - seen).abs() / seen;
-    // A request at an edge of the window may count in the measured number in flight, but not in the rate times the
-    // service time, or the other way round.
+    // A request at an edge of the window may count in only one of the two compared numbers: the measured number in
+    // flight, or the product of rate and service time.
     let few = ratio(seen, trial.measured.tally.completed as f64).unwrap_or(0.0);
     let long = ratio(trial.latency_us.p99 / 1e6, trial.measured.length_s).unwrap_or(0.0);
     let edges = few.max(long);

@@ -23,7 +23,7 @@ use crate::sweep::top;
 use crate::thresholds::{LIKELY, MOSTLY_RUNS, NEARLY_FULL, REACHED, SEVERAL_TRIPS, THROTTLED};
 use crate::view::{Task, View, busy};
 
-/// What the trials of a run show about the limit of the server.
+/// Facts that the trials of a run show about the limit of the server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Course {
     /// True if throughput stopped growing.
@@ -106,9 +106,10 @@ fn load<'a>(
     Judged { load, chance, has_queue, connections: mean, awaited }
 }
 
-/// Returns true if an upstream mostly used as much CPU time in each of the `steps` as in `view`. All these steps are
-/// near the highest rate. Work in the background that starts during the sweep fills a thread or CPUs only in some of
-/// them, so it is not the limit. For a full thread, the busiest thread counts.
+/// Returns true if an upstream mostly used as much CPU time in each of the `steps` as in `view`. All `steps` are near
+/// the highest rate. Work in the background that starts during the sweep fills a thread or CPUs only in some of these
+/// steps, so it is not the limit. If the upstream's limit is a full thread, the CPU use of its busiest thread is
+/// compared.
 fn ran_in_each(limit: UpstreamLimit, view: &View<'_>, behind: &Upstream, steps: &[View<'_>]) -> bool {
     let used = |view: &View<'_>, behind: &Upstream| -> f64 {
         let own = InstanceFilter::new(&behind.processes);
@@ -166,8 +167,8 @@ fn round_trips(view: &View<'_>, load: &UpstreamLoad) -> Option<Evidence> {
 }
 
 /// Returns evidence of the queue in front of the nearest upstream with a queue, and the number of requests in this
-/// queue. This queue before the upstream consists of connections that wait to be accepted, or else of unread requests.
-/// `request_bytes` is the size of a request.
+/// queue. The queue in front of an upstream consists of connections that wait to be accepted, or else of unread
+/// requests. `request_bytes` is the size of a request.
 pub(crate) fn queue(view: &View<'_>, request_bytes: Option<f64>) -> Option<(Evidence, f64)> {
     let mut behind: Vec<&Upstream> = view.side.behind.iter().collect();
     behind.sort_by_key(|behind| behind.depth);

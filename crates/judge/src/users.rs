@@ -1,6 +1,6 @@
 //! Capacity as a number of users with think times. Finds the largest number of users with which the objective was met.
-//! Above this largest number, also finds the smallest number of users with which the objective was missed. If a number
-//! of users was tried several times, the majority of the windows with this number decides.
+//! Also finds the smallest larger number of users with which the objective was missed. If a number of users was tried
+//! several times, the majority of the windows with this number decides.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ impl Bracket {
         self.tried.iter().rev().find(|(_, windows)| windows.holds()).map(|(users, _)| *users)
     }
 
-    /// Returns the smallest tried number of users above [`Self::held`].
+    /// Returns the smallest tried number of users above the largest number that met the objective ([`Self::held`]).
     pub fn failed(&self) -> Option<u32> {
         let held = self.held().unwrap_or(0);
         self.tried.range(held.saturating_add(1)..).next().map(|(users, _)| *users)

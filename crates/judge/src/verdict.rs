@@ -1,5 +1,5 @@
 //! The verdict on a run. Every rule judges the run, and [`choose`] picks the winner. The rules that do not win give the
-//! reasons against their bottlenecks.
+//! reasons why their bottlenecks are ruled out.
 
 use run::{Bottleneck, RuledOut};
 
@@ -86,7 +86,8 @@ pub(crate) fn without(facts: &Facts<'_>, excluded: &[&str]) -> Bottleneck {
 /// Returns true if the run cannot show a limit of the server. Only the rule `unknown` judges a run that cannot show a
 /// limit of the server.
 fn is_mute(facts: &Facts<'_>) -> bool {
-    // If the server or the generator died in the decisive trial, no rule reads this trial's counters.
+    // If the server or the generator died in the decisive trial (which represents the run), no rule reads this trial's
+    // counters.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
     // No rule applies without a good answer, because a server that refuses everything shows no limit. Also, no rule
     // applies if every request failed for a stretch of time.

@@ -265,9 +265,9 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns true if the processes `busy` share one set of `cpus` CPUs. Together they use no more than this set has,
-    /// and either wait for a CPU for a considerable part of the time, or hardly run on any other CPU. Processes with
-    /// sets of their own would find a free CPU.
+    /// Returns true if the processes `busy` share one set of `cpus` CPUs. The processes together use no more CPUs than
+    /// the set has, and either wait for a CPU for a considerable part of the time, or hardly run on any other CPU. If
+    /// each process had its own set of CPUs, a waiting process would find a free CPU.
     fn share_one_set(&self, busy: &[Task], cpus: f64) -> bool {
         let used: f64 = busy.iter().map(|p| p.busy).sum();
         let waited: f64 = busy.iter().filter_map(|p| p.wait).sum();
@@ -328,8 +328,8 @@ impl<'a> View<'a> {
 
     /// Returns, for each CPU of `mask`, the share of the time for which the hypervisor took the CPU away from this
     /// host. A share above [`MAX_STOLEN`] counts as [`MAX_STOLEN`]. Without a mask, returns the shares of all CPUs. If
-    /// only the sum over all CPUs was read, one CPU may have lost all of this time. The result is empty if nothing was
-    /// read.
+    /// only the sum over all CPUs was read, one CPU may have lost all of the summed time. The result is empty if
+    /// nothing was read.
     pub(crate) fn stolen_each(&self, mask: Option<u64>) -> Vec<f64> {
         let mut shares = self.steal_of_cpus(mask);
         if shares.is_empty() {

@@ -41,7 +41,7 @@ pub enum LabError {
     Late {
         /// Name of the agent.
         name: String,
-        /// Time that the agent had, and the probable cause.
+        /// Time that the agent was given to become ready, and the probable cause of the delay.
         why: String,
     },
     /// The user's command did not start a server.
@@ -52,7 +52,7 @@ pub enum LabError {
         /// Events that led to the error, and the server's last output.
         why: String,
     },
-    /// An agent was killed before it was ready. The task of the agent is not the cause.
+    /// An agent was killed before it was ready. The agent's task did not cause the agent's end.
     #[error("the agent {name:?} ended before it was ready: {why}")]
     Killed {
         /// Name of the agent.

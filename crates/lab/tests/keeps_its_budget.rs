@@ -7,7 +7,7 @@ use loadline_lab::search::{Conductor, within_budget};
 use loadline_lab::{BudgetClock, LabError, Point};
 use run::{Intensity, LoadPlan, Plan, Run, Trial, TrialKind, Window};
 
-/// Number of random servers and budgets.
+/// Number of random servers, each with a random budget.
 const SERVERS: u64 = 200;
 /// Maximum time by which a measurement is extended while a server gives no answers, seconds.
 const MAX_STANDSTILL_S: f64 = 3.0;

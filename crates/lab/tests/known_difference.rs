@@ -3,7 +3,8 @@
 //! servers.
 //!
 //! `cargo test` makes a dozen comparisons of each kind. `cargo test -p loadline-lab --test known_difference --
-//! --ignored --nocapture` makes hundreds of each kind, and prints the table in `docs/explanation/compare.md`.
+//! --ignored --nocapture` makes hundreds of comparisons of each kind, and prints the table in
+//! `docs/explanation/compare.md`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 
@@ -80,7 +81,7 @@ impl Beside {
 #[derive(Clone, Copy, Debug, Default)]
 struct Results {
     all: usize,
-    /// Number of comparisons that say "slower" or "faster" for one of the values that decide.
+    /// Number of comparisons that say "slower" or "faster" for one of the values that decide the comparison.
     worded: usize,
     /// Number of comparisons that say "slower" or "faster" for the capacity.
     capacity: usize,
@@ -123,8 +124,8 @@ fn results(seeds: u64, machine: Machine, slower: f64) -> Results {
     })
 }
 
-/// Returns a seed for a number. Seeds of neighbouring numbers are far apart, because random numbers of neighbouring
-/// seeds are correlated.
+/// Returns the random seed that belongs to a number. Seeds of neighbouring numbers are far apart, because random
+/// numbers of neighbouring seeds are correlated.
 fn spread(seed: u64) -> u64 {
     seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

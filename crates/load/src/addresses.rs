@@ -68,12 +68,12 @@ impl Addresses {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AddressTurns {
     count: u16,
-    /// Number of the first turn of this thread.
+    /// Number of turns before the first turn of this thread.
     first: usize,
     next: u16,
     weighted: Option<WeightedTurns>,
-    /// Number of turns that pass from one connection of this thread to its next. The turns in between belong to other
-    /// threads.
+    /// Number of turns from one connection of this thread to the next connection of this thread. The turns in between
+    /// belong to other threads.
     step: usize,
 }
 
@@ -125,7 +125,7 @@ impl AddressTurns {
 #[derive(Clone, Debug)]
 struct WeightedTurns {
     weights: Box<[f64]>,
-    /// Turns that each address is owed, times the sum of the weights.
+    /// For each address, the number of turns by which it is behind its share, times the sum of the weights.
     credits: Box<[f64]>,
     taken: usize,
 }

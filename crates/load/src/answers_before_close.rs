@@ -1,10 +1,10 @@
 //! Number of answers after which a server closes its connections without announcing it.
 //!
-//! Some servers close each connection after the same number of answers. A close may come before the server receives the
-//! next request, which the missing acknowledgement shows. A close may also come later, when the next request has
-//! already arrived, and the client then gets a reset. Closes before and after the arrival of a request have the same
-//! cause if they follow the same number of answers. A server that fails or dies ends its connections after different
-//! numbers of answers, or only after it received a request.
+//! Some servers close each connection after the same number of answers. A close may come before the server has received
+//! the next request; the missing acknowledgement of the request shows this. A close may also come later, when the next
+//! request has already arrived, and the client then gets a reset. If a close before and a close after the arrival of a
+//! request follow the same number of answers, both have the same cause. A server that fails or dies ends its
+//! connections after different numbers of answers, or only after it received a request.
 
 /// Number of answers on the connections that a server closed right after an answer, before it received another request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -269,7 +269,7 @@ mod tests {
         let plan = ColdPlan { connections: 20, rate: 5000.0, trickle_ms: 10.0, sources, ..ColdPlan::default() };
         let part = held(plan, |mut streams| {
             assert!(streams.iter().any(|s| s.peer_addr().unwrap().ip().to_string() == "127.0.0.6"));
-            // Two bytes can be read from each connection, so both were sent.
+            // Reading two bytes from each connection succeeds only if the client has sent both bytes.
             streams.iter_mut().for_each(|stream| stream.read_exact(&mut [0; 2]).unwrap());
             streams.split_off(7)
         });

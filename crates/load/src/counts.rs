@@ -56,8 +56,8 @@ impl Counts {
     }
 
     /// Turns early keep-alive races into failures, because their requests got no answer. A request that was sent again
-    /// becomes a further request with its own result. The requests behind the oldest request of an early race were sent
-    /// again, because the server did not process them.
+    /// after an early race counts as a further request with its own result. The requests that followed the oldest
+    /// request of an early race were sent again, because the server did not process them.
     pub(crate) fn early_races_are_failures(mut self) -> Self {
         let early = std::mem::take(&mut self.early_races);
         for (kind, races) in early.by_kind() {

@@ -62,7 +62,7 @@ pub enum Completion<'a> {
         conn: u32,
         /// Operation that failed.
         op: Op,
-        /// Error of the kernel.
+        /// Error that the kernel returned.
         errno: Errno,
     },
 }
@@ -99,8 +99,8 @@ pub struct Batch {
 
 /// Operations that the connection engine may submit while it handles a completion.
 pub trait Ops {
-    /// Returns the time of this pass on the driver's clock, nanoseconds. The clock is read only once for several
-    /// completions.
+    /// Returns the time of the current pass of the event loop, nanoseconds of the driver's clock. The clock is read
+    /// only once for several completions.
     fn now(&self) -> u64;
 
     /// Reads the clock again, and returns its time.
@@ -114,7 +114,7 @@ pub trait Ops {
     /// capacity. If this method returns an error, no connect was started.
     fn connect(&mut self, conn: u32) -> Result<(), Errno>;
 
-    /// Gives up an unfinished connect, and starts a new connect under the same number.
+    /// Gives up an unfinished connect, and starts a new connect with the same connection number.
     fn reconnect(&mut self, conn: u32) -> Result<(), Errno> {
         self.close(conn);
         self.connect(conn)
@@ -169,7 +169,7 @@ pub trait Driver {
     /// two waits.
     fn ops(&mut self) -> &mut Self::Ops;
 
-    /// Waits until `until_ns` for completions, and passes each to `f`. With `batch`, the driver may wait longer to
+    /// Waits until `until_ns` for completions, and passes each to `f`. If `batch` allows it, the driver waits longer to
     /// collect more completions. A driver that cannot collect completions returns after the first completion.
     fn wait(&mut self, until_ns: u64, batch: Batch, f: impl FnMut(&mut Self::Ops, Completion<'_>))
     -> Result<(), Errno>;

@@ -1,5 +1,5 @@
-//! Counts of early keep-alive races. In an early race, a connection ends as in a keep-alive race. Before an early race,
-//! however, the server has closed no connection that was idle or had only unread requests.
+//! Counts of early keep-alive races. In an early race, a connection ends as in a keep-alive race. A race is early if
+//! the server has not yet closed any connection that was idle or had only unread requests.
 //!
 //! A server with a short keep-alive timeout closes many idle connections, and only rarely closes a connection just when
 //! a request is sent. If the server closes no idle or unread connection in the whole trial (one load), early races
@@ -10,14 +10,13 @@ use run::ErrorKind;
 /// A keep-alive race on one connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Race {
-    /// Kind of failure that the end of the connection would be without a race: a reset or a close.
+    /// Kind of failure that the end of the connection would count as if it were no race: a reset or a close.
     pub(crate) kind: ErrorKind,
     /// True if the oldest request in flight was sent again, and false if this request failed.
     pub(crate) is_first_resent: bool,
-    /// Number of requests that were behind the oldest request in flight, and were sent again.
+    /// Number of requests that followed the oldest request in flight, and were sent again.
     pub(crate) behind_resent: u64,
-    /// Number of requests that were behind the oldest request in flight, and failed because they could not be sent
-    /// again.
+    /// Number of requests that followed the oldest request in flight, and failed because they could not be sent again.
     pub(crate) behind_failed: u64,
 }
 
@@ -36,7 +35,7 @@ pub(crate) struct RaceCounts {
     pub(crate) connections: u64,
     /// Number of races whose oldest request was sent again.
     pub(crate) first_resent: u64,
-    /// Number of requests that were behind the oldest request of their connection, and were sent again.
+    /// Number of requests that followed the oldest request of their connection, and were sent again.
     pub(crate) behind_resent: u64,
     /// Number of requests that failed, because they could not be sent again.
     pub(crate) failed: u64,
@@ -52,7 +51,8 @@ impl EarlyRaces {
         counts.failed += u64::from(!race.is_first_resent) + race.behind_failed;
     }
 
-    /// Returns the kinds of failure that an early race can look like, each with the counts of these races.
+    /// Returns the two kinds of failure that an early race can look like, each with the counts of the early races that
+    /// look like it.
     pub(crate) fn by_kind(self) -> [(ErrorKind, RaceCounts); 2] {
         [(ErrorKind::ShortResponse, self.closed), (ErrorKind::Reset, self.reset)]
     }

@@ -18,7 +18,7 @@ pub enum LoadError {
         system: &'static str,
         /// Name of the driver.
         name: &'static str,
-        /// Error of the kernel.
+        /// Error that the kernel returned.
         errno: Errno,
     },
     /// The driver can run only a whole load plan. The driver cannot divide a plan among generator threads.
@@ -29,7 +29,7 @@ pub enum LoadError {
     System {
         /// Action for which the system call was needed.
         what: &'static str,
-        /// Error of the kernel.
+        /// Error that the kernel returned.
         errno: Errno,
         /// Advice to the user.
         advice: &'static str,

@@ -31,7 +31,7 @@ impl FirstFailures {
     /// Records an answer with an unexpected status.
     #[inline]
     pub(crate) fn refused(&mut self, status: u16) {
-        // The session stores only the server's words of the latest refusal, so these words must be fetched now.
+        // The session stores only the text of the latest refusal, so the text must be fetched before the next refusal.
         let is_new = !self.statuses.contains(&status) && self.statuses.len() < MAX_FIRST_FAILURES;
         self.new_status = is_new.then_some(status);
     }
@@ -42,8 +42,8 @@ impl FirstFailures {
         self.failed = Some(fault);
     }
 
-    /// Returns the fault with which the last request failed while its connection continued. Returns `None` if this
-    /// fault was already returned.
+    /// Returns the fault with which the last request failed while its connection continued. A second call for the same
+    /// fault returns `None`.
     #[inline]
     pub(crate) fn take_failed(&mut self) -> Option<Fault> {
         self.failed.take()
@@ -55,7 +55,7 @@ impl FirstFailures {
         self.new_status.take()
     }
 
-    /// Stores the first refusal with this status, and its reason.
+    /// Stores the first refusal with the status `status`, and its reason.
     pub(crate) fn keep_status(&mut self, at_s: f64, status: u16, reason: String) {
         self.statuses.push(status);
         let name = if status == 0 { String::new() } else { run::status_name(status).into_owned() };

@@ -36,9 +36,10 @@ pub enum Start {
 /// controls the run) stops the load. The load also stops when the `control` channel closes.
 ///
 /// The load starts with the warm-up, which lasts until a command starts the next phase. The load sends `Ready` once,
-/// before it waits for its start. When `Ready` is sent, all memory is allocated, except with two-process S-Clients. The
-/// load sends a progress report (`Tick`) ten times a second, and every other report has details. At the beginning of
-/// the warm-up, reports are more frequent. Returns the result of the load.
+/// before it waits for its start. When `Ready` is sent, all memory is allocated, except in loads with two-process
+/// S-Clients (sockets that connect again and again). The load sends a progress report (`Tick`) ten times a second, and
+/// every other report has details. At the beginning of the warm-up, reports are more frequent. Returns the result of
+/// the load.
 pub fn run(
     plan: &LoadPlan,
     addr: impl Into<Address>,

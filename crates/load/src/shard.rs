@@ -16,15 +16,16 @@ pub(crate) const MAX_WAIT_NS: u64 = 2_000_000;
 /// Interval at which a shard (generator thread) publishes its counts, nanoseconds.
 const PUBLISH_INTERVAL_NS: u64 = 5_000_000;
 /// Interval at which a shard (generator thread) publishes details for the live view, nanoseconds. At this interval, the
-/// generator thread also adjusts how many answers it collects before it handles them. While an experiment has slots
+/// generator thread also adjusts how many answers it collects before it handles them. In an experiment with slots
 /// (short periods), the thread adjusts the number of collected answers more often.
 const DETAIL_INTERVAL_NS: u64 = 20_000_000;
 /// Interval at which a shard (generator thread) publishes its counts if an experiment reads them in each of its slots
 /// (short periods), nanoseconds.
 const SLOT_PUBLISH_INTERVAL_NS: u64 = 200_000;
 
-/// Command to a shard (generator thread). Each shard (generator thread) reads the command in every pass. The thread
-/// that receives the commands of the conductor (controlling process) changes this command a few times in a run.
+/// Command to a shard (generator thread). Each shard (generator thread) reads the command in every pass of its event
+/// loop. The thread that receives the commands of the conductor (controlling process) changes this command a few times
+/// in a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Order {
     pub(crate) phase: Phase,
@@ -207,8 +208,9 @@ pub(crate) fn run<D: Driver>(
 }
 
 /// Runs one shard (generator thread) to its end, and returns its result. If `slots` is true, the thread publishes its
-/// counts more often, at [`SLOT_PUBLISH_INTERVAL_NS`]. In every pass, `order` is called with the driver's time and the
-/// current phase. `order` is a trait object because, with a type parameter, the loop would be compiled once per caller.
+/// counts more often, at [`SLOT_PUBLISH_INTERVAL_NS`]. In every pass of the event loop, `order` is called with the
+/// driver's time and the current phase. `order` is a trait object because, with a type parameter, the loop would be
+/// compiled once per caller.
 pub(crate) fn run_with<D: Driver>(
     driver: &mut D,
     mut core: Core,
@@ -219,7 +221,7 @@ pub(crate) fn run_with<D: Driver>(
     let show_ns = if slots { SLOT_PUBLISH_INTERVAL_NS } else { PUBLISH_INTERVAL_NS };
     let mut phase = Phase::WarmUp;
     let (mut show_at, mut detail_at, mut factor) = (0, 0, 1.0);
-    // The driver read its clock when it was created, so its time is out of date.
+    // The driver last read its clock when it was created, so the clock is read again before the load starts.
     driver.ops().refresh();
     core.start(driver.ops());
     loop {
@@ -257,8 +259,8 @@ pub(crate) fn run_with<D: Driver>(
         let mut edge_ns = current.next_ns;
         driver.wait(until, core.batch(), |ops, completion| {
             if ops.now() >= edge_ns {
-                // The phase has started while this thread had no CPU, so this event and later ones belong to the new
-                // phase.
+                // The phase has started while this thread had no CPU, so this event and all later events belong to the
+                // new phase.
                 edge_ns = u64::MAX;
                 let current = order(ops.now(), phase);
                 core.edge(current.phase, current.at_ns, ops.now());

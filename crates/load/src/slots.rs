@@ -10,12 +10,12 @@
 use run::SlotPlan;
 use sys::clock;
 
-/// Maximum number of completed requests in a slot (short period) for which fractions of requests are counted. If more
-/// requests complete in the slot (short period), one request more or less changes the rate by less than 2 %.
+/// Maximum number of completed requests in a slot (short period) at which fractions of requests are still counted. If
+/// more requests complete in the slot (short period), one request more or less changes the rate by less than 2 %.
 const MAX_FRACTIONAL: u64 = 50;
 /// Minimum length of the measured part of a slot (short period) for which the times of completed requests are recorded,
-/// nanoseconds. Slots are shorter than this minimum only if the server completes many requests, and whole numbers are
-/// then accurate enough.
+/// nanoseconds. Slots are shorter than this minimum only if the server completes many requests, for which whole numbers
+/// are accurate enough.
 const MIN_TIMED_NS: u64 = 100_000_000;
 /// Interval between two reads of the count while times are recorded, nanoseconds. The interval is a hundredth of the
 /// shortest slot (short period) with recorded times.
@@ -42,8 +42,8 @@ struct SeenSlot {
     was_seen: bool,
 }
 
-/// Returns the rate in each slot (short period), requests per second. The rate is NaN for a slot (short period) of
-/// which this thread missed the most part. Returns early when `over` returns true.
+/// Returns the rate in each slot (short period), requests per second. The rate is NaN for a slot (short period) most of
+/// which this thread missed. Returns early when `over` returns true.
 pub(crate) fn rates(plan: &SlotPlan, origin_ns: u64, count: impl Fn() -> u64, over: impl Fn() -> bool) -> Vec<f64> {
     let mut watch = Watch { origin_ns, count, over, seen: Vec::new() };
     let mut slots = Vec::with_capacity(plan.count as usize);
@@ -82,7 +82,7 @@ struct Watch<F, O> {
 
 impl<F: Fn() -> u64, O: Fn() -> bool> Watch<F, O> {
     /// Waits until `at_ns` after the start of the load, and returns the count at that time. If `timed` is true, also
-    /// records each change of the count until `at_ns`. Returns `None` if the load ends before this time.
+    /// records each change of the count until `at_ns`. Returns `None` if the load ends before `at_ns`.
     fn look(&mut self, at_ns: u64, timed: bool) -> Option<Completions> {
         let until_ns = self.origin_ns + at_ns;
         let interval_ns = if timed { LOOK_INTERVAL_NS } else { CHECK_INTERVAL_NS };

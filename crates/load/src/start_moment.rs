@@ -1,6 +1,6 @@
 //! The common start of a load's threads. All threads allocate their memory before the load reports that it is ready,
-//! and only then is the start time set. If a thousand agents (generator processes) allocated their memory after the
-//! start, they would begin seconds apart.
+//! and the start time is set only afterwards. If a thousand agents (generator processes) allocated their memory after
+//! the start, they would begin seconds apart.
 
 use std::sync::OnceLock;
 
@@ -22,7 +22,7 @@ impl StartMoment {
         let _ = self.0.set(None);
     }
 
-    /// Returns the start time, or 0 before it is known.
+    /// Returns the start time, or 0 while the start time is not known.
     pub(crate) fn origin_ns(&self) -> u64 {
         self.0.get().copied().flatten().unwrap_or(0)
     }

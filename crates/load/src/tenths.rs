@@ -1,5 +1,5 @@
-//! Counts of ended requests and of late requests for each tenth of a second of the measured window. All memory is
-//! allocated before the load begins.
+//! Counts of ended requests, and of answers that took longer than a limit, for each tenth of a second of the measured
+//! window. All memory is allocated before the load begins.
 
 use run::{LateCounts, TENTH_S, Tenths};
 
@@ -25,7 +25,7 @@ pub(crate) struct TenthCounter {
 
 impl TenthCounter {
     /// Creates a counter of the responses in each tenth of a second. The counter compares response times with the
-    /// limits `limits_us`, microseconds. Without limits on the response time, nothing is counted.
+    /// limits `limits_us`, microseconds. If there is no limit on the response time, nothing is counted.
     pub(crate) fn new(limits_us: &[f64], window_s: f64) -> Self {
         if limits_us.is_empty() {
             return Self::default();
@@ -77,7 +77,7 @@ impl TenthCounter {
         }
     }
 
-    /// Returns the counts, for these limits in microseconds.
+    /// Returns the counts, including the counts for the limits `limits_us`, microseconds.
     pub(crate) fn tenths(&self, limits_us: &[f64]) -> Tenths {
         let each = FIXED_COUNTERS + self.limits_ns.len();
         let column = |i: usize| self.counts.chunks(each).take(self.last).map(|c| c[i]).collect::<Vec<_>>();

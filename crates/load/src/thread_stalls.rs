@@ -18,9 +18,9 @@ const MAX_STALLS: usize = 1_000;
 #[derive(Debug, Default)]
 pub(crate) struct ThreadStalls {
     times: Vec<(u64, u64)>,
-    /// Maximum time that the work of all passes so far should have taken, nanoseconds.
+    /// Maximum time that the work in all passes of the event loop so far should have taken, nanoseconds.
     work_ns: u64,
-    /// Start of the latest pass, nanoseconds.
+    /// Start of the latest pass of the event loop, nanoseconds.
     began_ns: u64,
     /// Time until which the loop planned to sleep after the latest pass, nanoseconds.
     until_ns: u64,
@@ -34,7 +34,7 @@ impl ThreadStalls {
         Self { times, began_ns: u64::MAX, min_ns: MIN_STALL_NS, ..Self::default() }
     }
 
-    /// Notes that a pass of the thread's loop begins at `now_ns`. `counts` are the counts at the end of the previous
+    /// Records that a pass of the thread's loop begins at `now_ns`. `counts` are the counts at the end of the previous
     /// pass.
     #[inline]
     pub(crate) fn pass(&mut self, now_ns: u64, counts: &Counts) {
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(ms, [(2.0, 32.0), (32.0, 40.0)]);
     }
 
-    /// The thread stalls for 3 ms in nearly every one of 20,000 passes, and for 50 ms in every hundredth.
+    /// The test records 20,000 stalls: every hundredth stall lasts 50 ms, and all others last 3 ms.
     #[test]
     fn a_run_of_hours_keeps_its_long_stalls_until_its_end() {
         let mut held = ThreadStalls::new();

@@ -7,8 +7,8 @@ use fastrand::Rng;
 use proto::Trace;
 use run::{MAX_TRACES, TracedRequest};
 
-/// Difference between the numbers of two consecutive traces. An odd difference visits all 2^64 numbers before a number
-/// comes twice.
+/// Difference between the numbers of two consecutive traces. If the difference is odd, all 2^64 numbers come before a
+/// number comes twice.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Choice of the requests that carry a trace context.

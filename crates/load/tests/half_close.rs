@@ -1,6 +1,6 @@
-//! Tests how the connections of a block (connections that send one after another) end. With `compat`, connections end
-//! as in the article of Jones and Deshpande (2000). The client first ends its own side, and closes the socket when the
-//! server has ended the other side.
+//! Tests how the connections of a block (connections that send one after another) end. If the load plan sets `compat`,
+//! connections end as in the article of Jones and Deshpande (2000). The client first ends its own side, and closes the
+//! socket when the server has ended the other side.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 
@@ -41,8 +41,8 @@ fn echo(mut stream: TcpStream, seen: &HalfCloseCounts, compat: bool) {
     while let Ok(n) = stream.read(&mut bytes) {
         if n == 0 {
             let peer = stream.peer_addr().unwrap();
-            // When the client closes, the server learns this before the kernel has removed the client's socket. The
-            // test waits until the kernel has removed the socket.
+            // When the client closes a connection, the server sees the close before the kernel has removed the client's
+            // socket. The test waits until the kernel has removed the socket.
             if !compat {
                 testkit::eventually(|| (!held(peer)).then_some(()));
             }

@@ -30,7 +30,7 @@ fn a_ready_load_is_warm_and_waits_for_the_start() {
     let load_plan = LoadPlan { threads: 3, ..plan(Io::Epoll, closed(6, 1)) };
     let before = threads_and_drivers().1;
 
-    // A load that is stopped before its start must have sent nothing, and none of its threads may go on waiting.
+    // A load that is stopped before its start must have sent nothing, and all of its threads must end.
     let (control, commands) = channel();
     let mut seen = None;
     let part = load::run(&load_plan, server.addr, load::Start::OnCommand, commands, &mut |report| {

@@ -2,8 +2,8 @@
 
 use sys::diag::Traffic;
 
-/// Maximum delay of an acknowledgement (RFC 1122, 4.2.3.2), milliseconds. An acknowledgement that comes more than this
-/// time after the data answers a keep-alive probe, and not the data.
+/// Maximum delay of an acknowledgement (RFC 1122, 4.2.3.2), milliseconds. An acknowledgement whose delay exceeds this
+/// maximum is the answer to a keep-alive probe, not to the data.
 const MAX_DELAYED_ACK_MS: u32 = 500;
 
 /// Returns true if the last data on a client's connection was a request, and false if it was a reply. Returns `None` if

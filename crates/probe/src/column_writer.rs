@@ -41,8 +41,9 @@ pub struct ColumnWriter {
     thinned: u32,
     /// Number of samples in the last row of the series so far.
     open: u64,
-    /// Number of rows from which on the writer tries the next merge: 5/4 of the number of rows after the last merge.
-    /// Without this minimum, a merge that found few rows to merge would be tried again at each sample.
+    /// Number of rows that a recording must have before the writer tries the next merge: 5/4 of the number of rows
+    /// after the last merge. Without this minimum, a merge that found few rows to merge would be tried again at each
+    /// sample.
     merge_from: usize,
 }
 
@@ -152,7 +153,7 @@ impl ColumnWriter {
         self.pages.get(slots.0 + at).map_or(0.0, |page| page.samples.growth())
     }
 
-    /// Drops the values of an instance that no longer exists, and the reasons of its missing values.
+    /// Drops the values of an instance that no longer exists, and the reasons why values of the instance are missing.
     /// [`ColumnWriter::reopen`] gives the instance's columns to another instance.
     pub fn close(&mut self, slots: Slots, ids: &[&str]) {
         for page in self.pages.iter_mut().skip(slots.0).take(ids.len()) {
@@ -247,7 +248,8 @@ fn without_answered(mut absent: Vec<Absence>, columns: &[Column]) -> Vec<Absence
 }
 
 impl InstanceColumns {
-    /// Returns a column of `values`. Returns `None` if there is no value, or if `quiet` is true and all values are 0.
+    /// Builds a recorded column from `values`. Returns `None` if there is no value, or if `quiet` is true and all
+    /// values are 0.
     fn column(&self, values: Vec<Option<f64>>, quiet: bool) -> Option<Column> {
         let told = values.iter().flatten().any(|v| !quiet || *v != 0.0);
         let (counter, instance) = (CounterId::new(self.id), self.instance.clone());

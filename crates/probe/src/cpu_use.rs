@@ -10,8 +10,8 @@ use crate::units;
 
 /// Time between two readings, nanoseconds.
 pub(crate) const INTERVAL_NS: u64 = 100_000_000;
-/// Maximum number of readings in one load test: the readings of one hour. After this number, the meter takes no further
-/// readings in this load test.
+/// Maximum number of readings in one load test: the readings of one hour. Once the maximum is reached, the meter takes
+/// no further readings in the load test.
 const MAX_READINGS: usize = 36_000;
 
 /// Reads the CPU times; see the module documentation.
@@ -72,7 +72,7 @@ struct HostTimes {
     interrupts_s: f64,
 }
 
-/// Returns the times of some CPUs, of all if `cpus` is empty.
+/// Returns the sums of the times of the CPUs in `cpus`, or of all CPUs if `cpus` is empty.
 fn host_times(text: &[u8], cpus: &[u32]) -> Option<HostTimes> {
     let (mut idle_ticks, mut interrupt_ticks, mut count) = (0, 0, 0.0);
     for line in lines(text) {

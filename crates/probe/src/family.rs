@@ -4,7 +4,7 @@
 use crate::column_writer::{ColumnWriter, Slots};
 use crate::text;
 
-/// Instances that all have the counters `ids`.
+/// Instances of one source, each with the counters in `ids`.
 #[derive(Debug)]
 pub(crate) struct Family {
     ids: &'static [&'static str],

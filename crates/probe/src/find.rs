@@ -94,7 +94,7 @@ pub fn find_server(at: impl Into<Address>) -> Result<Found, FindError> {
 }
 
 /// Returns the inodes of the unix sockets that listen on the file `path`. `netns_pid` is a process in the network
-/// namespace to search. `None` means the caller's namespace.
+/// namespace to search, or `None` for the caller's namespace.
 fn unix_inodes(path: &Path, netns_pid: Option<u32>) -> std::io::Result<Vec<u32>> {
     let mut inodes = Vec::new();
     diag_in(netns_pid)?.unix_listeners(path, |l| inodes.push(l.inode))?;
@@ -113,8 +113,9 @@ fn of_unix(at: &Address, inodes: &[u32]) -> Result<Found, FindError> {
     }
 }
 
-/// Returns the processes that have a socket with one of these inodes open, and their descendants. The result is empty
-/// if no holder was found, for example because this process may not read the holders' descriptors.
+/// Returns the processes that have a socket with an inode in the given list open, and the descendants of these
+/// processes. The result is empty if no holder was found, for example because this process may not read the holders'
+/// descriptors.
 fn holders(inodes: &[u32]) -> Vec<u32> {
     let proc = Path::new("/proc");
     let parents = parents(proc);
@@ -123,7 +124,7 @@ fn holders(inodes: &[u32]) -> Vec<u32> {
 }
 
 /// Returns the processes that accept connections to `at`. `netns_pid` is a process in the network namespace of the
-/// address. `None` means the caller's namespace. The result is empty if no process on this machine accepts connections
+/// address, or `None` for the caller's namespace. The result is empty if no process on this machine accepts connections
 /// to `at`, or if this process may not read the descriptors of the accepting process.
 pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
     let addr = match at {
@@ -142,8 +143,8 @@ pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
 /// Result of searching one network namespace for an address.
 #[derive(Debug)]
 enum NamespaceAnswer {
-    /// Listeners were found. The values are the inodes of the listening sockets, and the address that one of these
-    /// sockets is bound to.
+    /// Listeners were found. The values are the inodes of the listening sockets, and the address to which one of the
+    /// listening sockets is bound.
     Listens((Vec<u32>, SocketAddr)),
     /// The address belongs to the namespace, but nothing listens there.
     Silent,
@@ -152,7 +153,7 @@ enum NamespaceAnswer {
 }
 
 /// Searches a network namespace for listeners that accept connections to `addr`. `pid` is a process in the searched
-/// namespace. `None` means the caller's namespace.
+/// namespace, or `None` for the caller's namespace.
 fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<NamespaceAnswer> {
     if !addr.ip().is_unspecified() && !rtnl_in(pid)?.is_local(addr.ip())? {
         return Ok(NamespaceAnswer::Foreign);
@@ -236,9 +237,9 @@ fn holds_any(pid: u32, inodes: &[u32]) -> bool {
     sockets_of(pid).any(|found| inodes.contains(&found))
 }
 
-/// Returns true if one of these processes has a socket open, or an io_uring, which may keep sockets open. Every server
-/// has a socket or an io_uring open. Returns `None` if no socket and no io_uring was found, but the descriptors of some
-/// process could not be read.
+/// Returns true if one of the processes in `pids` has a socket open, or an io_uring, which may keep sockets open. Every
+/// server has a socket or an io_uring open. Returns `None` if no socket and no io_uring was found, but the descriptors
+/// of some process could not be read.
 pub fn holds_sockets(pids: &[u32]) -> Option<bool> {
     let holds = |pid: &u32| -> Option<bool> {
         let links = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;

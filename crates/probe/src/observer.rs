@@ -89,7 +89,7 @@ fn scope(spec: &ObserverSpec) -> Scope {
     }
 }
 
-/// Starts a sampler that reads only these exporters, which provide counters of this process (see [`Exporter`]).
+/// Starts a sampler that reads only the given exporters, which provide counters of this process (see [`Exporter`]).
 pub fn listen(exporters: Vec<Exporter>, interval_s: f64, origin: Origin) -> io::Result<Sampler> {
     Sampler::start(Probe::exported(exporters), ProcessWatch::default(), interval(interval_s), origin)
 }

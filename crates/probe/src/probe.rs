@@ -58,7 +58,7 @@ impl Probe {
         Self { cpu_use, ..Self::over(tree, readers, scope.processes) }
     }
 
-    /// Creates a probe that reads only these exporters (see [`Exporter`]).
+    /// Creates a probe that reads only the given exporters (see [`Exporter`]).
     pub fn exported(exporters: Vec<Exporter>) -> Self {
         let reader = |exporter| Reader::new("exported", EXPORTER_BUDGET_US, Box::new(Exported::by(exporter)));
         Self::over(Tree::new(&Scope::default()), exporters.into_iter().map(reader).collect(), Vec::new())

@@ -32,7 +32,8 @@ impl ProcessSet {
         self.edition
     }
 
-    /// Takes the processes that must be followed from now on. Each process is returned only once.
+    /// Returns the IDs of the processes that must be followed from now on. Later calls do not return these processes
+    /// again.
     pub fn take_wanted(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.wanted)
     }
@@ -90,7 +91,8 @@ impl ProcessSet {
         self.members_behind.len()
     }
 
-    /// Takes the upstream processes that must be followed from now on. Each process is returned only once.
+    /// Returns the IDs of the upstream processes that must be followed from now on. Later calls do not return these
+    /// processes again.
     pub fn take_wanted_behind(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.wanted_behind)
     }

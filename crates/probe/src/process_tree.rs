@@ -58,7 +58,7 @@ pub fn all_with_descendants(pids: &[u32]) -> Vec<u32> {
     pids.iter().copied().chain(descendants(Path::new("/proc"), pids)).collect()
 }
 
-/// Returns all descendants of these processes, ascending. Leaves out the processes themselves.
+/// Returns the IDs of all descendants of the given processes, in ascending order. Leaves out the processes themselves.
 pub(crate) fn descendants(proc: &Path, pids: &[u32]) -> Vec<u32> {
     below(&parents(proc), pids)
 }

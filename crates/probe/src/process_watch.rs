@@ -24,7 +24,8 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Runs,
-    /// The process is stopped. The number is the index of the incident, or `None` if the list of incidents was full.
+    /// A signal has stopped the process. The number is the index of the incident, or `None` if the list of incidents
+    /// was full.
     Stopped(Option<usize>),
     Ended,
 }
@@ -222,7 +223,7 @@ mod tests {
             ProcessWatch::new(&ObserverSpec { role, processes, ..ObserverSpec::default() })
         }
 
-        /// Sends a signal and waits until /proc/PID/stat shows one of these state letters.
+        /// Sends a signal and waits until /proc/PID/stat shows one of the state letters in `letters`.
         fn signal(&self, at: usize, name: &str, letters: &[u8]) {
             let pid = self.0[at].id();
             Command::new("kill").args([format!("-{name}"), pid.to_string()]).status().unwrap();

@@ -1,5 +1,5 @@
-//! Finds the CPUs to which a server is pinned, and reduces recordings to these CPUs, as if they were the server's whole
-//! host.
+//! Finds the CPUs to which a server is pinned, and reduces recordings to these CPUs, as if the server's host had no
+//! other CPUs.
 
 use std::path::Path;
 
@@ -48,8 +48,8 @@ pub fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().into()
 }
 
-/// Returns a name for the CPUs that an observer counts: the boot ID of this machine. If the host stands for only some
-/// CPUs of the machine, the name also has the numbers of these CPUs.
+/// Returns a name for the CPUs that an observer counts: the boot ID of this machine. If only some CPUs of the machine
+/// count as the observed host, the name also has the numbers of these CPUs.
 pub(crate) fn machine(cpus: &[u32]) -> String {
     let boot = boot_id();
     let boot = if boot.is_empty() { "this machine" } else { &boot };

@@ -1,12 +1,13 @@
 //! Advice on getting the right to read another process.
 
-/// Returns the advice as a clause. `owner` is the user who may read the process besides root.
+/// Returns advice for this user on how to get the right to read a process. `owner` is the user who may read the process
+/// besides root.
 pub(crate) fn advice(owner: &str) -> String {
     advice_for(sys::limits::is_root(), owner)
 }
 
-/// Returns the advice for root or for another user. Even root lacks the right to read other processes in a container
-/// without CAP_SYS_PTRACE.
+/// Returns the advice for root if `root` is true, and otherwise the advice for another user. Even root lacks the right
+/// to read other processes in a container without CAP_SYS_PTRACE.
 pub(crate) fn advice_for(root: bool, owner: &str) -> String {
     if root {
         "root lacks CAP_SYS_PTRACE here, as in most containers: start the container with --cap-add SYS_PTRACE, or run \

@@ -30,7 +30,8 @@ struct SamplerRequests {
     stop: bool,
     /// Incidents so far, such as the end of a process.
     incidents: Vec<Incident>,
-    /// True once a live view has asked for samples. After a live view has asked, each sample is published in `shown`.
+    /// True once a live view has asked for samples. After a live view has asked for samples, each new sample is
+    /// published in `shown`.
     looked_at: bool,
     shown: Option<Glance>,
     /// True while a copy of all samples is requested. The sampler's thread puts the samples into `copy`.
@@ -130,7 +131,8 @@ impl Sampler {
         self.queue.changed.notify_all();
         while orders.taken < mine {
             if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
-                // Only a bug in a source ends the thread early. The caller needs a time even if the thread has ended.
+                // Only a bug in a source ends the thread early. The caller needs a sample time even if the sampler's
+                // thread has ended.
                 return self.origin.now_s();
             }
             let wait = self.queue.changed.wait_timeout(orders, Duration::from_millis(50));

@@ -1,5 +1,6 @@
-//! Time for which processes ran on a CPU or waited for one. Reading these times takes little CPU time. Source: the
-//! kernel's Documentation/scheduler/sched-stats.rst (/proc/PID/task/TID/schedstat), and clock_getcpuclockid(3).
+//! Time for which processes ran on a CPU or waited for one. Reading the times of running and waiting takes little CPU
+//! time. Source: the kernel's Documentation/scheduler/sched-stats.rst (/proc/PID/task/TID/schedstat), and
+//! clock_getcpuclockid(3).
 
 use std::collections::BTreeMap;
 
@@ -46,8 +47,8 @@ pub struct SchedReading {
 }
 
 impl SchedReading {
-    /// Reads the CPU times of these processes, and the times of at most [`MAX_THREADS`] of their threads. Processes and
-    /// threads that cannot be read are left out.
+    /// Reads the CPU times of the given processes, and the times of at most [`MAX_THREADS`] of their threads. Processes
+    /// and threads that cannot be read are left out.
     pub fn of(pids: &[u32]) -> Self {
         let processes = pids.iter().filter_map(|pid| Some((*pid, sys::clock::cpu_ns_of(*pid).ok()?))).collect();
         let mut tasks =
@@ -108,7 +109,8 @@ mod tests {
         assert_eq!(SchedReading::of(&[u32::MAX]).since(&SchedReading::default()), SchedTimes::default());
     }
 
-    /// Returns a reading of process 1. Each thread has an ID, a time on a CPU and a waiting time, milliseconds.
+    /// Builds a reading of a process with ID 1. Each thread has an ID, a time on a CPU and a waiting time,
+    /// milliseconds.
     fn reading(process_ms: u64, threads: &[(u32, u64, u64)]) -> SchedReading {
         let thread = |&(id, run, wait): &(u32, u64, u64)| {
             (id, SchedTimes { run_ns: run * 1_000_000, wait_ns: wait * 1_000_000 })

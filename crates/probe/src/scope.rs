@@ -12,8 +12,8 @@ pub struct Scope {
     pub root: PathBuf,
     /// Process whose network namespace the network counters are read from; `None` for the caller's namespace.
     pub netns_pid: Option<u32>,
-    /// Processes of this side (server or load generator). The probe finds and follows the children of these processes,
-    /// too.
+    /// Processes of this side (server or load generator). The probe also finds and follows the children of the listed
+    /// processes.
     pub processes: Vec<u32>,
     /// Listener whose connections are sampled (on the server's side).
     pub listen: Option<Address>,

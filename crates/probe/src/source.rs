@@ -15,8 +15,8 @@ pub struct SourceSpec {
     pub help: &'static str,
     /// Counters that the source fills: their IDs, or a pattern such as `cpu.*` for all counters of an object.
     pub counters: &'static [&'static str],
-    /// Maximum mean cost per periodic sample in microseconds of CPU time. A source that costs more than this maximum is
-    /// read at each phase start and end, and between them only as often as the budget allows.
+    /// Maximum mean cost per periodic sample in microseconds of CPU time. A source that costs more than its budget is
+    /// read at each phase start and end, and within a phase only as often as the budget allows.
     pub budget_us: u32,
     /// Minimum interval between two readings at phase starts and ends in milliseconds. The interval is 0 except for
     /// very expensive sources, which would disturb short load tests.

@@ -1,5 +1,5 @@
-//! Parses numbers in the kernel's text files, on bytes and without allocation. Anything that is not a number gives
-//! `None`.
+//! Parses numbers in the kernel's text files, directly from bytes and without allocation. Text that is not a number
+//! gives `None`.
 
 /// Returns the words of a line.
 pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {

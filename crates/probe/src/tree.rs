@@ -87,13 +87,14 @@ impl Tree {
     }
 }
 
-/// Opens a sock_diag socket in the network namespace of process `pid`. `None` means the caller's namespace.
+/// Opens a sock_diag socket in the network namespace of process `pid`, or in the caller's namespace if `pid` is `None`.
 pub(crate) fn diag_in(pid: Option<u32>) -> io::Result<Diag> {
     let Some(pid) = pid else { return Ok(Diag::open()?) };
     inside(pid, || Ok(Diag::open()?)).or_else(|_| Ok(Diag::over(opened(pid, OpenSpec::DIAG)?)?))
 }
 
-/// Opens a routing netlink socket in the network namespace of process `pid`. `None` means the caller's namespace.
+/// Opens a routing netlink socket in the network namespace of process `pid`, or in the caller's namespace if `pid` is
+/// `None`.
 pub(crate) fn rtnl_in(pid: Option<u32>) -> io::Result<Rtnl> {
     let Some(pid) = pid else { return Ok(Rtnl::open()?) };
     inside(pid, || Ok(Rtnl::open()?)).or_else(|_| Ok(Rtnl::over(opened(pid, OpenSpec::ROUTE)?)?))

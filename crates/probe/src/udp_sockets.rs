@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 /// Returns the inodes of the sockets that receive datagrams for `addr`, and the address of one of them. Searches the
-/// network namespace of a process (`None`: the caller's). Returns `None` if there is no such socket.
+/// network namespace of the process `netns_pid`, or the caller's namespace if `netns_pid` is `None`. Returns `None` if
+/// there is no such socket.
 pub(crate) fn receivers(addr: SocketAddr, netns_pid: Option<u32>) -> Option<(Vec<u32>, SocketAddr)> {
     let process = netns_pid.map_or_else(|| "thread-self".to_owned(), |pid| pid.to_string());
     let read = |name: &str| std::fs::read_to_string(PathBuf::from(format!("/proc/{process}/net/{name}")));

@@ -66,8 +66,8 @@ pub trait Client: Clone + Send + 'static {
 }
 
 /// A [`Client`] of any protocol, for use as a trait object. Methods are called by dynamic dispatch, so that the load
-/// code is compiled only once for all protocols. A dynamic call takes one or two nanoseconds, and a request takes
-/// thousands.
+/// code is compiled only once for all protocols. A dynamic call takes one or two nanoseconds, but a request takes
+/// thousands of nanoseconds.
 pub trait AnyClient: Send {
     /// Creates a session for each of `connections` connections.
     fn sessions(&self, connections: usize) -> Box<dyn Sessions>;
@@ -146,11 +146,11 @@ pub enum ProtoError {
     /// A file could not be read.
     #[error("cannot read {what} {path}: {error}; name a readable file")]
     Unreadable {
-        /// Purpose of the file.
+        /// Purpose of the file, as a noun for the error text.
         what: &'static str,
         /// Path of the file, as the user gave it.
         path: String,
-        /// Error of the system.
+        /// Error that the operating system returned.
         error: std::io::Error,
     },
     /// A part of a request, or a file for TLS, cannot be used.
@@ -191,10 +191,10 @@ pub enum ProtoError {
         place: usize,
         /// Name of the request.
         name: String,
-        /// Error in this request.
+        /// Error that was found in the request.
         error: Box<ProtoError>,
     },
-    /// The protocol does not support streams of events in this format.
+    /// The protocol does not support streams of events in the format that the user chose.
     #[error(
         "--stream {0} is not for this target: sse, ndjson and chunks are for http:// and https://, ws for ws://, and grpc \
          (without --stream-end) for grpc://"
@@ -206,20 +206,20 @@ pub enum ProtoError {
     /// The protocol cannot be used without TLS.
     #[error("{0} is always encrypted: write the target as https:// with --http3, or as h3://")]
     NeedsTls(&'static str),
-    /// The build contains no client for the protocol.
+    /// This build of the program contains no client for the protocol.
     #[error("no client speaks {0}; `loadline list protocols` names those that exist")]
     Unknown(&'static str),
 }
 
 impl ProtoError {
-    /// Returns the error of a protocol whose answers are not streams in this format.
+    /// Returns the error for a protocol that does not support streams in the format of `stream`.
     pub(crate) const fn wrong_stream(stream: &StreamPlan) -> Self {
         Self::WrongStream(stream.format.name())
     }
 }
 
 /// Reads a file that the user named. If another host has sent the content of this path, returns the received content
-/// instead.
+/// instead of reading the file.
 pub(crate) fn read(what: &'static str, path: &str) -> Result<Arc<[u8]>, ProtoError> {
     if let Some(bytes) = received_files::received_file(path) {
         return Ok(bytes);
@@ -228,7 +228,7 @@ pub(crate) fn read(what: &'static str, path: &str) -> Result<Arc<[u8]>, ProtoErr
     read.map(Arc::from).map_err(|error| ProtoError::Unreadable { what, path: path.into(), error })
 }
 
-/// Returns the flag for the message size, for protocols in which the user can set this size.
+/// Returns the command-line flag that sets the message size, for protocols whose message size the user can choose.
 pub(crate) const fn message_bytes(set: fn(&mut Protocol, u64)) -> Flag {
     let help = "echo, discard, source, ws: bytes per message";
     Flag { name: "message-bytes", short: None, requires: None, value: "SIZE", help, set: FlagValue::Bytes(set) }

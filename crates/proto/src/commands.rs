@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::ProtoError;
 use crate::client::read;
 
-/// Encoded commands of a load. The longest command comes first. The load code derives the maximum size of a
+/// Encoded commands of a load. The longest command comes first, because the load code derives the maximum size of a
 /// connection's sends from the connection's first request.
 #[derive(Clone)]
 pub(crate) struct Commands {

@@ -136,7 +136,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Returns true if a `Cookie` header contains a cookie of this name.
+/// Returns true if a `Cookie` header contains a cookie with the name `name`.
 fn names(header: &[u8], name: &[u8]) -> bool {
     header.split(|byte| *byte == b';').any(|pair| {
         let pair = pair.trim_ascii();

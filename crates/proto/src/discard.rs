@@ -37,7 +37,7 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Creates settings with messages of `message_bytes` bytes, but at least 1.
+    /// Creates settings with messages of `message_bytes` bytes, or of 1 byte if `message_bytes` is 0.
     pub fn new(message_bytes: u64) -> Self {
         Self { message: Pattern::new(message_bytes.max(1)) }
     }

@@ -36,7 +36,7 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Creates settings with messages of `message_bytes` bytes, but at least 1.
+    /// Creates settings with messages of `message_bytes` bytes, or of 1 byte if `message_bytes` is 0.
     pub fn new(message_bytes: u64) -> Self {
         Self { message: Pattern::new(message_bytes.max(1)) }
     }
@@ -55,7 +55,7 @@ pub struct ClientSession {
     message: Pattern,
     outbox: Outbox,
     outstanding: u32,
-    /// Number of bytes of the current message that came back.
+    /// Number of bytes of the current message that the server has sent back.
     received: u64,
 }
 
@@ -130,8 +130,8 @@ impl Session for ServerSession {
         out[..n].copy_from_slice(&self.pending[self.at..self.at + n]);
         self.at += n;
         if self.at == self.pending.len() {
-            // The buffer's memory is freed when all bytes were sent, because most connections of a large server are
-            // idle.
+            // The buffer's memory is freed as soon as all bytes are sent, because most connections of a large server
+            // are idle.
             self.reset();
         }
         n

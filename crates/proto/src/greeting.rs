@@ -12,9 +12,9 @@ const MAX_GREETING_BYTES: usize = 64 << 10;
 /// Rule that tells where a greeting ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Greeting {
-    /// The greeting has this number of bytes.
+    /// The greeting has the contained number of bytes.
     Bytes(usize),
-    /// The greeting ends with this text.
+    /// The greeting ends with the contained text.
     Text(Arc<[u8]>),
 }
 

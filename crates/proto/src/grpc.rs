@@ -130,7 +130,7 @@ const fn flag(name: &'static str, value: &'static str, help: &'static str, set: 
     Flag { name, short: None, requires: None, value, help, set }
 }
 
-/// Changes the settings of a gRPC call. Settings of other protocols stay as they are.
+/// Changes the settings in `plan` if they are those of a gRPC call. Does nothing if `plan` is for another protocol.
 fn change(plan: &mut Protocol, change: impl FnOnce(&mut GrpcPlan)) {
     if let Protocol::Grpc(call) = plan {
         change(call);

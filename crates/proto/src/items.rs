@@ -34,7 +34,7 @@ impl Item {
     }
 }
 
-/// Statuses that are right for the answer to a request over HTTP.
+/// HTTP statuses that an answer may have to count as expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExpectedStatus {
     /// 2xx and 3xx.

@@ -3,14 +3,14 @@
 /// Keeps the IDs of requests that waited for a free stream until the caller asks for them.
 #[derive(Debug, Default)]
 pub(crate) struct LateRequests {
-    /// Number of requests, the oldest ones, that had already been waiting at the end of the last send.
+    /// Number of waiting requests that had already been waiting at the end of the last send; these are the oldest ones.
     waiting: usize,
     /// IDs of requests that waited and have got a stream since the last send.
     opened: Vec<u16>,
 }
 
 impl LateRequests {
-    /// Notes that the oldest waiting request, with this ID, has got a stream.
+    /// Records that the oldest waiting request, whose ID is `id`, has got a stream.
     pub(crate) fn opened(&mut self, id: u16) {
         if self.waiting > 0 {
             self.waiting -= 1;

@@ -53,8 +53,8 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Creates the storage, with an empty value for each captured name. With `cookies`, cookies in responses are
-    /// stored. `is_secure` is true if the connection uses TLS.
+    /// Creates the storage, with an empty value for each captured name. If `cookies` is true, the cookies in responses
+    /// are stored. `is_secure` is true if the connection uses TLS.
     pub(crate) fn new(source: &Source, cookies: bool, is_secure: bool) -> Self {
         let cookies = if cookies { CookieJar::new(&source.host, is_secure) } else { CookieJar::closed() };
         Self { captured: vec![Vec::new(); source.captured.len()], cookies, ..Self::default() }

@@ -15,8 +15,8 @@ macro_rules! protocols {
         pub const PROTOCOLS: &[ProtocolSpec] = &[$($module::SPEC),+];
 
         /// Prepares the client for the protocol of a load. Files are read only once, and errors in files or settings
-        /// are reported before any load. With `tls`, the protocol is used over TLS. With `requests`, the client sends
-        /// the requests of this set. With `stream`, answers are streams of events.
+        /// are reported before any load. If `tls` is given, the protocol is used over TLS. If `requests` is given, the
+        /// client sends the requests of this set. If `stream` is given, answers are streams of events.
         pub fn stream_client(
             plan: &Protocol,
             requests: Option<&RequestSet>,
@@ -74,7 +74,7 @@ pub fn client(
     stream_client(plan, requests, tls, None)
 }
 
-/// Returns the table entry for the protocol of these settings.
+/// Returns the table entry for the protocol of the settings `plan`.
 pub fn spec(plan: &Protocol) -> &'static ProtocolSpec {
     PROTOCOLS.iter().find(|row| row.name == plan.name()).unwrap_or(&PROTOCOLS[0])
 }

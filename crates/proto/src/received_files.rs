@@ -11,7 +11,7 @@ pub fn add_received_file(path: String, bytes: Vec<u8>) {
     RECEIVED.write().unwrap_or_else(PoisonError::into_inner).insert(path, bytes.into());
 }
 
-/// Returns the content that was received for this path.
+/// Returns the content that another host sent for `path`; `None` if no host sent any.
 pub(crate) fn received_file(path: &str) -> Option<Arc<[u8]>> {
     RECEIVED.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
 }

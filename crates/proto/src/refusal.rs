@@ -1,4 +1,4 @@
-//! Stores the server's words in an answer with an unexpected status (a refusal): the beginning of the answer's body.
+//! Stores the text of an answer with an unexpected status (a refusal): the beginning of the answer's body.
 
 /// Maximum number of bytes of a body that are stored.
 const MAX_WORDS: usize = 200;
@@ -12,8 +12,8 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// Prepares for the next answer, whose body is stored if the answer is a refusal. The stored words of an earlier
-    /// refusal are kept until another refusal begins.
+    /// Prepares for the next answer, whose body is stored if the answer is a refusal. The stored text of an earlier
+    /// refusal is kept until another refusal begins.
     pub(crate) fn begin(&mut self, is_refusal: bool) {
         self.collects = is_refusal;
         if is_refusal {

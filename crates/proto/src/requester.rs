@@ -17,22 +17,22 @@ use crate::{Fault, Progress, Trace};
 /// stores nothing about an ended request, so any number of requests may end in one piece of input.
 pub trait Requester {
     /// Returns true if the session also sends bytes that belong to no request: a handshake, pings, or window updates.
-    /// With bytes that belong to no request, the size of a request does not determine how many bytes are sent. If the
-    /// result is true, the caller completes every send before the next one.
+    /// If the result is true, more bytes may be sent than the requests have, and the caller completes every send before
+    /// the next one.
     fn sends_unasked(&self) -> bool {
         false
     }
 
-    /// Returns true if the session has timers of its own, and reads datagrams instead of a stream of bytes (QUIC). The
-    /// caller then calls [`tick`](Requester::tick) before each call that may send or receive, and when
-    /// [`due_ns`](Requester::due_ns) has come.
+    /// Returns true if the session has timers of its own, and reads datagrams instead of a stream of bytes (QUIC). If
+    /// the result is true, the caller calls [`tick`](Requester::tick) before each call that may send or receive, and at
+    /// the time that [`due_ns`](Requester::due_ns) returns.
     fn is_timed(&self) -> bool {
         false
     }
 
-    /// Tells the session the time, nanoseconds of the caller's clock, and handles its timers that are due. Call
-    /// [`receive`](Requester::receive) with no bytes afterwards if a timer was due, because the timer may have ended
-    /// the connection.
+    /// Passes the current time to the session (nanoseconds of the caller's clock), and handles the session's timers
+    /// that are due. Call [`receive`](Requester::receive) with no bytes afterwards if a timer was due, because the
+    /// timer may have ended the connection.
     fn tick(&mut self, _now_ns: u64) {}
 
     /// Returns the time of the session's next timer, nanoseconds of the caller's clock; `None` if no timer is set.
@@ -40,8 +40,8 @@ pub trait Requester {
         None
     }
 
-    /// Returns the figures of the connection's path so far; `None` for protocols that do not use QUIC, and before the
-    /// handshake is complete.
+    /// Returns the statistics of the connection's network path so far; `None` for protocols that do not use QUIC, and
+    /// before the handshake is complete.
     fn quic_path(&self) -> Option<run::QuicPaths> {
         None
     }
@@ -68,15 +68,16 @@ pub trait Requester {
         false
     }
 
-    /// Returns true if requests may start although the handshake is not complete. Requests that start before the
-    /// handshake is complete are sent as early data, in the first packets of the connection. Only requests for which
+    /// Returns true if requests may start before the handshake is complete. Requests that start before the handshake is
+    /// complete are sent as early data, in the first packets of the connection. Only requests for which
     /// [`Client::may_be_early`](crate::Client::may_be_early) is true may start. The caller must have called
     /// [`tick`](Requester::tick) before.
     fn takes_early(&self) -> bool {
         false
     }
 
-    /// Returns how early data was used since the last call, on this connection and on earlier ones of the session.
+    /// Returns how early data was used since the last call, on this connection and on earlier connections of the
+    /// session.
     fn take_early_data(&mut self) -> EarlyData {
         EarlyData::default()
     }
@@ -98,7 +99,7 @@ pub trait Requester {
         None
     }
 
-    /// Returns the server's words in its last answer with an unexpected status, in quotation marks and without control
+    /// Returns the text of the server's last answer with an unexpected status, in quotation marks and without control
     /// characters.
     fn refusal_words(&self) -> Option<String> {
         None
@@ -115,8 +116,8 @@ pub trait Requester {
         None
     }
 
-    /// Stores up to `max_bytes` bytes of the first answer, for [`plain`](Requester::plain). This method is called
-    /// before the first request. This method has an effect only in HTTP/2.
+    /// Stores up to `max_bytes` bytes of the first answer, for [`plain`](Requester::plain). The caller calls this
+    /// method before the first request. The method has an effect only in HTTP/2.
     fn keep_first_answer(&mut self, _max_bytes: usize) {}
 
     /// Returns true if more requests may start on this connection. After the result has become false, open requests are
@@ -142,14 +143,14 @@ pub trait Requester {
     }
 
     /// Calls `sent` with the ID of each request that had to wait for a free stream (HTTP/2, HTTP/3), and whose headers
-    /// are now ready to be sent. The caller calls this method after each send. Requests that are still waiting then are
-    /// reported by a later call.
+    /// are now ready to be sent. The caller calls this method after each send. A request that still waits for a stream
+    /// is reported by a later call.
     fn each_late_request(&mut self, _sent: &mut dyn FnMut(u16)) {}
 
     /// Tells the session the index of the server address to which the connection is opened.
     fn aim(&mut self, _address: u16) {}
 
-    /// Prepares the last bytes of a connection (close_notify of TLS), if the client closes the connection.
+    /// Prepares the last bytes of a connection that the client closes (the alert close_notify of TLS).
     fn leave(&mut self) {}
 
     /// Adds a request to be sent. The caller first checks that the session is [`ready`](Requester::ready) or
@@ -166,7 +167,7 @@ pub trait Requester {
     /// Reads all bytes that have arrived, in pieces of any size.
     fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault>;
 
-    /// Handles the end of the peer's data.
+    /// Called when the peer has announced that it sends nothing more.
     fn peer_closed(&mut self, done: &mut dyn FnMut(Done)) -> Result<Progress, Fault>;
 
     /// Called when all bytes of the requests so far were handed to the system, and [`transmit`](Requester::transmit)
@@ -240,7 +241,7 @@ pub enum Outcome {
     Expected,
     /// The response is complete, but has an unexpected status.
     Unexpected,
-    /// The request failed for this reason. The connection and its other requests may continue, for example after a
-    /// stream reset.
+    /// The request failed, and the contained fault is the reason. The connection and its other requests may continue,
+    /// for example after a stream reset.
     Failed(Fault),
 }

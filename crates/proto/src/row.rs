@@ -19,11 +19,11 @@ pub struct ProtocolSpec {
     /// After all flags were applied, adds settings that follow from other settings. For example, if a file is sent as
     /// the body, HTTP adds a Content-Type header for the file.
     pub complete: fn(&mut Protocol),
-    /// Returns true if a target URL of this protocol may also be used with these settings, which belong to another
-    /// protocol. The user selects the protocol of the settings by a flag.
+    /// Returns true if the user may combine a target URL of this protocol with a flag that selects another protocol.
+    /// The argument is the settings of the other protocol.
     pub takes: fn(&Protocol) -> bool,
-    /// Makes each request longer by this many bytes, including the name of the added header. Returns false if the
-    /// protocol cannot make requests longer.
+    /// Adds a header to each request; the second argument is the length of the whole header in bytes. Returns false if
+    /// the protocol cannot make requests longer.
     pub pad: fn(&mut Protocol, usize) -> bool,
     /// Takes settings from the path of a URL, for schemes whose [`Scheme::path`] is false. In Redis, the path is the
     /// number of the database. If this function returns an error, the URL is refused.
@@ -41,10 +41,11 @@ pub struct ProtocolSpec {
     pub datagrams: bool,
     /// Exchange in clear text before TLS; absent if a connection begins with TLS.
     pub before_tls: Option<BeforeTls>,
-    /// Converts the settings for measurements without a network: no handshake, and constant answers.
+    /// Converts the settings for measurements without a network, in which there is no handshake and all answers are
+    /// constant.
     pub without_network: fn(Protocol) -> Protocol,
-    /// Returns the prepared response to a request with these bytes, for measurements without a server. For an empty
-    /// request, returns the first bytes that a server sends on a connection.
+    /// Returns the prepared response to a request, whose bytes are the second argument, for measurements without a
+    /// server. For an empty request, returns the first bytes that a server sends on a connection.
     pub canned: fn(&Protocol, &[u8]) -> Vec<u8>,
 }
 
@@ -106,7 +107,7 @@ pub struct Flag {
     pub value: &'static str,
     /// Description of the flag for help texts, in one line.
     pub help: &'static str,
-    /// Another flag that is needed together with this flag.
+    /// Name of another flag, without which this flag is not allowed.
     pub requires: Option<&'static str>,
     /// Effect of the flag on the protocol's settings.
     pub set: FlagValue,

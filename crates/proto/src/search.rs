@@ -18,7 +18,7 @@ impl Search {
             return;
         }
         let keep = text.needle().len().saturating_sub(1);
-        // Search the border between the earlier pieces and this piece, then this piece itself.
+        // The text may extend from the earlier pieces into this piece, so the border between them is searched, too.
         let across = self.tail.len();
         self.tail.extend_from_slice(&piece[..piece.len().min(keep)]);
         self.found = text.find(&self.tail).is_some() || text.find(piece).is_some();

@@ -28,7 +28,7 @@ pub trait Session {
     /// Reads all bytes that have arrived, in pieces of any size.
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault>;
 
-    /// Handles the end of the peer's data.
+    /// Called when the peer has announced that it sends nothing more.
     fn peer_closed(&mut self) -> Result<Progress, Fault>;
 
     /// Called when all bytes of [`transmit`](Session::transmit) were handed to the system, and `transmit` has nothing

@@ -145,7 +145,7 @@ impl Session for ServerSession {
         Ok(Progress::default())
     }
 
-    /// Continues to send after the end of the peer's data.
+    /// Continues to send although the peer sends nothing more.
     fn peer_closed(&mut self) -> Result<Progress, Fault> {
         Ok(Progress::default())
     }

@@ -55,7 +55,7 @@ pub(crate) struct Source {
     placeholders: bool,
 }
 
-/// Row and number of one request.
+/// Data row and number of one request.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestIndex {
     row: usize,
@@ -64,9 +64,9 @@ pub(crate) struct RequestIndex {
 
 impl Source {
     /// Collects the values for a set whose requests can differ each time they are sent. A request can differ from one
-    /// send to the next if it has placeholders or captures values. Requests in sequence can differ, too, because a
-    /// sequence stores and sends cookies. Returns `None` for constant requests, which are assembled only once to save
-    /// time.
+    /// send to the next if it has placeholders or captures values. Requests that are sent as a sequence can differ,
+    /// too, because a sequence stores and sends cookies. Returns `None` for constant requests, which are assembled only
+    /// once to save time.
     pub(crate) fn for_plan(plan: &Protocol, set: Option<&RequestSet>) -> Option<Arc<Self>> {
         let common = |mark: &str| plan.http().is_some_and(|http| http.headers.iter().any(|(_, v)| v.contains(mark)));
         let changes = |set: &&RequestSet| {

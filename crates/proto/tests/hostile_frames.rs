@@ -1,5 +1,5 @@
-//! A short run of the fuzz targets `client_*` and `server_*`. Mutated bytes must never cause a panic, and results must
-//! not depend on how the bytes are split.
+//! Test that runs the fuzz targets `client_*` and `server_*` for a short time. Mutated bytes must never cause a panic,
+//! and results must not depend on how the bytes are split.
 
 mod feed;
 #[allow(dead_code, reason = "texts are mutated elsewhere")]

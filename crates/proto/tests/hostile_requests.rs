@@ -1,5 +1,5 @@
-//! A short run of `fuzz/fuzz_targets/http1_request.rs`. Mutated requests must never cause a panic, and results must not
-//! depend on how the requests are split.
+//! Test that runs `fuzz/fuzz_targets/http1_request.rs` for a short time. Mutated requests must never cause a panic, and
+//! results must not depend on how the requests are split.
 
 mod feed_http1_server;
 mod mutated;

@@ -1,5 +1,5 @@
-//! A short run of `fuzz/fuzz_targets/http1_response.rs`. Mutated responses must never cause a panic, and results must
-//! not depend on how the responses are split.
+//! Test that runs `fuzz/fuzz_targets/http1_response.rs` for a short time. Mutated responses must never cause a panic,
+//! and results must not depend on how the responses are split.
 
 mod feed_http1_client;
 mod mutated;

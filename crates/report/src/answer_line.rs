@@ -41,12 +41,12 @@ impl AnswerLine {
         Self { name: name.into(), value: value.into(), detail: detail.into(), ..Self::default() }
     }
 
-    /// Returns the line, which now links to the section with the ID `to`.
+    /// Returns the line with a link to the section with the ID `to`.
     pub fn leading(self, to: &'static str) -> Self {
         Self { to, ..self }
     }
 
-    /// Returns the line, which now has the tone `tone`.
+    /// Returns the line with the tone `tone`.
     pub fn toned(self, tone: Tone) -> Self {
         Self { tone, ..self }
     }

@@ -141,18 +141,18 @@ fn table(cells: &[&ArenaCell]) -> Table {
     Table { columns, rows, notes: notes.into_iter().chain(apart).collect(), sortable: true, ..Table::default() }
 }
 
-/// Returns a note that names the servers of the same group whose CPU time per request differs from this server's.
-/// Servers whose CPU time differs can share a group, if a chain of servers connects them in which no two neighbours
-/// differ. Leaves out servers in earlier rows (`before`), because the note on the earlier row already names this pair
-/// of servers.
+/// Returns a note that names the servers of this row's group whose CPU time per request differs from the CPU time of
+/// this row's server. Two servers whose CPU time differs can share a group if, sorted by CPU time, no server of the
+/// group differs from the next server. Leaves out servers in earlier rows (`before`), because the note on the earlier
+/// row already names this pair of servers.
 fn apart(cell: &ArenaCell, before: &[&ArenaCell]) -> Option<String> {
     let is_new = |other: &&String| before.iter().all(|cell| cell.entry != **other);
     let others: Vec<&str> = cell.differs_from.iter().filter(is_new).map(String::as_str).collect();
     (!others.is_empty()).then(|| format!("{} differs from {} of its group", cell.entry, list(&others)))
 }
 
-/// Returns the path of the cell's search report, relative to the page. The path is empty if the cell has no report, or
-/// if the path would contain unusual characters.
+/// Returns the path of the report on the search for this cell's capacity, relative to the page. The path is empty if
+/// the cell has no report, or if the path would contain unusual characters.
 fn report_of(cell: &ArenaCell) -> String {
     let plain = |run: &&String| run.chars().all(|c| c.is_ascii_alphanumeric() || "-_.+/".contains(c));
     cell.run.as_ref().filter(plain).map_or(String::new(), |run| format!("{run}/report.html"))
@@ -167,8 +167,8 @@ fn group(cell: &ArenaCell) -> Cell {
         .map_or_else(|| absent(cell), |group| Cell { sort: Some(f64::from(group)), ..Cell::new(group.to_string()) })
 }
 
-/// Returns the cell with the capacity and its interval. If the search found no load that was too high for the server,
-/// the capacity is only a lower bound.
+/// Returns the table cell with a server's capacity under one load, with the capacity's interval. If the search found no
+/// load that was too high for the server, the capacity is only a lower bound.
 fn capacity(cell: &ArenaCell) -> Cell {
     let Some(capacity) = cell.capacity else { return absent(cell) };
     let is_lower_bound = cell.refused_kind.is_some_and(ArenaRefusalKind::is_lower_bound);

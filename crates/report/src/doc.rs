@@ -34,7 +34,7 @@ pub struct Section {
     pub blocks: Vec<Block>,
 }
 
-/// Importance of a section. The importance depends on which readers need the section.
+/// Importance of a section. Sections that more readers need are more important.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     /// A section that all readers need, before all other sections. If a document has a section of this weight, the
@@ -124,7 +124,7 @@ pub struct EvidenceLine {
     pub value: String,
     /// Limit of the value, as text; empty for none.
     pub limit: String,
-    /// Value divided by its limit; `None` if the value or the limit is unknown, or if they cannot be compared.
+    /// Value divided by its limit; `None` if the value or the limit is unknown, or if the two cannot be compared.
     pub share: Option<f64>,
 }
 
@@ -177,8 +177,8 @@ pub struct Col {
     /// True for a column of figures, which is aligned to the right.
     pub right: bool,
     /// Rank of the column. If the terminal is too narrow, the terminal first leaves out the columns with the highest
-    /// rank. The terminal drops columns of rank 0 only if the table is too wide although all columns of text are as
-    /// narrow as possible. The terminal shows no column with a rank above 4.
+    /// rank. The terminal leaves out columns of rank 0 only if the table is still too wide when all columns of text are
+    /// as narrow as possible. The terminal shows no column with a rank above 4.
     pub rank: u8,
 }
 
@@ -246,7 +246,7 @@ impl Cell {
         Self { text: "–".into(), tone: Tone::Quiet, hint: reason.into(), ..Self::default() }
     }
 
-    /// Returns the cell, which now has the tone `tone`.
+    /// Returns the cell with the tone `tone`.
     pub fn toned(mut self, tone: Tone) -> Self {
         self.tone = tone;
         self
@@ -266,7 +266,7 @@ impl From<&str> for Cell {
 }
 
 impl Table {
-    /// Removes `rows` rows from the middle of the table. A note below the table then states the number of removed rows.
+    /// Removes `rows` rows from the middle of the table. Adds a note below the table with the number of removed rows.
     pub fn leave_out(&mut self, rows: usize) {
         let begin = (self.rows.len() - rows.min(self.rows.len())) * 2 / 3;
         let out = self.rows.drain(begin..(begin + rows).min(self.rows.len())).count();

@@ -9,7 +9,8 @@ use run::number::{quantity, significant};
 
 /// Maximum number of changes that the title names.
 const MAX_NAMED: usize = 3;
-/// Maximum number of skipped files that the report names, and maximum number of series with too few runs that it names.
+/// Maximum number of skipped files that the report names; also the maximum number of series with too few runs that the
+/// report names.
 const MAX_LISTED: usize = 5;
 /// Maximum number of runs in a chart. If a history has more runs than this, the chart leaves out the earliest runs.
 const MAX_DRAWN: usize = 1000;
@@ -20,8 +21,8 @@ const MAX_ROWS: usize = 200;
 const MAX_LABEL: usize = 24;
 /// Free space above and below the values in a chart, as a share of their range.
 const AXIS_MARGIN: f64 = 0.1;
-/// Number of characters of the date in a time such as `2026-11-22T03:09:53Z`. The second length in the list includes
-/// hours and minutes.
+/// Lengths of two beginnings of a time such as `2026-11-22T03:09:53Z`, in characters: the date, and the date with hours
+/// and minutes.
 const TIME_LENGTHS: [usize; 2] = [10, 16];
 
 /// Renders the history of several stored runs. `form` is `text`, `markdown`, `html` or `json`.
@@ -50,7 +51,7 @@ fn document(history: &History, list_runs: bool) -> Doc {
 }
 
 /// Returns the title: the changes for the worse that fail the check, each with the first run after the change. If no
-/// change fails the check, or if there are too few runs, the title says so.
+/// change fails the check, or if the history has too few runs, the title states this result.
 fn title(history: &History) -> String {
     let failing: Vec<&HistoryChange> = history.changes.iter().filter(|change| change.fails).collect();
     if history.series.is_empty() {
@@ -138,8 +139,8 @@ fn cut(text: &str, length: usize) -> String {
     text.chars().take(length).collect()
 }
 
-/// Formats a change, or an end of its interval. The change of a share is in percentage points, and every other change
-/// is in percent.
+/// Formats a change, or an end of its interval. A change of a share is in percentage points, and a change of any other
+/// figure is in percent.
 fn size(change: &HistoryChange, value: f64) -> String {
     format!("{}{}", signed(value), if is_share(change) { " points" } else { " %" })
 }

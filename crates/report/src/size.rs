@@ -101,7 +101,8 @@ fn too_short(result: &SizeResult) -> Option<String> {
 }
 
 /// Returns a sentence that names the settings that may be cheaper than the chosen setting. If no setting was chosen,
-/// the sentence names all settings that may be the cheapest. Returns `None` if no setting may be cheaper.
+/// the sentence names all settings that may be the cheapest. Returns `None` if no setting may be cheaper than the
+/// chosen setting.
 fn may_be_cheaper(result: &SizeResult) -> Option<String> {
     let steps = result.may_be_cheaper.iter().filter_map(|at| result.steps.get(*at));
     let settings: Vec<String> = steps.map(|step| setting_words(&step.setting)).collect();
@@ -203,11 +204,11 @@ fn law_words(law: &Fit) -> String {
     )
 }
 
-/// Amount of a resource in a setting; `None` if the setting does not set the resource.
+/// Function that returns the amount of a resource in a setting; `None` if the setting does not set the resource.
 type Amount = fn(&SizeSetting) -> Option<f64>;
 
-/// Resources of a setting, each with its name and its scale on the axis of the chart. A scale of powers of two has no
-/// ticks between whole numbers.
+/// Resources of a setting, each with its name and its scale on the axis of the chart. A scale with ticks at powers of
+/// two is for whole numbers, because it has no ticks between whole numbers.
 const AMOUNTS: &[(&str, Scale, Amount)] = &[
     ("CPUs", Scale::Linear, SizeSetting::paid_cpus),
     ("workers", Scale::Log2, |setting| setting.workers.map(f64::from)),

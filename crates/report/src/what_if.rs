@@ -108,7 +108,7 @@ fn between(e: &Estimate, unit: Unit) -> Option<String> {
     is_known.then(|| format!("{} to {}", quantity(e.low, unit), quantity(e.high, unit)))
 }
 
-/// Returns words for the rate at which a resource becomes full.
+/// Describes the rate at which a resource becomes full.
 fn full_at(resource: &Resource) -> String {
     let more = if resource.at_least { " or more" } else { "" };
     format!("at {}{more}", quantity(resource.limit, Unit::PerSecond))
@@ -160,8 +160,8 @@ fn resources(answer: &WhatIf) -> Table {
     Table { columns, rows: answer.resources.iter().map(row).collect(), ..Table::default() }
 }
 
-/// Function that returns the prediction at a point of the curve: the value, and the lower and upper end of its
-/// interval.
+/// Function that returns the prediction at a point of the curve as three numbers: the value, the lower end of its
+/// interval, and the upper end.
 type Place = fn(&LoadPoint) -> [f64; 3];
 
 /// Returns the curves of one figure by number of users or arrival rate: its predicted value, and the finite ends of its

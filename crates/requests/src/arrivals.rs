@@ -17,8 +17,8 @@ const MAX_SPAN_S: f64 = 28.0 * 86_400.0;
 type PlacedError = (Option<(usize, usize)>, String);
 
 /// Reads arrival times of requests from a file. The file may have the times in any order. The earliest time is the
-/// start of the load. With `column`, the file is CSV and its first line names the columns. Also returns remarks on
-/// unusual times.
+/// start of the load. If `column` is given, the file is CSV and its first line names the columns. Also returns remarks
+/// on unusual times.
 pub fn read_arrivals(path: &Path, column: Option<&str>) -> Result<(RecordedTimes, Vec<String>), ReadError> {
     let file = path.display().to_string();
     let advice = "name a file with a time in seconds a line, or with --arrivals-column a column of a CSV file";

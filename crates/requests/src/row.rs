@@ -13,8 +13,8 @@ pub struct FormatSpec {
     pub name: &'static str,
     /// Description in one line.
     pub help: &'static str,
-    /// Returns true if a text begins like this format.
+    /// Returns true if a text looks like a file of the format.
     pub(crate) matches: fn(&str) -> bool,
-    /// Reads a text of this format.
+    /// Reads a text in the format of the row.
     pub(crate) read: fn(&Source<'_>) -> Result<Imported, ReadError>,
 }

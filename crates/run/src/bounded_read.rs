@@ -4,14 +4,15 @@ use std::fs::File;
 use std::io::{Error, ErrorKind, Read as _, Result};
 use std::path::Path;
 
-/// Maximum size of a file that becomes a request, such as a body, bytes: 1 GiB. The content stays in memory.
+/// Maximum size of a file that becomes a request, such as a body, bytes: 1 GiB. The limit exists because the whole
+/// content stays in memory.
 pub const MAX_REQUEST_FILE_BYTES: u64 = 1 << 30;
 
 /// Reads a file of at most `max_bytes` bytes. The length of a pipe or of a device such as `/dev/zero` is not known in
 /// advance, so the number of bytes read is limited.
 ///
-/// # Errors
-/// Returns the error of the system, or [`ErrorKind::FileTooLarge`] if the file has more bytes.
+/// # Errors Returns the error of the system, or [`ErrorKind::FileTooLarge`] if the file has more than `max_bytes`
+/// bytes.
 pub fn read_bounded(path: &Path, max_bytes: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;

@@ -8,16 +8,16 @@ use std::marker::PhantomData;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Serde adapter for measured figures in `run.json`. Every field with a measured figure has the attribute `serde(with =
-/// "Figure")`. The adapter also describes the field in the schema. A test finds fields with measured figures that lack
-/// this attribute.
+/// "Figure")`. The adapter also describes the figure's field in the JSON schema. A test fails if a field with a
+/// measured figure lacks this attribute.
 pub(crate) struct Figure<T = f64>(PhantomData<T>);
 
 /// Containers of figures: one figure, a list of figures, or figures by name.
 pub(crate) trait Figures: Serialize {
-    /// Type in which the figures are read; each `null` is read as `None`.
+    /// Type into which serde reads the figures; each `null` becomes `None`.
     type Read: for<'de> Deserialize<'de>;
 
-    /// Converts figures that were read; `null` becomes not-a-number.
+    /// Converts the figures that serde read; `None` becomes not-a-number.
     fn of(read: Self::Read) -> Self;
 }
 
@@ -76,7 +76,7 @@ mod tests {
         run
     }
 
-    /// Collects the paths of numbers that are never `null` according to a schema.
+    /// Collects the paths of all numbers that, according to a schema, are never `null`.
     fn promised<'a>(spec: &'a Value, at: &str, found: &mut Vec<String>) {
         if spec.get("type") == Some(&"number".into()) {
             found.push(at.into());
@@ -89,7 +89,7 @@ mod tests {
         inner.iter().for_each(|(name, value)| promised(value, &format!("{at}/{name}"), found));
     }
 
-    /// loadline checks a plan before the run, so no number of a plan is undefined. In contrast to a number of a plan, a
+    /// loadline checks a plan before the run, so no number of a plan is undefined. Unlike a number of a plan, a
     /// measured figure may be undefined.
     #[test]
     fn every_measured_figure_may_be_null() {
@@ -108,7 +108,7 @@ mod tests {
     fn a_run_with_undefined_figures_fits_the_schema() {
         let schema = jsonschema::validator_for(&crate::schema()).unwrap();
         assert!(schema.is_valid(&serde_json::to_value(undefined()).unwrap()));
-        // The schema still forbids `null` in fields that are never undefined.
+        // The schema still forbids `null` in fields that always have a value, such as `format`.
         assert!(!schema.is_valid(&serde_json::json!({ "format": null })));
     }
 

@@ -1,8 +1,8 @@
 //! Recognizes functions that only wait on behalf of their callers, so that a report names the function of the program
 //! itself.
 
-/// Functions of the C library that only make a system call, or only start a thread. The callers of these functions
-/// explain a wait better. The names are without leading underscores, `libc_` and `_nocancel`.
+/// Functions of the C library that only make a system call, or only start a thread. A function that calls one of them
+/// explains a wait better. The names are listed without leading underscores, without `libc_` and without `_nocancel`.
 const SYSTEM_CALLS: &[&str] = &[
     "accept",
     "accept4",
@@ -88,8 +88,8 @@ const WAITS: &[&str] = &[
 /// library.
 const LIBRARIES: &[&str] = &["libc.", "libc-", "libpthread", "ld-"];
 
-/// Returns true for a function of a stack that does more than wait on behalf of its caller. A function without a name is
-/// given by its module in brackets.
+/// Returns true if a function on a stack does work of its own, and does not merely wait on behalf of its caller. For a
+/// function without a name, the argument is the name of its module in brackets.
 pub fn is_own_function(name: &str) -> bool {
     let bare = bare(name);
     let is_wait = WAITS.iter().any(|start| bare.starts_with(start));

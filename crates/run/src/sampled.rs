@@ -7,14 +7,14 @@ impl Run {
     /// Returns the trial whose samples tell the most about what requests wait for. The chosen trial has many rounds
     /// (samples of all threads at one time) and many requests in flight. The amount of information in a trial's samples
     /// is measured as ln(1 + rounds) × ln(requests in flight). For example, a pool of 5 connections showed only a short
-    /// queue in a trial with 121 rounds and 8 requests in flight. The pool showed a long queue in a trial with 30
-    /// rounds and 64 requests in flight, which has the greater measure.
+    /// queue in a trial with 121 rounds and 8 requests in flight. In a trial with 30 rounds and 64 requests in flight,
+    /// for which the formula gives a larger amount, the pool showed a long queue.
     pub fn sampled_trial(&self) -> Option<usize> {
         self.trials_by_samples().first().copied()
     }
 
     /// Returns the trials with samples, in the order of [`Run::sampled_trial`]: the most informative trial comes first.
-    /// Leaves out trials with fewer rounds of samples than the first trial.
+    /// Leaves out trials with fewer rounds of samples than the most informative trial has.
     pub fn trials_by_samples(&self) -> Vec<usize> {
         let weight = |trial: &Trial| {
             let rounds = rounds(trial)?;

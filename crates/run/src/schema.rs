@@ -1,7 +1,7 @@
 //! JSON schema of `run.json`. A test generates the schema from the types, so the program itself contains no code that
 //! generates it. `make docs` writes the schema file, and the test checks that the file is current.
 
-/// The text of the schema.
+/// The schema as text, which is part of the program.
 pub const SCHEMA: &str = include_str!("run.schema.json");
 
 /// Returns the JSON schema of `run.json`.

@@ -20,10 +20,10 @@ pub struct SizeSetting {
     /// Number of CPUs on which the server may run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
-    /// Number of workers. The server's start command gets this number as `$WORKERS`.
+    /// Number of workers. The server's start command gets the number of workers as `$WORKERS`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
-    /// Number of replicas. The server's start command gets this number as `$REPLICAS`.
+    /// Number of replicas. The server's start command gets the number of replicas as `$REPLICAS`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<u32>,
 }
@@ -82,8 +82,8 @@ pub struct SizeStep {
     pub expected: Vec<ExpectationResult>,
     /// True if the server met the objective at some rate, and the setting meets all expectations.
     pub meets: bool,
-    /// Warnings about the measurement of this setting, in sentences: the trust warnings and the notes of its run. Other
-    /// programs that used the CPUs, for example, make the capacity too low.
+    /// Warnings about the measurement of this setting, in sentences: the trust warnings and the notes of its run. For
+    /// example, the measured capacity is too low if other programs used the CPUs.
     pub notes: Vec<String>,
     /// Folder of the run, relative to the folder of the result; absent if the server did not start.
     pub run: Option<String>,
@@ -135,7 +135,7 @@ pub struct SizeResult {
     pub started: String,
     /// Time budget for all searches, seconds.
     pub budget_s: f64,
-    /// Part of the budget that was used, seconds.
+    /// Part of the time budget that was used, seconds.
     pub used_s: f64,
     /// True if the measurement ended before all settings were measured.
     pub interrupted: bool,
@@ -143,8 +143,8 @@ pub struct SizeResult {
     pub steps: Vec<SizeStep>,
     /// Universal Scalability Law, fitted to the capacities of all settings. N of the Universal Scalability Law is the
     /// amount of the only resource that differs among the settings, in multiples of its smallest amount. The fit does
-    /// not use capacities that are only lower bounds. Absent with fewer than four known capacities, or if more than one
-    /// resource differs; `notes` then has the reason.
+    /// not use capacities that are only lower bounds. The fit is absent if fewer than four capacities are known, or if
+    /// more than one resource differs among the settings; `notes` then has the reason.
     pub usl: Option<Fit>,
     /// Index of the cheapest setting that meets all expectations.
     pub cheapest: Option<usize>,
@@ -156,7 +156,7 @@ pub struct SizeResult {
     pub needed_budget_s: Option<f64>,
     /// Quantity that decides which setting is cheapest.
     pub goal: SizeGoal,
-    /// `resources:` of a container with the cheapest setting.
+    /// Kubernetes' `resources:` section for a container with the cheapest setting.
     pub resources: Option<PodResources>,
     /// Weaknesses of the result, in sentences.
     pub notes: Vec<String>,

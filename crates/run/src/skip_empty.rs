@@ -12,7 +12,7 @@ pub(crate) fn is_zero(n: &f64) -> bool {
     *n == 0.0
 }
 
-/// Returns true if a flag is not set.
+/// Returns true if a flag is false.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 pub(crate) fn is_false(flag: &bool) -> bool {
     !flag

@@ -1,8 +1,8 @@
 //! Suggestions for misspelt words, such as keys of a plan, names in tables, and IDs.
 
 /// Returns the candidate that is closest to a misspelt word, if it is close enough. The candidate is close enough if at
-/// most 1 + a third of the wrong word's letters have to change. A candidate is also close enough if it contains the
-/// wrong word, or if the wrong word contains the candidate.
+/// most n/3 + 1 letters must change, where n is the length of the misspelt word. A candidate is also close enough if it
+/// contains the misspelt word, or if the misspelt word contains the candidate.
 pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = wrong.to_lowercase().replace('-', "_");
     let rated = candidates.into_iter().map(|c| (edits(&wrong, &c.to_lowercase().replace('-', "_")), c));
@@ -35,8 +35,8 @@ pub fn toml_message(text: &str, error: &toml::de::Error) -> String {
     format!("{place}{}", add_suggestion(error.message()))
 }
 
-/// Adds the closest valid name to serde's message about a wrong key or name. A message about anything else than a key
-/// or name is only put on one line.
+/// Adds the closest valid name to serde's message about a wrong key or name. A message about anything but a key or name
+/// is put on one line, and Rust types in it get names that a user knows.
 pub fn add_suggestion(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted.split_first() {
@@ -65,8 +65,8 @@ const TYPES: &[(&str, &str)] = &[
     ("i64", "a whole number"),
 ];
 
-/// Returns serde's message about a value of a wrong type without the names of types in Rust. Returns `None` for a
-/// message about anything else than a wrong type or value.
+/// Rewrites serde's message about a value of a wrong type, with words instead of the names of Rust types. Returns
+/// `None` for any message that is not about a wrong type or value.
 fn in_words(message: &str) -> Option<String> {
     let wrong = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "))?;
     let (found, expected) = wrong.rsplit_once(", expected ")?;

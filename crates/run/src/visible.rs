@@ -26,7 +26,7 @@ const INVISIBLE: &[(char, char)] = &[
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// Returns true if a character is invisible but changes the displayed text.
+/// Returns true if a character is invisible by itself, but can change how the text around it is displayed.
 pub fn is_invisible(c: char) -> bool {
     !c.is_ascii() && INVISIBLE.iter().any(|(first, last)| (*first..=*last).contains(&c))
 }

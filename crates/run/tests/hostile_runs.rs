@@ -1,5 +1,5 @@
-//! A short version of `fuzz/fuzz_targets/run_json.rs`. loadline must read or reject a mutated run, and never panic. A
-//! run that was read must also stay readable after it is saved again.
+//! A short version of `fuzz/fuzz_targets/run_json.rs`. loadline must read or reject a mutated run, and never panic. If
+//! loadline can read a run, it must also be able to read the run after saving it again.
 
 use loadline_run::{Absence, Column, CounterId, FORMAT, Hist, Recording, Run, Side, Trial, parse_run};
 
@@ -55,8 +55,8 @@ fn mutated_runs_load_or_are_refused() {
                 0 => bytes[at] = (next(&mut state) % 256) as u8,
                 1 => drop(bytes.splice(at..at, WORDS[next(&mut state) % WORDS.len()].bytes())),
                 _ => {
-                    // Replaces a digit by one of the values in `WORDS`. The mutated text may stay valid JSON, but the
-                    // value then usually has the wrong type.
+                    // Replaces a digit by one of the values in `WORDS`. The mutated text may still be valid JSON, but
+                    // then usually has a value of a wrong type.
                     let digits = bytes[at..].iter().position(u8::is_ascii_digit).map_or(at, |d| at + d);
                     if digits < bytes.len() {
                         bytes.splice(digits..=digits, WORDS[next(&mut state) % WORDS.len()].bytes());

@@ -1,6 +1,6 @@
 //! A short version of `fuzz/fuzz_targets/agent_lines.rs`. The parser must accept or reject a mutated line of an agent,
-//! and never panic. It must be possible to serialize and to merge every accepted report. The parser must reject lines
-//! that would take unlimited memory.
+//! and never panic. The test also serializes and merges every report that the parser accepts, which must not fail. The
+//! parser must reject lines that would take unlimited memory.
 
 use loadline_run::{AgentReport, Hist, Incident, IncidentKind, LoadPart, Observed, Recording, Summary, Window};
 

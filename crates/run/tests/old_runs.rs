@@ -28,7 +28,7 @@ fn stored(name: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(fixture(name)).unwrap()).unwrap()
 }
 
-/// Collects the paths in `old` that are missing or different in `new`. Paths that occur only in `new` are not
+/// Collects the paths in `old` whose values are missing or different in `new`. Paths that occur only in `new` are not
 /// collected.
 fn lost(old: &Value, new: Option<&Value>, at: &str, found: &mut Vec<String>) {
     match (old, new) {
@@ -50,16 +50,16 @@ fn lost(old: &Value, new: Option<&Value>, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Returns true for figures that loadline computes again from the samples. A file contains only six digits of figures
-/// that can be computed again.
+/// Returns true for figures that loadline computes again from the samples. A new file stores only six digits of a
+/// figure that can be computed again.
 fn is_derived(path: &str) -> bool {
     path.contains(".counters.") || path.contains(".costs.")
 }
 
 /// Returns true if the histograms of an old and of a new file are equal, apart from rounding. loadline uses only a
 /// summary of some histograms, such as the median. Files of this version of loadline store the times in summarized
-/// histograms with only one or two digits. Because a new file rounds these times, the summaries of an old and of a new
-/// file may differ by the rounding error.
+/// histograms with only one or two digits. Because a new file stores rounded times, the summaries of an old and of a
+/// new file may differ by the rounding error.
 fn is_equal(old: &str, new: &str, path: &str) -> bool {
     let [old, new] = [old, new].map(|text| Hist::from_base64(text).unwrap());
     let is_summarized = ["service", "blocked", "start_error"].iter().any(|name| path.ends_with(name));
@@ -68,8 +68,7 @@ fn is_equal(old: &str, new: &str, path: &str) -> bool {
     old == new || (is_summarized && old.len() == new.len() && [0.1, 0.5, 0.9, 0.99, 1.0].into_iter().all(near))
 }
 
-/// Returns true for a figure without a value. A file that this version of loadline writes has the reason for an absent
-/// figure only in the recording.
+/// Returns true for a figure without a value. A new file has the reason for an absent figure only in the recording.
 fn is_absent(figure: &Value) -> bool {
     figure.get("absent").is_some() || figure["per_request"].get("absent").is_some()
 }

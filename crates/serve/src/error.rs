@@ -62,8 +62,8 @@ pub enum ServeError {
     /// A thread of the server could not be started.
     #[error("cannot start a thread: {why}")]
     Thread {
-        /// Reason, as a sentence. If a limit is exhausted, the reason names the limit's value and the command that
-        /// raises the limit.
+        /// Reason for the failure, as a sentence. If a limit is exhausted, the reason names the limit's value and the
+        /// command that raises the limit.
         why: String,
     },
     /// A system call failed.

@@ -1,5 +1,5 @@
-//! Reference servers. Each I/O model (way of waiting for sockets) can serve almost every service, with each strategy
-//! that the model supports.
+//! Reference servers: servers with known behaviour, against which loadline is tested. Each I/O model (way of waiting
+//! for sockets) can serve almost every service, with each strategy that the model supports.
 //!
 //! Comments call one paper "the Windows study": A. Jones, A. Deshpande, *Windows Sockets 2.0: Write Scalable Winsock
 //! Apps Using Completion Ports* (2000). The Windows study describes the servers that most models in this crate

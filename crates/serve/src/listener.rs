@@ -19,8 +19,8 @@ const RETRY: Duration = Duration::from_millis(5);
 /// Maximum number of further attempts to bind a port. All attempts together take 2 s, which is enough for the kernel to
 /// free the ring of a killed io_uring server.
 const MAX_RETRIES: u32 = 400;
-/// Maximum number of connections accepted per wake-up. This maximum ensures that connections that are already open are
-/// served, too.
+/// Maximum number of connections accepted per wake-up. The maximum ensures that the thread also serves the connections
+/// that are already open.
 const MAX_ACCEPTS_PER_WAKE: u32 = 64;
 /// Time for which no connections are accepted after descriptors or memory ran out, nanoseconds.
 pub(crate) const PAUSE_NS: u64 = 100_000_000;
@@ -42,9 +42,9 @@ impl Pace {
 /// Opens listening sockets for `shards` serving threads: one socket for all threads, or with `own` one per thread
 /// (SO_REUSEPORT).
 ///
-/// If another server still uses the port, waits for up to 2 s until the port is free. A note tells the user that the
-/// server waits for the port. Accepted connections inherit TCP_NODELAY from the listening socket, unless `nagle` is
-/// set.
+/// If another server still uses the port, waits for up to 2 s until the port is free. Adds a note that tells the user
+/// that the server waits for the port. Accepted connections inherit TCP_NODELAY from the listening socket, unless
+/// `nagle` is set.
 pub(crate) fn open(
     listen: &str,
     backlog: u32,
@@ -61,8 +61,8 @@ pub(crate) fn open(
     Ok((fds, addr))
 }
 
-/// Opens `count` sockets on one address by the function `open_one`, and returns them with this address. If the port of
-/// the address is 0, the first socket chooses the port for all.
+/// Opens `count` sockets on one address with the function `open_one`, and returns the sockets and their address. If the
+/// port of the address is 0, the kernel chooses a port for the first socket, and the other sockets use this port, too.
 pub(crate) fn open_each(
     listen: &str,
     count: u32,
@@ -183,7 +183,7 @@ impl Acceptor {
         if now_ns < self.due_ns {
             return 0;
         }
-        // Times of the timer that have already passed are skipped.
+        // If several periods of the timer have already passed, the thread still accepts only one batch.
         self.due_ns = (self.due_ns + pace.every_ns).max(now_ns + pace.every_ns / 2);
         pace.batch
     }
@@ -277,8 +277,8 @@ mod tests {
         assert!(!acceptor.on_readiness());
         assert_eq!((acceptor.allowance(1000), acceptor.due_ns()), (2, Some(1050)));
         assert_eq!(acceptor.allowance(1049), 0);
-        // After a late wake-up, the next times at which connections are accepted are later, too. Timer times that have
-        // already passed are skipped.
+        // A late wake-up also delays the next times at which connections are accepted. For timer periods that have
+        // already passed, no additional batch is accepted.
         assert_eq!((acceptor.allowance(1990), acceptor.due_ns()), (2, Some(2015)));
         assert_eq!(acceptor.allowance(2000), 0);
     }

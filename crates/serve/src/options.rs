@@ -12,7 +12,7 @@ pub struct OptionSpec {
     pub name: &'static str,
     /// Description of the values that the option takes.
     pub value: &'static str,
-    /// Effect of the option.
+    /// Effect of the option on the server.
     pub help: &'static str,
 }
 

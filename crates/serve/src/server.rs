@@ -45,8 +45,8 @@ pub(crate) struct Control {
     max_threads: Option<u64>,
 }
 
-/// Locks a mutex, even if another thread panicked while it held the lock. The values that these mutexes protect are
-/// valid at all times.
+/// Locks a mutex, even if another thread panicked while it held the lock. The values in the server's mutexes are valid
+/// at all times, even after a panic.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -83,18 +83,18 @@ impl Server {
         &self.notes
     }
 
-    /// Tells all threads to stop. The threads close their connections at once.
+    /// Tells all threads to stop. The threads close their connections immediately.
     pub fn stop(&self) {
         self.control.stop();
     }
 
-    /// Waits until all threads have ended. Returns the final counts.
+    /// Waits until all threads have ended. Returns the final counts of the server.
     pub fn join(self) -> Stats {
         self.control.join();
         self.stats()
     }
 
-    /// Returns the counts so far.
+    /// Returns the counts from the start of the server until now.
     pub fn stats(&self) -> Stats {
         let mut stats = self.control.stats();
         if let Some(service) = &self.service {
@@ -135,15 +135,15 @@ impl Control {
     }
 
     fn join(&self) {
-        // Threads may start further threads before they end. The list of threads is therefore emptied repeatedly until
-        // it stays empty.
+        // Threads may start further threads before they end. The list of threads is therefore emptied again and again
+        // until no new thread appears in it.
         while let Some(thread) = { lock(&self.threads).pop() } {
             if thread.join().is_err() {
                 self.fail("a serving thread panicked".into());
             }
         }
-        // Detached threads end when their sockets are shut down. The model `blocking` has two detached threads per
-        // connection.
+        // Detached threads (threads whose handles are not stored) end when their sockets are shut down. The model
+        // `blocking` has two detached threads per connection.
         let deadline = Instant::now() + Duration::from_secs(10);
         while self.threads_now.load(Ordering::Relaxed) > 0 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
@@ -201,7 +201,7 @@ impl Control {
             return Err(ServeError::Thread { why: "option max_threads allows no more".into() });
         }
         let control = self.clone();
-        // The thread is counted before it runs. The counts therefore always include a thread that has started.
+        // The thread is counted before it runs. The count of threads therefore includes every thread that has started.
         let counted = ThreadCount::new(&control);
         let body = move || {
             let confined = if control.cpus.is_empty() {
@@ -228,8 +228,8 @@ impl Control {
         lock(&self.notes).push(text);
     }
 
-    /// Records the address of a peer whose connection is closed because of a limit. The connection will be reset,
-    /// unless the peer still gets an error response.
+    /// Records the address of a peer whose connection is closed because of a limit. The connection is later closed by a
+    /// reset, unless the peer still gets an error response.
     pub(crate) fn close_at_limit(&self, hit: LimitHit, fd: Option<impl AsFd + Copy>) {
         let addr = fd.and_then(|fd| socket::peer_addr(fd).ok());
         let peer = addr.map_or_else(|| "a peer".to_owned(), |addr| addr.to_string());
@@ -246,7 +246,7 @@ impl Control {
     }
 }
 
-/// Counts a thread for as long as this value lives.
+/// Counts a thread as running until this value is dropped.
 struct ThreadCount {
     control: Arc<Control>,
 }

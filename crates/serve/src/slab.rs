@@ -1,6 +1,6 @@
 //! Table of a thread's connections. Event loops use the indices as tokens.
 
-/// Table of values, which are found by their index. The index of a removed value is used again.
+/// Table of values that are found by their index. The index of a removed value is used again.
 pub(crate) struct Slab<T> {
     slots: Vec<Option<T>>,
     free: Vec<u32>,

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::connection::End;
 use crate::strategies::LimitHit;
 
-/// Counters of a server since its start. A field that counts something that exists now, such as open connections,
-/// contains the present number, and not a total.
+/// Counters of a server since its start. A field about things that exist now, such as open connections, contains their
+/// present number, not a total since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Stats {
     /// Number of serving threads now.
@@ -50,7 +50,7 @@ pub struct Stats {
     pub call_median_ns: u64,
     /// Number of records read from the page cache (service `record`).
     pub cache_hits: u64,
-    /// Number of records read from the disk, wholly or in part (service `record`).
+    /// Number of records that were at least partly read from the disk (service `record`).
     pub disk_reads: u64,
     /// Number of reads above 4096 bytes that got a large buffer (service `record`).
     pub large_reads: u64,
@@ -82,7 +82,7 @@ pub(crate) struct Cell {
     pub(crate) call_median_ns: Counter,
 }
 
-/// Counter with a single writer, which needs no atomic read-modify-write instruction.
+/// Counter that only one thread writes, so it needs no atomic read-modify-write instruction.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 

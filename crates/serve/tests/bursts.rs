@@ -1,5 +1,5 @@
-//! More connections arrive at once than are accepted in one wake-up, while the kernel cannot queue a signal for each
-//! connection.
+//! More connections arrive at the same time than the server accepts in one wake-up, while the kernel cannot queue a
+//! signal for each connection.
 
 #![allow(clippy::unwrap_used)] // also for the helper functions of tests
 
@@ -13,7 +13,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 #[test]
 fn waiting_connections_are_accepted_after_the_signal_queue_was_full() {
-    // With a limit of 0, the kernel cannot queue any signal. Because it cannot queue signals, the kernel sends plain
+    // With a limit of 0, the kernel cannot queue any signal. Instead of queuing signals, the kernel then sends plain
     // SIGIO for each change, and the server checks all of its sockets.
     let none = rustix::process::Rlimit { current: Some(0), ..getrlimit(Resource::Sigpending) };
     setrlimit(Resource::Sigpending, none).unwrap();

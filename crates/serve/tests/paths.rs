@@ -16,8 +16,8 @@ use run::ServePlan;
 const INSIDE: &str = "served to everybody";
 const OUTSIDE: &str = "served to nobody";
 
-/// Targets of requests that try to leave the directory. Each kind of target once gave access to files outside the
-/// directory of a well-known server.
+/// Targets of requests that try to leave the directory. Each kind of target in this table once gave access to files
+/// outside the directory of a well-known server.
 const TRICKS: &[&str] = &[
     // These targets contain dots, unencoded or percent-encoded.
     "/../secret",
@@ -183,7 +183,7 @@ fn nothing_escapes(to: SocketAddr, what: &str) {
     for target in TRICKS {
         let said = ask(to, target);
         assert!(!escaped(&said), "{what}: {target}: {said}");
-        // The dots are in the query of this target, so the page itself is the correct response.
+        // The dots of this target are in its query, so the page is the correct response.
         let page = *target == "/?/../secret" && said.ends_with(INSIDE);
         assert!(page || said.starts_with("HTTP/1.1 4"), "{what}: {target}: {said}");
     }

@@ -102,7 +102,7 @@ fn redis_commands_are_answered() {
     each("redis", 0, |addr, model| {
         let done = Talk { addr, requests: 12, at_once: 8 }.with(&plan);
         let told: Vec<_> = done.iter().map(|d| (d.outcome, d.bytes)).collect();
-        // The answer to HELLO is a map, whose length is not checked.
+        // The answer to the Redis command HELLO is a map, whose length is not checked.
         let hello = told[2].1;
         let bytes = ["+OK\r\n".len() as u64, "$20000\r\n\r\n".len() as u64 + 20_000, hello, ":1\r\n".len() as u64];
         assert!(hello > 10, "{model}: {hello}");

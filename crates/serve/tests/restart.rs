@@ -1,5 +1,5 @@
-//! A server must be able to start again at once on the same port. The kernel frees the ring of an io_uring server a
-//! moment after the server's thread has ended, and the listening socket stays open until then.
+//! A stopped server must be able to start again immediately on the same port. The kernel frees the ring of an io_uring
+//! server a moment after the server's thread has ended, and the listening socket stays open until then.
 
 #![allow(clippy::unwrap_used)] // also for the helper functions of tests
 
@@ -49,7 +49,7 @@ fn leaves_its_port(model: &str, threads: u32) {
         let clients = clients(server.local_addr());
         server.stop();
         drop(server);
-        // Another program must be able to bind the port at once.
+        // Another program must be able to bind the port immediately.
         let other = TcpListener::bind(&listen);
         assert!(other.is_ok(), "{model}, {threads} threads, round {round}: {other:?}");
         drop((other, clients));

@@ -20,7 +20,7 @@ fn models(strategy: &str) -> impl Iterator<Item = &'static str> {
     MODELS.iter().filter(move |m| m.strategies.contains(&strategy)).map(|m| m.name)
 }
 
-/// Checks all models with the strategy `strategy` in parallel, because these tests wait for deadlines.
+/// Checks all models with the strategy `strategy` in parallel, because the checks mostly wait for deadlines.
 fn at_once(strategy: &str, check: impl Fn(&'static str) + Sync) {
     std::thread::scope(|scope| {
         for model in models(strategy) {
@@ -68,14 +68,14 @@ fn high_throughput_serves_connections_in_order_of_arrival() {
         streams[2].write_all(b"c").unwrap();
         assert!(!answers(&mut streams[2], Duration::from_millis(50)), "{model}");
         assert!(!answers(&mut streams[3], Duration::from_millis(10)), "{model}");
-        // In this step, the first client completes an exchange. The first client's worker slot goes to the third
-        // client, which is the first client in the queue.
+        // The first client now completes an exchange. The first client's worker slot goes to the third client, which is
+        // the first client in the queue.
         streams[0].write_all(b"a").unwrap();
         assert!(answers(&mut streams[0], SOON) && answers(&mut streams[2], SOON), "{model}");
         // The third client has completed its exchange, so its worker slot goes to the fourth client.
         assert!(answers(&mut streams[3], SOON), "{model}");
-        // The second client has sent nothing so far and keeps its worker slot. Finally, all clients of this test are
-        // served once more.
+        // The second client has sent nothing so far and keeps its worker slot. Finally, all four clients are served
+        // once more.
         for stream in &mut streams {
             stream.write_all(b"x").unwrap();
             assert!(answers(stream, SOON), "{model}");
@@ -235,8 +235,9 @@ fn group_models_have_exactly_the_published_number_of_threads() {
     threads_are(&server, 2 * 50 + 1, 50);
 }
 
-/// Waits until the server has at least the given numbers of connections and threads. A connection is counted before its
-/// threads. Surplus threads would be counted only a moment later than the expected ones.
+/// Waits until the server has at least the given numbers of connections and threads. The wait covers threads, because
+/// the server counts a connection before its threads. If the server started too many threads, it would count the
+/// surplus threads a moment later, so a short sleep follows.
 fn threads_are(server: &Server, threads: usize, connections: usize) {
     let deadline = Instant::now() + SOON;
     let all = |stats: &serve::Stats| stats.connections >= connections as u64 && stats.threads >= threads as u64;

@@ -5,7 +5,8 @@ use std::io::{self, Read, Write};
 use flate2::read::GzDecoder;
 use proto::http1::{Chunked, Framing};
 
-/// Maximum size of a body, bytes. The limit applies to the body as it was sent, and to the decompressed body.
+/// Maximum size of a body, bytes. The limit applies to the body as the sender sent it, and also to the decompressed
+/// body.
 pub(crate) const MAX_BODY_BYTES: usize = 8 << 20;
 /// Maximum size of a request's head, bytes.
 const MAX_HEAD_BYTES: usize = 16 << 10;
@@ -31,9 +32,9 @@ pub(crate) struct Export {
 #[derive(Debug)]
 pub(crate) struct Refusal(pub(crate) u16, pub(crate) &'static str);
 
-/// Reason why a sender's connection ends.
+/// Reason why the receiver ends the connection to a sender.
 pub(crate) enum Ending {
-    /// The peer closed the connection or was too slow, or reading or writing failed.
+    /// The sender closed the connection or was too slow, or reading or writing failed.
     Quiet,
     Refused(Refusal),
 }
@@ -184,7 +185,7 @@ mod tests {
     use super::*;
     use std::collections::VecDeque;
 
-    /// Input stream for tests. Each read returns at most a fixed number of its input bytes.
+    /// Input stream for tests. Each read returns at most a fixed number of bytes.
     struct Pieces(VecDeque<u8>, usize, Vec<u8>);
 
     impl Read for Pieces {

@@ -1,4 +1,4 @@
-//! Self time of each kind of span: its duration without the time in which its children run.
+//! Self time of each kind of span. The self time of a span is its duration without the time in which its children run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -8,7 +8,7 @@ use run::{MAX_SPAN_NAMES, SpanProfile, SpanSum};
 use crate::span::Span;
 use crate::store::Store;
 
-/// Sums over all spans that have the same name.
+/// Sums over all spans of one name.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     count: u64,
@@ -49,7 +49,7 @@ fn by_parent(spans: &[Span]) -> Vec<&Span> {
     children
 }
 
-/// Returns the part of a span's time in which at least one of its children runs, nanoseconds.
+/// Returns the time within a span in which at least one of the span's children runs, nanoseconds.
 fn covered_ns(span: &Span, children: &[&Span]) -> u64 {
     let of_parent = |child: &&Span| (child.trace, child.parent);
     let begin = children.partition_point(|child| of_parent(child) < (span.trace, span.id));

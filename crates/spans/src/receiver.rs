@@ -13,13 +13,13 @@ use crate::http::{Encoding, Ending, Export, Refusal, read, refused, taken};
 use crate::store::Store;
 use crate::{decode, profile};
 
-/// Maximum number of senders that are connected at the same time. Further senders are disconnected at once.
+/// Maximum number of senders that are connected at the same time. The receiver disconnects further senders at once.
 const MAX_SENDERS: usize = 32;
 /// Maximum time for which a connection may be idle.
 const IDLE: Duration = Duration::from_secs(60);
-/// Time without new spans after which all spans of a load count as received.
+/// If no new span arrives for this time, all spans of a load count as received.
 const QUIET: Duration = Duration::from_millis(300);
-/// Interval between checks for late spans.
+/// Interval at which the receiver checks whether late spans have arrived.
 const CHECK_EVERY: Duration = Duration::from_millis(20);
 
 /// Reason why spans cannot be received.
@@ -33,7 +33,7 @@ pub enum SpansError {
     Listen {
         /// Address at which the receiver could not listen.
         addr: SocketAddr,
-        /// Error of the system.
+        /// Error that the operating system reported.
         why: std::io::Error,
     },
 }
@@ -67,9 +67,9 @@ impl Receiver {
         self.addr
     }
 
-    /// Waits for spans that senders have not sent yet, but no longer than `patience`, and not after `stop` returns
-    /// true. Returns earlier if a span that began at `until_ns` (nanoseconds since 1970) or later has arrived, and no
-    /// further span has arrived for the time `QUIET`.
+    /// Waits for spans that senders have not sent yet. The wait ends after `patience`, or as soon as `stop` returns
+    /// true. The wait also ends if a span that began at `until_ns` (nanoseconds since 1970) or later has arrived, and
+    /// then no further span has arrived for the time `QUIET`.
     pub fn settle(&self, until_ns: u64, patience: Duration, stop: &dyn Fn() -> bool) {
         let end = Instant::now() + patience;
         while Instant::now() < end && !stop() {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// A span as received.
+/// A span in the form in which the receiver decodes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedSpan<'a> {
     /// ID of the trace.
@@ -21,7 +21,7 @@ pub struct ReceivedSpan<'a> {
     pub name: Cow<'a, str>,
 }
 
-/// A span as stored.
+/// A span in the form in which the store keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) trace: u128,
@@ -29,6 +29,6 @@ pub(crate) struct Span {
     pub(crate) parent: u64,
     pub(crate) begin_ns: u64,
     pub(crate) end_ns: u64,
-    /// Index of the service's name and the span's name, which are stored as a pair.
+    /// Index of the pair of names (service and span) in the store's list of names.
     pub(crate) name: u16,
 }

@@ -1,5 +1,5 @@
 //! Stores the received spans in a limited amount of memory. Whenever there are too many spans, the store drops half of
-//! its remaining traces. A hash of the trace ID decides which traces stay, so every remaining trace stays complete.
+//! its remaining traces. A hash of the trace ID decides which traces the store keeps, so every kept trace is complete.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -9,13 +9,14 @@ use crate::span::Span;
 
 /// Maximum number of stored spans, 64 bytes each.
 const MAX_SPANS: usize = 1 << 18;
-/// Maximum number of different span names. All spans with further names share one name.
+/// Maximum number of different names of spans. Spans with any further name are stored under the name [`OTHER`].
 const MAX_NAMES: usize = 256;
 /// Maximum length of a name, characters.
 const MAX_NAME_CHARS: usize = 80;
-/// Name that is shown for spans whose own names are not stored.
+/// Name under which reports show all spans whose own names are not stored.
 const OTHER: &str = "(other names)";
-/// Multiplier of the hash of trace IDs. Without a hash, traces with consecutive IDs would be kept or dropped together.
+/// Multiplier that computes a hash from a trace ID. Without a hash, traces with consecutive IDs would be kept or
+/// dropped together.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The received spans; see the module documentation.
@@ -24,11 +25,11 @@ pub(crate) struct Store {
     spans: Vec<Span>,
     /// Pairs of a service's name and a span's name.
     names: Vec<(String, String)>,
-    /// Index of each pair of names in `names`.
+    /// For each pair of names, its index in `names`.
     known: HashMap<(String, String), u16>,
-    /// Number of times that the store dropped half of the traces.
+    /// Number of times that the store has dropped half of the traces.
     halvings: u32,
-    /// Latest start of a received span, nanoseconds since 1970.
+    /// Latest start of any received span, nanoseconds since 1970.
     pub(crate) newest_ns: u64,
     /// Time when the last span arrived; `None` before the first span.
     pub(crate) arrived: Option<Instant>,
@@ -80,7 +81,7 @@ impl Store {
     }
 }
 
-/// Returns a name without characters that could change a terminal's screen, cut to the maximum length.
+/// Returns a name that is cut to the maximum length and contains no characters that could change a terminal's screen.
 fn shown(name: &str) -> String {
     let short: String = name.chars().take(MAX_NAME_CHARS).collect();
     run::visible(&short).into_owned()

@@ -13,11 +13,12 @@ const MAX_KNOWN: usize = 1 << 16;
 /// Call instruction before a return address, by the way in which it names the called function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
-    /// The instruction calls the function at this address.
+    /// The instruction calls the function at the address that the value contains.
     Direct(u64),
-    /// The instruction calls the function whose address is in the memory word at this address.
+    /// The instruction calls the function whose address is in a memory word. The value is the address of the memory
+    /// word.
     ThroughWord(u64),
-    /// Calls the function whose address is in a register or in other memory.
+    /// The instruction calls the function whose address is in a register or in other memory.
     Indirect,
 }
 

@@ -13,7 +13,7 @@ use crate::rules::Rules;
 /// Number of corrupted copies of each executable to read.
 const TRIES: u64 = 300;
 
-/// Stack memory that reaches over all addresses. Each read returns random bytes, and about half of the reads fail.
+/// Simulated stack memory that covers all addresses. Each read returns random bytes, and about half of the reads fail.
 struct AnyStack(fastrand::Rng);
 
 impl Memory for AnyStack {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::frame::Frame;
 
-/// Maximum number of different stacks. The weights of stacks beyond this maximum are added up without their frames.
+/// Maximum number of different stacks. The weights of further stacks are added up without their frames.
 const MAX_STACKS: usize = 1 << 16;
 
 /// Name of the root under which stacks beyond [`MAX_STACKS`] are counted.

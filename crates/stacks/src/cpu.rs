@@ -32,8 +32,8 @@ const MAX_EVENTS: usize = 1024;
 /// Maximum number of different stacks that the sampler keeps.
 const MAX_STACKS: usize = 1 << 16;
 
-/// Longest wait before the first burst of sampling in a measurement, nanoseconds. The first wait is a random part of
-/// this time, so bursts do not depend on the start of the measurement.
+/// Longest wait before the first burst of sampling in a measurement, nanoseconds. The first wait has a random length,
+/// so bursts do not depend on the start of the measurement.
 const FIRST_WAIT_NS: u64 = 100_000_000;
 
 /// Sampler of the CPU time of processes.

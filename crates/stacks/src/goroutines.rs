@@ -25,9 +25,10 @@ const STATUS_OFFSETS: std::ops::RangeInclusive<u64> = 128..=192;
 /// Number of the main goroutine of each program. The main goroutine never ends, and is the first entry of the runtime's
 /// list.
 const MAIN_NUMBER: u64 = 1;
-/// Positions in the runtime's list of the runtime's first helpers, which never end. Each program has at least these
-/// helpers. The number of a helper is not known beforehand: each processor of the runtime gives out numbers from a
-/// batch of its own, and the main goroutine may change its processor before it starts the helpers.
+/// Positions of the first helper goroutines in the runtime's list. These helpers belong to the runtime and never end.
+/// Each Go program has at least the helpers at these positions. The number of a helper is not known beforehand: each
+/// processor of the runtime gives out numbers from a batch of its own, and the main goroutine may change its processor
+/// before it starts the helpers.
 const HELPER_ENTRIES: std::ops::Range<u64> = 1..4;
 
 /// Mask that removes the garbage collector's bit from a goroutine's status.
@@ -43,13 +44,13 @@ const WORD: u64 = 8;
 /// Activity of a goroutine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Goroutine {
-    /// Runs on a thread.
+    /// The goroutine runs on a thread.
     Running,
-    /// Ready to run, without a thread.
+    /// The goroutine is ready to run, but has no thread.
     Runnable,
-    /// In a system call.
+    /// The goroutine is in a system call.
     InCall,
-    /// Waits inside the runtime. The value contains the frames of the stack, innermost first.
+    /// The goroutine waits inside the runtime. The value contains the frames of the stack, innermost first.
     Waiting(Vec<Frame>),
 }
 
@@ -58,8 +59,8 @@ pub enum Goroutine {
 pub struct Goroutines {
     /// Goroutines that were read.
     pub goroutines: Vec<Goroutine>,
-    /// Each goroutine of this reading represents this number of goroutines in the runtime's list. The number is above 1
-    /// if only a part of the runtime's list was read.
+    /// Number of goroutines in the runtime's list that each read goroutine represents. The value is above 1 if only a
+    /// part of the runtime's list was read.
     pub listed_per_read: u64,
 }
 
@@ -154,7 +155,8 @@ mod tests {
     /// Words before the status in the planted structure of a goroutine.
     const STATUS_WORD: usize = 18;
 
-    /// Returns the status offset that is found in a planted list of goroutines with these numbers and words after them.
+    /// Returns the status offset that is found in a planted list of goroutines with the given numbers and with the
+    /// given words after the numbers.
     fn offset_of(goroutines: &[(u64, u64)]) -> Option<u64> {
         let planted = |(number, after): &(u64, u64)| {
             let mut words = [0_u64; 32];

@@ -21,7 +21,8 @@ use crate::symbols::{Kind, Symbols};
 /// Maximum number of addresses whose frames are kept. Frames of further addresses are looked up each time.
 const MAX_FRAMES: usize = 1 << 14;
 
-/// A program or library file. Addresses are those in the file, before the kernel loads the file elsewhere in memory.
+/// A program or library file. All addresses are those in the file, not those in memory after the kernel has loaded the
+/// file.
 pub(crate) struct Image {
     pub(crate) name: Arc<str>,
     pub(crate) segments: Vec<Segment>,

@@ -24,7 +24,7 @@ pub(crate) trait Memory {
     }
 }
 
-/// Memory of a live process. Each read returns the content that the memory has at this moment.
+/// Memory of a live process. Each read returns the present content of the memory.
 pub(crate) struct Live(pub(crate) u32);
 
 impl Memory for Live {
@@ -33,7 +33,7 @@ impl Memory for Live {
     }
 }
 
-/// Memory of a live process. Keeps the blocks of 4 KiB that it has read, because the frames of a stack mostly lie
+/// Memory of a live process, read in blocks of 4 KiB. The blocks are kept, because the frames of a stack mostly lie
 /// within a few blocks.
 pub(crate) struct Remote {
     pid: u32,

@@ -31,7 +31,7 @@ fn demangle(name: &str) -> Option<String> {
     symbol.structured_demangle(&mut out, &DemangleOptions::new()).ok().map(|()| out.0)
 }
 
-/// Text that refuses more than [`MAX_MANGLED_BYTES`], because a short mangled name can expand to gigabytes.
+/// Text buffer that refuses to grow beyond [`MAX_MANGLED_BYTES`], because a short mangled name can expand to gigabytes.
 struct Limited(String);
 
 impl Write for Limited {

@@ -11,7 +11,7 @@ use crate::rules::{Rules, Step};
 use crate::scan;
 use crate::space::Space;
 
-/// Maximum number of frames of a stack. A deeper stack is cut after this number of frames.
+/// Maximum number of frames of a stack. A deeper stack is cut after the maximum number of frames.
 const MAX_FRAMES: usize = 256;
 
 /// Maximum number of addresses with unwinding rules in the cache.
@@ -30,8 +30,8 @@ pub struct Addresses {
     pub is_complete: bool,
 }
 
-/// Unwinding rules for an address, and the file that contains these rules. `bias` is the difference between an address
-/// in memory and the same address in that file.
+/// Unwinding rules for an address, and the file that contains the rules. `bias` is the difference between an address in
+/// memory and the same address in that file.
 struct Found {
     rules: Arc<Rules>,
     image: Arc<Image>,
@@ -49,7 +49,7 @@ impl Unwinder {
         Self { rules: HashMap::new(), calls: CallSites::new(pid) }
     }
 
-    /// Unwinds a stack whose innermost frame has these register values.
+    /// Unwinds a stack whose innermost frame has the given register values.
     pub(crate) fn unwind(&mut self, space: &mut Space, registers: Registers, stack: &mut dyn Memory) -> Addresses {
         let mut found = Addresses::default();
         let (mut frame, mut exact) = (registers, true);

@@ -11,9 +11,9 @@ use common::{Running, run, source};
 use loadline_stacks::{CpuProfile, CpuStacks, Processes};
 use sys::clock::sleep_until_ns;
 
-/// Minimum number of CPU samples in a profile. Sampling continues until the profile has this number, because a busy
-/// machine collects samples slowly. By chance, a function that uses 95 % of the CPU time may get at most 80 % of
-/// [`SAMPLES`] samples. [`assert_hot`] therefore fails in about 1 of 28,000 runs.
+/// Minimum number of CPU samples in a profile. Sampling continues until the profile has the minimum number of samples,
+/// because a busy machine collects samples slowly. By chance, a function that uses 95 % of the CPU time may get at most
+/// 80 % of [`SAMPLES`] samples. [`assert_hot`] therefore fails in about 1 of 28,000 runs.
 const SAMPLES: u64 = 60;
 
 /// Maximum time to collect [`SAMPLES`] samples.

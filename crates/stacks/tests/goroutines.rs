@@ -9,7 +9,7 @@ use std::process::Command;
 use common::{Running, run, source};
 use loadline_stacks::{Frame, Goroutine, Processes};
 
-/// Builds and starts the Go test program with these linker flags.
+/// Builds and starts the Go test program with the given linker flags.
 fn started(linker_flags: &str) -> Option<(Running, tempfile::TempDir)> {
     let dir = tempfile::tempdir().unwrap();
     let program = dir.path().join("goroutines");

@@ -1,12 +1,13 @@
 //! The bootstrap (B. Efron, *Annals of Statistics* 7, 1979): draws from a sample, with replacement, as many items as
 //! the sample has.
 
-/// Draws as many items as `items` has, with replacement. In every draw, each item has the same probability.
+/// Draws as many items as `items` has, with replacement. Each item has an equal probability in every draw.
 pub fn resample<'a, T>(items: &'a [T], random: &mut fastrand::Rng) -> Vec<&'a T> {
     draw(items.len(), random).into_iter().map(|at| &items[at]).collect()
 }
 
-/// Draws `items` indexes from 0 to `items - 1`, with replacement. A caller can apply one draw to several series.
+/// Draws `items` indexes from 0 to `items - 1`, with replacement. A caller can use the drawn indexes for several series
+/// at once.
 pub fn draw(items: usize, random: &mut fastrand::Rng) -> Vec<usize> {
     (0..items).map(|_| random.usize(..items)).collect()
 }

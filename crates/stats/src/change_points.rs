@@ -2,25 +2,26 @@
 //! Association* 109, 2014) with Student's t test. Windows and a merging step are added as in Hunter (M. Fleming and
 //! others, *ICPE* 2023) and Apache Otava.
 //!
-//! Hunter's t test assumes independent, normal values. Two additions make this implementation valid for dependent
-//! values with outliers, too. First, an isolated value that is far from its neighbours is moved towards these
-//! neighbours. At least [`MIN_SEGMENT`] values lie between two changes, so an isolated value is not a change. Second,
-//! the error of a mean takes the correlation of neighbouring values into account. The correlation is estimated from the
-//! differences of neighbours, which changes of the mean hardly affect (S. Chakar and others, *Bernoulli* 23, 2017).
+//! Hunter's t test assumes independent, normal values. Two additions to Hunter's method make this implementation valid
+//! also for dependent values with outliers. First, an isolated value that is far from its neighbours is moved towards
+//! these neighbours. At least [`MIN_SEGMENT`] values lie between two changes, so an isolated value is not a change.
+//! Second, the error of a mean takes the correlation of neighbouring values into account. The correlation is estimated
+//! from the differences of neighbours, which changes of the mean hardly affect (S. Chakar and others, *Bernoulli* 23,
+//! 2017).
 
 use std::ops::Range;
 
 use crate::number::median;
 use crate::student::two_sided;
 
-/// Minimum number of values between two changes, and before the first or after the last change. A smaller group of
-/// values that differ from the others may be outliers.
+/// Minimum number of values between two changes, and before the first or after the last change. A group of fewer values
+/// that differ from their neighbours may be outliers.
 pub const MIN_SEGMENT: usize = 3;
 /// Significance level of the t test for a change. Hunter's significance level of 0.001 finds as many true changes, but
-/// three times as many false changes (simulated in `tests/change_points.rs`). A stricter level is needed because the
-/// test is made at the split with the largest difference, where even a series without a change often looks changed.
+/// three times as many false changes (simulated in `tests/change_points.rs`). The level must be this strict, because
+/// the test is made at the split with the largest difference, where even a series without a change often looks changed.
 pub const LEVEL: f64 = 0.0001;
-/// Significance level of Hunter's t test.
+/// Significance level that Hunter uses for its t test.
 const HUNTER_LEVEL: f64 = 0.001;
 /// Significance level at which a split of the series becomes a candidate: ten times Hunter's level, as in Hunter and
 /// Otava. The later merging step tests the candidates with [`LEVEL`].
@@ -34,22 +35,22 @@ const WINDOW: usize = 200;
 const OUTLIER_SD: f64 = 3.0;
 /// Number of neighbours on each side of a value. The median of the neighbours decides whether the value is an outlier.
 const NEIGHBOURS: usize = 3;
-/// Median of the absolute value of a standard normal variable.
+/// Median of the absolute value of a standard normal variable, for estimates of a standard deviation from a median.
 const NORMAL_MEDIAN: f64 = 0.6745;
-/// Maximum correlation of neighbouring values. A higher correlation may also mean that the mean changes with each
-/// value.
+/// Maximum correlation of neighbouring values. A higher estimate may also mean that the mean of the series itself
+/// changes with each value.
 const MAX_CORRELATION: f64 = 0.9;
 
-/// Difference of the means of two parts of a series.
+/// Difference of the means of two parts of a series, with its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// Mean of the later part minus the mean of the earlier part.
     pub change: f64,
     /// Standard error of the change.
     pub error: f64,
-    /// Degrees of freedom of the error.
+    /// Degrees of freedom of the standard error.
     pub freedom: f64,
-    /// Two-sided p-value of Student's t test.
+    /// Two-sided p-value of Student's t test for this difference.
     pub p: f64,
 }
 
@@ -58,8 +59,8 @@ pub struct Difference {
 pub struct ChangePoint {
     /// Index of the first value after the change.
     pub at: usize,
-    /// Difference of the means before and after the change. Each mean covers the values up to the next change on its
-    /// side, or up to the end of the series.
+    /// Difference of the means before and after the change. Each mean is over the values up to the neighbouring change,
+    /// or up to the end of the series.
     pub difference: Difference,
 }
 
@@ -70,7 +71,7 @@ pub struct Series {
     values: Vec<f64>,
     /// Median of the series.
     center: f64,
-    /// Sums of the values and of their squares before each index.
+    /// For each index, the sum of all earlier values and the sum of their squares.
     sums: Vec<[f64; 2]>,
     /// Correlation of neighbouring values.
     correlation: f64,
@@ -122,7 +123,7 @@ impl Series {
     }
 
     /// Compares the values on both sides of a split. The p-value is 1 if a split closer than [`MIN_SEGMENT`] values to
-    /// an end of the series would explain more of the variance. A split that close to an end only separates outliers
+    /// an end of the series would explain more of the variance. A split so close to an end would only separate outliers
     /// from the other values.
     fn test(&self, begin: usize, at: usize, end: usize) -> Difference {
         let explained = |at: usize| {
@@ -172,8 +173,8 @@ impl Series {
             return;
         };
         // If another change follows in the same part of the series, a test of all values up to the end of the part may
-        // miss the first of these changes. The change at `at` therefore also counts if a test of the values up to `end`
-        // shows it.
+        // miss the first of these changes. The change at `at` therefore also counts if a test of only the values up to
+        // `end` shows it.
         let p = [end, part.end].map(|end| self.test(part.start, at, end).p);
         if p.into_iter().any(|p| p < CANDIDATE_LEVEL) {
             found.push(at);
@@ -204,7 +205,7 @@ impl Series {
     }
 }
 
-/// Moments of a part of a series.
+/// Statistics of a part of a series: number of values, mean and scatter.
 struct Part {
     n: f64,
     mean: f64,
@@ -221,12 +222,12 @@ fn mean_variance(n: f64, correlation: f64) -> f64 {
     ((1.0 + correlation) / rest - 2.0 * correlation * (1.0 - correlation.powf(n)) / (n * rest * rest)) / n
 }
 
-/// Returns the index of the best split and the index of the end of its right part, by E-divisive. The two indexes
-/// maximize a weighted energy distance between the values before the split and the values from the split to the end.
-/// Returns `None` if there are too few values.
+/// Returns the index of the best split by E-divisive, and the index at which the part after the split ends. The two
+/// indexes maximize a weighted energy distance between the values before the split and the values from the split to
+/// this end. Returns `None` if there are too few values.
 fn best_split(values: &[f64]) -> Option<[usize; 2]> {
     let n = values.len();
-    // Row j has, for each index, the sum of the distances from value j to all values before that index.
+    // Row j contains, for each index i, the sum of the distances from value j to all values before index i.
     let distances: Vec<f64> = values.iter().flat_map(|value| distance_sums(values, *value)).collect();
     let between =
         |j: usize, part: Range<usize>| distances[j * (n + 1) + part.end] - distances[j * (n + 1) + part.start];
@@ -259,8 +260,9 @@ fn distance_sums(values: &[f64], from: f64) -> impl Iterator<Item = f64> {
     std::iter::once(0.0).chain(sums)
 }
 
-/// Moves each outlier to the nearer one of two medians: of the values before it, and of the values after it. The first
-/// value after a change is close to the values that follow, so it stays as it is.
+/// Moves each outlier to the nearer one of two medians: the median of the values before the outlier, and the median of
+/// the values after it. The first value after a change is close to the values that follow, so it is no outlier and
+/// stays unchanged.
 fn without_outliers(values: &[f64], resolution: f64) -> Vec<f64> {
     let limit = OUTLIER_SD * (spread(values, 1) / 2_f64.sqrt()).max(resolution);
     let drawn = |(index, value): (usize, &f64)| {
@@ -274,7 +276,7 @@ fn without_outliers(values: &[f64], resolution: f64) -> Vec<f64> {
 }
 
 /// Returns the correlation of neighbouring values, computed from the mean squares of differences at distances one and
-/// two. Very large differences, such as differences across changes of the mean, are left out.
+/// two. The estimate leaves out very large differences, such as a difference across a change of the mean.
 fn correlation(values: &[f64]) -> f64 {
     let mean_square = |distance: usize| {
         let limit = OUTLIER_SD * spread(values, distance);

@@ -3,7 +3,8 @@
 
 use crate::Interval;
 
-/// Two estimates and their uncertainty. Each "variance" is the squared half-width of a 95 % interval.
+/// Numerator and denominator of a quotient, both estimated, with their uncertainty. In this struct, a variance is the
+/// square of half the width of a 95 % interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Quotient {
     /// Numerator of the quotient.

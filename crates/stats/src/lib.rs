@@ -1,5 +1,5 @@
-//! Statistics and queueing theory for judging runs. All functions are pure: they use no clock and no files, and know
-//! nothing about runs. The caller passes the generator of random numbers, so equal inputs give equal results.
+//! Statistics and queueing theory for judging runs. All functions are pure: they use no clock, no files and no data
+//! types of runs. The caller passes the random number generator as an argument, so equal inputs give equal results.
 //!
 //! Each module names the source of its method and its range of validity. Intervals are 95 % intervals unless a module
 //! states another level.

@@ -1,38 +1,38 @@
 //! Comparison of all pairs of several alternatives that were measured in rounds, each alternative once per round.
 //!
-//! The observations of a pair are the differences between its two alternatives, one difference per round. Changes of
-//! the machine between rounds therefore cancel out, and each pair has its own scatter. The mean of the differences is
-//! trimmed (K. Yuen, *Biometrika* 61, 1974). All pairs are tested together: the chance that any two equal alternatives
-//! are found to differ is at most the level of the test. The procedure comes from Holm (*Scandinavian Journal of
-//! Statistics* 6, 1979), and uses the logical restrictions of J. Shaffer (*Journal of the American Statistical
-//! Association* 81, 1986). Once some pairs are known to differ, fewer of the other pairs can be equal at the same time.
-//! The test of the pairs that are not yet known to differ is therefore less strict.
+//! The observations of a pair are the differences between its two alternatives, one difference per round. Because a
+//! difference is taken within one round, changes of the machine between rounds cancel out, and each pair has its own
+//! scatter. The mean of the differences is trimmed (K. Yuen, *Biometrika* 61, 1974). All pairs are tested together: the
+//! chance that any two equal alternatives are found to differ is at most the level of the test. The procedure comes
+//! from Holm (*Scandinavian Journal of Statistics* 6, 1979), and uses the logical restrictions of J. Shaffer (*Journal
+//! of the American Statistical Association* 81, 1986). Once some pairs are known to differ, fewer of the other pairs
+//! can be equal at the same time. The test of the pairs that are not yet known to differ is therefore less strict.
 
 use crate::student::{quantile, two_sided};
 use crate::two_means::Trimmed;
 
 /// Number to subtract from Yuen's degrees of freedom if values were trimmed. In a simulation of 40,000 pairs of equal
-/// alternatives with 6 to 15 rounds, Yuen's degrees of freedom gave too many false alarms. At the level 5 %, 5.4 to 5.9
-/// % of the pairs were found to differ; at the level 1 %, 1.2 to 1.4 %. With one degree of freedom less, 0.3 to 1.0 %
-/// of the pairs were found to differ at the level 1 %.
+/// alternatives with 6 to 15 rounds, Yuen's degrees of freedom gave too many false alarms. With Yuen's degrees of
+/// freedom, 5.4 to 5.9 % of the equal pairs were found to differ at the level 5 %, and 1.2 to 1.4 % at the level 1 %.
+/// With one degree of freedom less, 0.3 to 1.0 % of the equal pairs were found to differ at the level 1 %.
 const TRIMMING_FREEDOM: f64 = 1.0;
 
-/// Difference of two alternatives.
+/// Measured difference between two alternatives, with its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairDifference {
     /// Trimmed mean of the differences within rounds.
     pub mean: f64,
-    /// Standard error of the mean.
+    /// Standard error of the trimmed mean.
     pub error: f64,
-    /// Degrees of freedom of the error.
+    /// Degrees of freedom of the standard error.
     pub freedom: f64,
     /// Number of rounds in which both alternatives were measured.
     pub rounds: usize,
 }
 
 impl PairDifference {
-    /// Returns the difference `b` minus `a`. A missing value is NaN. Returns `None` if fewer than `least` rounds, or
-    /// fewer than two, have both values.
+    /// Returns the difference `b` minus `a`. A value is NaN if the alternative was not measured in the round. Returns
+    /// `None` if fewer than `least` rounds have both values, or fewer than two rounds.
     pub fn of(a: &[f64], b: &[f64], least: usize) -> Option<Self> {
         let both: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).filter(|apart| apart.is_finite()).collect();
         let Trimmed { mean, left, squares } = Trimmed::of(&both);
@@ -42,7 +42,7 @@ impl PairDifference {
         (both.len() >= least.max(2) && freedom >= 1.0).then_some(Self { mean, error, freedom, rounds: both.len() })
     }
 
-    /// Returns the probability that two equal alternatives differ at least as much as observed.
+    /// Returns the probability that the measurements of two equal alternatives differ at least as much as observed.
     pub fn chance(&self) -> f64 {
         match self.error > 0.0 {
             true => two_sided(self.mean / self.error, self.freedom),
@@ -51,7 +51,8 @@ impl PairDifference {
         }
     }
 
-    /// Returns half the width of the interval that contains the true difference with the probability `1 - level`.
+    /// Returns half the width of the confidence interval that contains the true difference with the probability `1 -
+    /// level`.
     pub fn half(&self, level: f64) -> f64 {
         self.error * quantile(level, self.freedom)
     }
@@ -65,9 +66,9 @@ pub struct PairwiseTest {
 }
 
 impl PairwiseTest {
-    /// Tests all pairs of alternatives. For `i < j`, `chance(i, j)` is the probability of at least the observed
-    /// difference if both alternatives were equal. `None` means that the probability is not known; a pair with an
-    /// unknown probability never counts as different.
+    /// Tests all pairs of alternatives. For `i < j`, `chance(i, j)` is the probability of a difference at least as
+    /// large as the observed one, if both alternatives were equal. `None` means that the probability is not known; a
+    /// pair with an unknown probability never counts as different.
     pub fn new(count: usize, level: f64, chance: impl Fn(usize, usize) -> Option<f64>) -> Self {
         let mut test = Self { differs: vec![vec![false; count]; count] };
         let pairs = (0..count).flat_map(|i| (i + 1..count).map(move |j| (i, j)));
@@ -90,10 +91,10 @@ impl PairwiseTest {
     }
 
     /// Returns the maximum number of pairs that can still be equal at the same time. A pair of alternatives is
-    /// undecided if the two alternatives are not known to differ. Here, a pair also counts as undecided if a pair that
-    /// encloses it is undecided, as (1, 4) encloses (2, 3). Counting more pairs as undecided can only make the number
-    /// larger. If enclosed pairs count as undecided, a division of the alternatives into groups of neighbours reaches
-    /// the maximum.
+    /// undecided if the two alternatives are not known to differ. In this function, a pair also counts as undecided if
+    /// a pair that encloses it is undecided, as (1, 4) encloses (2, 3). The returned number can only become larger if
+    /// more pairs count as undecided. Because enclosed pairs count as undecided, the maximum is reached by some
+    /// division of the alternatives into groups of neighbours.
     fn most_equal(&self) -> usize {
         let count = self.differs.len();
         let reach = self.reaches();
@@ -177,7 +178,7 @@ mod tests {
     fn equal_alternatives_are_told_apart_in_at_most_five_of_a_hundred_comparisons() {
         let mut random = fastrand::Rng::with_seed(11);
         // The test has three cases: all costs are equal, the costs form three clusters, and the costs are equal in
-        // pairs. The number of pairs with equal costs falls from case to case.
+        // pairs. From the first case to the last, fewer pairs have equal costs.
         let clusters = [20.0, 20.0, 20.0, 21.5, 21.5, 21.5, 21.5, 23.0, 23.0, 23.0];
         let pairs = [20.0, 20.0, 21.5, 21.5, 23.0, 23.0, 24.5, 24.5, 26.0, 26.0];
         for (costs, disturbed) in [([20.0; 10], false), (clusters, true), (pairs, false)] {
@@ -238,7 +239,7 @@ mod tests {
         }
     }
 
-    /// A noisy alternative does not widen the intervals of other pairs.
+    /// A noisy alternative does not widen the intervals of pairs of other alternatives.
     #[test]
     fn each_pair_has_its_own_scatter() {
         let mut random = fastrand::Rng::with_seed(14);

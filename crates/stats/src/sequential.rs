@@ -1,21 +1,20 @@
 //! Significance levels of a test that is repeated while the data grows. Each repetition of the test is called a look.
-//! All looks together raise a false alarm no more often than a single test would.
+//! All looks together raise a false alarm no more often than one single test would.
 //!
-//! Each look (repetition of the test) spends a part of the significance level. The part of the significance level that
-//! a look uses depends on the share of the planned data at this look (K. Lan and D. DeMets, *Biometrika* 70, 1983). The
-//! significance level is divided as in the method of O'Brien and Fleming: early looks need strong evidence, and the
-//! last look keeps nearly the whole level. The sum of the data is modelled as a Brownian motion. The density of the
-//! Brownian motion between the boundaries of the test is integrated from look to look (P. Armitage and others, *JRSS A*
-//! 132, 1969).
+//! Each look (repetition of the test) spends a part of the significance level. The size of this part depends on the
+//! share of the planned data that exists at the look (K. Lan and D. DeMets, *Biometrika* 70, 1983). The significance
+//! level is divided as in the method of O'Brien and Fleming: early looks need strong evidence, and the last look keeps
+//! nearly the whole level. The sum of the data is modelled as a Brownian motion. The density of the Brownian motion
+//! between the boundaries of the test is integrated from look to look (P. Armitage and others, *JRSS A* 132, 1969).
 
 use crate::moments::normal_tail;
 use crate::student::quantile;
 
-/// Number of steps of an integral; even, for Simpson's rule. With more steps, the first four digits of the integral
-/// stay the same.
+/// Number of steps of an integral; even, for Simpson's rule. More steps do not change the first four digits of the
+/// integral.
 const STEPS: u32 = 200;
-/// Number of halvings of the interval in the search for a boundary. After so many halvings, the boundary is exact to
-/// eight digits.
+/// Number of halvings of the interval in the search for a boundary. After this number of halvings, the boundary is
+/// exact to eight digits.
 const HALVINGS: u32 = 32;
 /// Largest boundary, in standard deviations. The probability beyond this boundary is negligible.
 const MAX_DEVIATIONS: f64 = 40.0;
@@ -24,7 +23,7 @@ const MAX_DEVIATIONS: f64 = 40.0;
 const MIN_DISTANCE: f64 = 0.01;
 
 /// Returns the two-sided significance level of the last of several looks. `shares` are the shares of the planned data
-/// at all looks so far, in order; the planned end is 1. Together, all looks up to the planned end have the significance
+/// at all looks so far, in order; the planned end is 1. All looks up to the planned end together have the significance
 /// level `level`.
 pub fn look_level(level: f64, shares: &[f64]) -> f64 {
     let (mut motion, mut spent, mut last) = (Motion::new(), 0.0, level);
@@ -38,14 +37,14 @@ pub fn look_level(level: f64, shares: &[f64]) -> f64 {
     last
 }
 
-/// Returns the allowed probability of a false alarm in any look up to now. `share` (0 to 1) is the part of the planned
-/// data that exists now. With all of the planned data, the allowed probability is `level`.
+/// Returns the probability that is allowed for a false alarm in any of the looks so far. `share` (0 to 1) is the part
+/// of the planned data that exists now. With all of the planned data, the allowed probability is `level`.
 fn spending(level: f64, share: f64) -> f64 {
     if share >= 1.0 { level } else { 4.0 * normal_tail(quantile(level / 2.0, f64::INFINITY) / share.sqrt()) }
 }
 
-/// Density of a Brownian motion that has not crossed a boundary at any look so far. The density of the motion is
-/// symmetric around 0.
+/// Probability density of a Brownian motion that has crossed no boundary at any look so far. The density of the motion
+/// is symmetric around 0.
 struct Motion {
     share: f64,
     /// Positions of the Brownian motion, each with the probability that the motion is near it.
@@ -75,8 +74,8 @@ impl Motion {
         2.0 * self.weights.iter().map(above).sum::<f64>()
     }
 
-    /// Returns the density of the Brownian motion at the next look. Only paths of the motion that are within the
-    /// boundary at the next look are included.
+    /// Returns the density of the Brownian motion at the next look. The density includes only those paths of the motion
+    /// that are within the boundary at the next look.
     fn within(&self, share: f64, boundary: f64) -> Self {
         let sd = (share - self.share).sqrt();
         let step = 2.0 * boundary / f64::from(STEPS);
@@ -135,8 +134,8 @@ mod tests {
         }
     }
 
-    /// The simulated difference is one that a single look at all data finds in nine of ten tests. With more than four
-    /// looks, the mean amount of data hardly shrinks further.
+    /// The simulated difference is so large that a single look at all data finds it in nine of ten tests. More than
+    /// four looks hardly reduce the mean amount of data further.
     #[test]
     fn four_looks_save_most_of_the_data_that_many_looks_save() {
         let mean_share = |looks: u32| {

@@ -12,16 +12,17 @@ pub fn wilson(p: f64, n: f64, z: f64) -> Interval {
     Interval { low, high: ((middle + half) / (1.0 + z2)).min(1.0).max(p) }
 }
 
-/// Returns Newcombe's interval of the second share minus the first. Each share comes with its number of draws. `z` is
-/// the half-width of the interval in standard errors.
+/// Returns Newcombe's interval of a difference: the second share minus the first share. Each share comes with its
+/// number of draws. `z` is the half-width of the interval in standard errors.
 pub fn difference((a, n): (f64, f64), (b, m): (f64, f64), z: f64) -> Interval {
     let (of_a, of_b) = (wilson(a, n, z), wilson(b, m, z));
     let value = b - a;
     Interval { low: value - (b - of_b.low).hypot(of_a.high - a), high: value + (of_b.high - b).hypot(a - of_a.low) }
 }
 
-/// Returns the probability that a share is above one half, given `hits` in `draws` draws. Before the draws, all shares
-/// are equally likely. The result equals a binomial probability with one more draw.
+/// Returns the probability that a share is above one half, given `hits` in `draws` draws. The prior is uniform: before
+/// the draws, all shares are equally likely. The result equals a probability of the binomial distribution with one more
+/// draw.
 pub fn chance_above_half(hits: u32, draws: u32) -> f64 {
     let all = f64::from(draws) + 1.0;
     let (mut sum, mut ln) = (0.0, -all * std::f64::consts::LN_2);

@@ -10,10 +10,10 @@ const T95: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
     2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
-/// Maximum number of terms of the continued fraction. Up to [`NORMAL_FREEDOM`] degrees of freedom, fewer terms are
-/// enough.
+/// Maximum number of terms of the continued fraction. This number of terms is enough for up to [`NORMAL_FREEDOM`]
+/// degrees of freedom.
 const MAX_TERMS: u32 = 10_000;
-/// Maximum number of steps of the search for a quantile. In practice, the search needs fewer steps.
+/// Maximum number of steps of the search for a quantile. In practice, the search for a quantile needs fewer steps.
 const MAX_STEPS: u32 = 100;
 /// Relative change at which the continued fraction or the quantile has converged. A smaller change would be lost in
 /// rounding errors.
@@ -22,7 +22,7 @@ const CONVERGED: f64 = 1e-14;
 const NORMAL_FREEDOM: f64 = 1e5;
 
 /// Returns the 97.5 % quantile, which is the half-width of a 95 % interval in standard errors. The quantile is infinite
-/// below one degree of freedom.
+/// for less than one degree of freedom.
 pub fn t95(freedom: f64) -> f64 {
     let most = T95.len() as f64;
     if freedom.is_nan() || freedom < 1.0 {
@@ -39,7 +39,7 @@ pub fn t95(freedom: f64) -> f64 {
 }
 
 /// Returns the probability that a value of this distribution is at least as far from 0 as `t`, on either side. Returns
-/// 1 below one degree of freedom.
+/// 1 for less than one degree of freedom.
 pub fn two_sided(t: f64, freedom: f64) -> f64 {
     if t.is_nan() || freedom.is_nan() || freedom < 1.0 {
         return 1.0;
@@ -50,9 +50,10 @@ pub fn two_sided(t: f64, freedom: f64) -> f64 {
     beyond(t.abs() / freedom.sqrt(), freedom, half_beta(freedom))
 }
 
-/// Returns the `t` whose two-sided probability is `p`; infinite below one degree of freedom, or if `p` is not between 0
-/// and 1. Newton's method solves for the logarithm of the probability. A step that would leave the bounds of the search
-/// is replaced by bisection. With `t = sqrt(freedom) tan(x)`, the density is `cos(x)` to the power of `freedom - 1`.
+/// Returns the `t` whose two-sided probability is `p`; infinite for less than one degree of freedom, or if `p` is not
+/// between 0 and 1. Newton's method solves for the logarithm of the probability. A step that would leave the bounds of
+/// the search is replaced by bisection. With `t = sqrt(freedom) tan(x)`, the density is `cos(x)` to the power of
+/// `freedom - 1`.
 pub fn quantile(p: f64, freedom: f64) -> f64 {
     if !(p > 0.0 && p < 1.0) || freedom.is_nan() || freedom < 1.0 {
         return f64::INFINITY;
@@ -91,10 +92,10 @@ fn beyond(tangent: f64, freedom: f64, whole: f64) -> f64 {
     }
     let (outside, inside) = (1.0 / (1.0 + square), square / (1.0 + square));
     let half = 0.5 * freedom;
-    // Factor in front of the continued fraction: outside^half * inside^(1/2) / B(half, 1/2).
+    // The continued fraction is multiplied by this factor: outside^half * inside^(1/2) / B(half, 1/2).
     let front = (-half * square.ln_1p()).exp() * inside.sqrt() / (2.0 * whole);
-    // The fraction converges quickly only on one side of the mean of the beta distribution. Where the fraction
-    // converges slowly, the complement of the probability is computed instead.
+    // The continued fraction converges quickly only on one side of the mean of the beta distribution, so the complement
+    // of the probability is computed on the other side.
     let share = if outside < (half + 1.0) / (half + 2.5) {
         front * beta_fraction(outside, half, 0.5) / half
     } else {
@@ -156,8 +157,9 @@ mod tests {
             }
         }
         assert!(quantile(0.05, 0.5).is_infinite() && quantile(0.0, 5.0).is_infinite());
-        // The first p-value is close to the smallest that the tail of the normal distribution can represent. With one
-        // degree of freedom, there is a formula for comparison.
+        // The first tested p-value is close to the smallest that the function for the tail of the normal distribution
+        // can return. With one degree of freedom, the p-value has a simple formula, with which the test compares the
+        // result.
         let far = quantile(1e-300, f64::INFINITY);
         assert!((37.0..38.0).contains(&far), "{far}");
         for t in [1e-3, 0.7, 40.0, 1e6] {

@@ -1,14 +1,15 @@
-//! Trend of a series by ranks. The test comes from H. Mann (*Econometrica* 13, 1945) and M. Kendall (*Rank Correlation
-//! Methods*, 1975). The slope comes from P. Sen (*Journal of the American Statistical Association* 63, 1968). The test
-//! and the slope do not require normally distributed noise, and single spikes hardly affect them. The test assumes that
-//! neighbouring values are independent. The normal approximation of the test is good for ten points or more.
+//! Trend of a series, tested by the ranks of its values. The test comes from H. Mann (*Econometrica* 13, 1945) and M.
+//! Kendall (*Rank Correlation Methods*, 1975). The slope comes from P. Sen (*Journal of the American Statistical
+//! Association* 63, 1968). The test and the slope do not require normally distributed noise, and single spikes hardly
+//! affect them. The test assumes that neighbouring values are independent. The normal approximation of the test is good
+//! for ten points or more.
 
 use crate::number::median;
 
 /// Trend of a series of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// Deviation from a series without a trend, in standard deviations; positive if the series grows.
+    /// Test statistic: distance from a series without a trend, in standard deviations; positive if the series grows.
     pub z: f64,
     /// Change of y for one unit of x: the median slope of all pairs of points.
     pub slope: f64,

@@ -13,8 +13,8 @@ pub fn welch(sides: [(f64, f64); 2]) -> (f64, f64) {
 }
 
 /// Mean of the middle three fifths of the values, and the numbers from which its error is computed (K. Yuen,
-/// *Biometrika* 61, 1974). A disturbed value has little influence, and without disturbed values almost no precision is
-/// lost (J. Tukey, 1960).
+/// *Biometrika* 61, 1974). A disturbed value has little influence on a trimmed mean, and without disturbed values
+/// almost no precision is lost (J. Tukey, 1960).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trimmed {
     /// Mean of the values that remain after trimming.
@@ -27,8 +27,8 @@ pub struct Trimmed {
 }
 
 impl Trimmed {
-    /// Trims one fifth of the values at each end. Fewer than five values are not trimmed. NaN values are left out. If
-    /// no value is left after NaN values are removed, the mean is NaN.
+    /// Trims one fifth of the values at each end, the smallest and the largest. Fewer than five values are not trimmed.
+    /// The mean leaves out NaN values. If no value is left after NaN values are removed, the mean is NaN.
     pub fn of(values: &[f64]) -> Self {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
         sorted.sort_by(f64::total_cmp);
@@ -42,7 +42,7 @@ impl Trimmed {
     }
 }
 
-/// Returns Pearson's correlation of pairs; NaN if one side of the pairs does not vary.
+/// Returns Pearson's correlation of the two values in each pair; NaN if the first or the second values are all equal.
 pub fn correlation(pairs: &[(f64, f64)]) -> f64 {
     let side = |of: fn(&(f64, f64)) -> f64| mean_and_squares(&pairs.iter().map(of).collect::<Vec<_>>());
     let ((a, squares_a), (b, squares_b)) = (side(|pair| pair.0), side(|pair| pair.1));

@@ -14,20 +14,20 @@ use loadline_stats::normal;
 
 /// Number of series of each kind.
 const SERIES: u64 = 250;
-/// Maximum distance between a found change and an injected step, in values, for counting the step as found.
+/// A step counts as found if a change was found at most this number of values away from it.
 const NEAR: usize = 5;
 /// Minimum number of values between two steps, and before the first or after the last step.
 const APART: usize = 15;
-/// Sizes of the steps, relative to the mean.
+/// Sizes of the injected steps, relative to the mean of the series.
 const STEPS: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
-/// Resolution of a series, relative to the mean, as for stored runs.
+/// Minimum standard deviation of a value, relative to the mean, as for stored runs.
 const RESOLUTION: f64 = 0.001;
 
 /// One kind of noise that the test adds to a series.
 struct Noise {
     /// Correlation of neighbouring values.
     correlation: f64,
-    /// Share of the values that are 5 to 15 standard deviations too large.
+    /// Share of outliers: values that are 5 to 15 standard deviations too large.
     outliers: f64,
     /// Maximum allowed false-alarm rate: share of the step-free series in which loadline finds a change.
     max_alarms: f64,
@@ -77,12 +77,12 @@ fn simulated(noise: &Noise, seed: u64, most_steps: usize) -> Simulated {
     Simulated { values, steps }
 }
 
-/// Returns all series with steps, for one kind of noise.
+/// Returns all test series that have steps, for one kind of noise.
 fn all(kind: usize) -> impl Iterator<Item = Simulated> {
     (0..SERIES).map(move |seed| simulated(&NOISES[kind], 1000 * kind as u64 + seed, 3))
 }
 
-/// Returns a series without a step.
+/// Returns one test series that has no step.
 fn flat(noise: &Noise, seed: u64) -> Simulated {
     simulated(noise, 77_000 + seed, 0)
 }

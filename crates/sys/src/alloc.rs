@@ -36,7 +36,7 @@ fn is_watched() -> bool {
     IS_WATCHED.try_with(ask).unwrap_or(false)
 }
 
-/// Starts counting at 0.
+/// Sets the count of allocations to 0 and starts to count.
 pub fn arm() {
     CALLS.store(0, Ordering::SeqCst);
     ARMED.store(true, Ordering::SeqCst);
@@ -81,8 +81,8 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// Returns freed memory to the kernel, as far as the system's allocator supports it. After this call, a process that
-/// continues with another task needs no more memory than a newly started process.
+/// Returns freed memory to the kernel, as far as the system's allocator supports it. After the memory was returned, a
+/// process that continues with another task needs no more memory than a newly started process.
 pub fn give_back() {
     #[cfg(target_env = "gnu")]
     // SAFETY: malloc_trim(3) takes no pointer, only touches free memory, and is thread-safe.

@@ -13,7 +13,7 @@ pub enum BlockingStream {
     Tcp(TcpStream),
     /// A stream over a Unix socket.
     Unix(UnixStream),
-    /// A connected UDP socket.
+    /// A connected UDP socket, whose reads and writes are datagrams.
     Udp(UdpSocket),
 }
 

@@ -30,15 +30,15 @@ pub fn process_cpu_ns() -> u64 {
 /// Highest ID of a process on Linux (PID_MAX_LIMIT).
 const MAX_PID: u32 = 1 << 22;
 
-/// Returns the CPU time of another process in nanoseconds, including the time of its threads that have ended. Any user
-/// may read it. Source: clock_getcpuclockid(3).
+/// Returns the CPU time of another process in nanoseconds, including the time of its threads that have ended. Every
+/// user may read the CPU time of every process. Source: clock_getcpuclockid(3).
 ///
 /// # Errors
 ///
 /// Returns the error of the kernel, for example if the process has ended.
 pub fn cpu_ns_of(pid: u32) -> std::io::Result<u64> {
-    // The ID of the clock contains the process ID. A higher process ID does not fit, and would yield the ID of another
-    // clock.
+    // The ID of the clock contains the process ID. The ID of a clock has no room for a higher process ID, which would
+    // yield the ID of another clock.
     if pid > MAX_PID {
         return Err(std::io::Error::from_raw_os_error(libc::ESRCH));
     }
@@ -61,7 +61,7 @@ pub fn cpu_ns_of(pid: u32) -> std::io::Result<u64> {
 pub struct Origin(u64);
 
 impl Origin {
-    /// Returns the origin that is `lead` after now.
+    /// Returns an origin that lies `lead` in the future.
     pub fn after(lead: std::time::Duration) -> Self {
         Self(monotonic_ns().saturating_add(u64::try_from(lead.as_nanos()).unwrap_or(u64::MAX)))
     }

@@ -14,7 +14,7 @@ use crate::{Errno, Result, clock, cpuclock, limits};
 const NICE: i32 = -5;
 
 /// A child process that uses all of a CPU. The kernel kills the child when the thread that started the child ends.
-/// Dropping this value kills the child, too.
+/// Dropping the `CpuHog` value also kills the child.
 #[derive(Debug)]
 pub struct CpuHog {
     child: Option<Child>,
@@ -55,7 +55,7 @@ impl Drop for CpuHog {
 
 /// Runs in the child: starts a session, closes the parent's files, and confines the child to its CPU.
 fn enter(cpu: u32, parent: u32) -> Result<()> {
-    // SAFETY: plain system calls without pointers. The closed descriptors belong to values that only the parent's code
+    // SAFETY: these system calls take no pointers. The closed descriptors belong to values that only the parent's code
     // uses, to which the child never returns.
     unsafe {
         libc::setsid();

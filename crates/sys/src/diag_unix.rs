@@ -14,9 +14,9 @@ use crate::netlink::{DumpControl, attributes, u32_at};
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const UNIX: u8 = 1;
 const STREAM: u8 = 1;
-/// Bit of the state LISTEN, numbered as for TCP.
+/// Bit of the state LISTEN in a request's set of states, which are numbered as for TCP.
 const LISTEN: u32 = 1 << 10;
-/// Bit of the state ESTABLISHED, numbered as for TCP.
+/// Bit of the state ESTABLISHED in a request's set of states, which are numbered as for TCP.
 const ESTABLISHED: u32 = 1 << 1;
 /// Attributes requested for a listener: `UDIAG_SHOW_NAME`, `UDIAG_SHOW_VFS` and `UDIAG_SHOW_RQLEN`.
 const LISTENER_ATTRIBUTES: u32 = 0x01 | 0x02 | 0x10;

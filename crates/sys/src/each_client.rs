@@ -9,8 +9,8 @@ use std::time::Duration;
 const NO_DESCRIPTOR: Duration = Duration::from_millis(200);
 
 /// Accepts clients until the program ends, and serves each client on its own thread, which gets the name `name`. While
-/// `max` clients are connected, each further client is disconnected at once. A client is also disconnected if no thread
-/// can be started for the client.
+/// `max` clients are connected, each further client is disconnected immediately. A client is also disconnected if no
+/// thread can be started for the client.
 pub fn each_client(listener: &TcpListener, name: &str, max: usize, serve: impl Fn(TcpStream) + Clone + Send + 'static) {
     let clients = Arc::new(());
     for client in listener.incoming() {

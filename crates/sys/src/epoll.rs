@@ -69,13 +69,13 @@ impl Epoll {
         Ok(Self { fd: rx::create(rx::CreateFlags::CLOEXEC)? })
     }
 
-    /// Adds a descriptor. Each event of the descriptor contains `token`.
+    /// Adds a descriptor to the epoll instance. Each event of the descriptor contains `token`.
     #[inline]
     pub fn add(&self, fd: impl AsFd, token: u64, interest: Interest) -> Result<()> {
         rx::add(&self.fd, fd, rx::EventData::new_u64(token), interest)
     }
 
-    /// Changes interest and token of a descriptor.
+    /// Changes the requested events and the token of a descriptor.
     #[inline]
     pub fn modify(&self, fd: impl AsFd, token: u64, interest: Interest) -> Result<()> {
         rx::modify(&self.fd, fd, rx::EventData::new_u64(token), interest)

@@ -28,13 +28,13 @@ impl Slots {
     }
 }
 
-/// Adds a descriptor. Each event of the descriptor contains `token`.
+/// Adds a descriptor to the epoll instance. Each event of the descriptor contains `token`.
 #[inline]
 pub fn add(epoll: &Epoll, fd: RawFd, token: u64, interest: Interest) -> Result<()> {
     control(epoll, libc::EPOLL_CTL_ADD, fd, token, interest)
 }
 
-/// Changes interest and token of a descriptor.
+/// Changes the requested events and the token of a descriptor.
 #[inline]
 pub fn modify(epoll: &Epoll, fd: RawFd, token: u64, interest: Interest) -> Result<()> {
     control(epoll, libc::EPOLL_CTL_MOD, fd, token, interest)

@@ -1,5 +1,5 @@
-//! Stalls of this host. A thread that only sleeps measures how late it wakes, as jHiccup by G. Tene does. If the
-//! measuring thread wakes late, the cause is the machine, its hypervisor or its scheduler, and not a slow server.
+//! Measures stalls of this host. A thread that only sleeps measures how late it wakes, as jHiccup by G. Tene does. If
+//! the measuring thread wakes late, the cause is the machine, its hypervisor or its scheduler, and not a slow server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,8 +58,8 @@ impl HiccupMeter {
     }
 }
 
-/// Records pauses until `over` returns true. If there are too many pauses, the minimum length of a pause is doubled and
-/// shorter pauses are dropped. The longest pauses of a run of hours are therefore kept.
+/// Records pauses until the function `over` returns true. If there are too many pauses, the minimum length of a pause
+/// is doubled and shorter pauses are dropped. Even in a run of several hours, the longest pauses are therefore kept.
 fn watch(now: impl Fn() -> u64, sleep_until: impl Fn(u64), over: impl Fn() -> bool) -> Vec<Pause> {
     let (mut pauses, mut min_ns) = (Vec::<Pause>::new(), MIN_PAUSE_NS);
     while !over() {
@@ -94,8 +94,8 @@ mod tests {
         assert_eq!(pauses, [Pause { begin_ns: 15_900_000, end_ns: 45_900_000 }]);
     }
 
-    /// The machine pauses for 2 to 8 ms all the time, and sometimes for 40 ms. The test ends after ten times the
-    /// maximum number of pauses.
+    /// The simulated machine pauses for 2 to 8 ms all the time, and sometimes for 40 ms. The test ends after ten times
+    /// the maximum number of pauses.
     #[test]
     fn a_run_of_hours_keeps_its_long_pauses_until_its_end() {
         let (clock, sleeps) = (Cell::new(0_u64), Cell::new(0_u64));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::{Result, last_errno};
 
 static SIGNALS_SEEN: AtomicU32 = AtomicU32::new(0);
-/// Number of signals that do not end the process. One more signal ends the process.
+/// Maximum number of signals that are only counted. One more signal ends the process.
 static SIGNALS_SURVIVED: AtomicU32 = AtomicU32::new(2);
 
 /// Returns the number of SIGINT, SIGTERM and SIGHUP signals since [`catch`].
@@ -15,8 +15,8 @@ pub fn seen() -> u32 {
 }
 
 /// Makes SIGINT, SIGTERM and SIGHUP increase a counter instead of ending the process. The third signal ends the process
-/// at once with status 130, so a user can stop a program that no longer checks the counter. SIGHUP stays ignored if it
-/// was ignored before (nohup(1)).
+/// immediately with status 130, so a user can stop a program that no longer checks the counter. SIGHUP stays ignored if
+/// it was ignored before (nohup(1)).
 pub fn catch() -> Result<()> {
     install(libc::SIGINT)?;
     install(libc::SIGTERM)?;

@@ -2,7 +2,7 @@
 //!
 //! All unsafe code of loadline is in this crate and in `event-c`, the event API for C. Every other crate forbids unsafe
 //! code. In this crate and in `event-c`, a comment at each unsafe block says why the block is sound. A wrapper only
-//! reports the result of a call, and its caller decides what to do next.
+//! returns the result of a call, and its caller decides what to do next.
 
 pub mod alloc;
 pub mod block_device;

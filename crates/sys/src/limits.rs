@@ -190,7 +190,7 @@ mod tests {
             assert_eq!(allowed_cpus().unwrap(), vec![last]);
             assert_eq!(current_cpu(), last);
             exact_timers().unwrap();
-            // Older kernels may refuse to set a time slice.
+            // Older kernels may refuse to set a time slice, so the test accepts an error.
             let _ = ask_for_slices(100_000);
             assert!(confine_to_cpus(&[u32::MAX]).is_err());
             assert_eq!(confine_to_exact_cpus(&[last]), Ok(()));

@@ -24,7 +24,7 @@ const PID_FS_MAGIC: u64 = 0x5049_4446;
 pub enum ProcessPart {
     /// The process runs or is stopped.
     RunState,
-    /// Limit on open descriptors.
+    /// The process's limit on open descriptors.
     Descriptors,
     /// CPUs that the process may use.
     Cpus,
@@ -59,7 +59,7 @@ pub fn try_exclusive(file: impl AsFd) -> Result<bool> {
 pub fn try_process(pid: u32, part: ProcessPart) -> Result<Option<ProcessLock>> {
     let id = i32::try_from(pid).ok().filter(|pid| *pid > 0).and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
     let pidfd = pidfd_open(id, PidfdFlags::empty())?;
-    // The type of this field differs between machines, so both values are widened.
+    // The C type of `f_type` differs between machines, so both sides of the comparison become `u64`.
     let has_own_inode = fstatfs(&pidfd)?.f_type as u64 == PID_FS_MAGIC;
     let (descriptor, is_free) = if has_own_inode {
         let is_free = try_byte(&pidfd, part as i64)?;
@@ -72,7 +72,7 @@ pub fn try_process(pid: u32, part: ProcessPart) -> Result<Option<ProcessLock>> {
     Ok(is_free.then_some(ProcessLock { _descriptor: descriptor }))
 }
 
-/// Locks the byte at `offset` of an open file until it is closed. Nothing needs to be stored at this offset. Returns
+/// Locks the byte at `offset` of an open file until it is closed. The file need not contain a byte at `offset`. Returns
 /// false if the byte is already locked through another open file description.
 fn try_byte(file: &OwnedFd, offset: i64) -> Result<bool> {
     // SAFETY: all fields of this structure are integers, for which zero is valid.
@@ -85,8 +85,8 @@ fn try_byte(file: &OwnedFd, offset: i64) -> Result<bool> {
     locked(if failed { Err(last_errno()) } else { Ok(()) })
 }
 
-/// Converts the result of a system call that locks without waiting. EACCES and EAGAIN both mean that another lock is
-/// in the way. Source: fcntl(2).
+/// Converts the result of a system call that locks without waiting. EACCES and EAGAIN both mean that another lock
+/// prevents the new lock. Source: fcntl(2).
 fn locked(result: Result<()>) -> Result<bool> {
     match result {
         Ok(()) => Ok(true),

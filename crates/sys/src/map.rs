@@ -1,7 +1,7 @@
 //! Memory-mapped files, and private memory. Source: mmap(2).
 //!
 //! If another program shortens a file while it is mapped, an access to a page beyond the new end kills the reader with
-//! SIGBUS. The signal SIGBUS follows from the definition of mmap(2), and this module cannot prevent it.
+//! SIGBUS. The definition of mmap(2) requires the signal SIGBUS, and this module cannot prevent it.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -53,7 +53,7 @@ impl Map {
         self.len
     }
 
-    /// Always returns false, because an empty map cannot be created.
+    /// Always returns false, because a map has at least one byte.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -99,7 +99,7 @@ impl Map {
 
 impl Drop for Map {
     fn drop(&mut self) {
-        // SAFETY: base and length describe the mapping, which is not used after this.
+        // SAFETY: base and length describe the mapping, which is not used after this call.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
     }
 }

@@ -16,8 +16,8 @@ const HEADER_BYTES: usize = 16;
 /// Size of the receive buffer, bytes. The kernel sends datagrams of at most 32 KiB to a reader with a buffer of this
 /// size (netlink_dump in af_netlink.c).
 const BUFFER_BYTES: usize = 32 << 10;
-/// Maximum wait for an answer. The kernel normally answers at once. This maximum prevents a faulty kernel module from
-/// blocking loadline.
+/// Maximum wait for an answer. The kernel normally answers immediately. This maximum prevents a faulty kernel module
+/// from blocking loadline.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 const REQUEST: u16 = 0x1;
@@ -31,7 +31,7 @@ const DONE: u16 = 3;
 pub enum DumpControl {
     /// Continue with the next message.
     Continue,
-    /// Stop and abandon the rest of the dump.
+    /// Stop, and ignore the remaining messages of the dump.
     Stop,
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Iterates over attributes. Yields the type of each attribute, without its flag bits, and its value.
+/// Iterates over the attributes in a message. Yields the type of each attribute, without its flag bits, and its value.
 pub(crate) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::from(u16_at(bytes, 0)?);
@@ -160,17 +160,17 @@ const fn align(length: usize) -> usize {
     (length + 3) & !3
 }
 
-/// Reads an unsigned 16-bit number in the machine's byte order at an offset.
+/// Reads an unsigned 16-bit number at an offset, in the machine's byte order.
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|b| u16::from_ne_bytes(*b))
 }
 
-/// Reads an unsigned 32-bit number in the machine's byte order at an offset.
+/// Reads an unsigned 32-bit number at an offset, in the machine's byte order.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|b| u32::from_ne_bytes(*b))
 }
 
-/// Reads an unsigned 64-bit number in the machine's byte order at an offset.
+/// Reads an unsigned 64-bit number at an offset, in the machine's byte order.
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk().map(|b| u64::from_ne_bytes(*b))
 }

@@ -73,8 +73,8 @@ pub fn elsewhere(pid: u32) -> Option<bool> {
 }
 
 impl Netns {
-    /// Opens the network namespace of a process. Also opens the user namespace of the process, if the caller is in
-    /// another user namespace.
+    /// Opens the network namespace of a process. If the caller is in another user namespace than the process, also
+    /// opens the user namespace of the process.
     pub fn of_process(pid: u32) -> io::Result<Self> {
         let open = |name: &str| File::open(format!("/proc/{pid}/ns/{name}"));
         let (net, user) = (open("net")?, open("user")?);

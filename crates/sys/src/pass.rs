@@ -64,7 +64,7 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         let mut status = 0;
-        // SAFETY: waits for a child of this process. The pointer is valid for one int.
+        // SAFETY: waitpid(2) waits for a child of this process. The pointer is valid for one int.
         while unsafe { libc::waitpid(self.0, &raw mut status, 0) } < 0 && crate::last_errno() == crate::Errno::INTR {}
     }
 }
@@ -76,8 +76,8 @@ impl Drop for Child {
 /// calling thread exists in the child. `body` may allocate, which the system's allocator supports after a fork, but
 /// must not print.
 pub fn fork(not_there: &[std::os::fd::BorrowedFd<'_>], body: impl FnOnce() -> u8) -> Result<Child> {
-    // SAFETY: the child continues with a copy of all memory. A deadlock in the child would not be unsound, and this
-    // function's contract excludes it. The child leaves by `_exit`, so no destructor of the parent runs twice.
+    // SAFETY: the child continues with a copy of all memory. A deadlock in the child would be sound, and the rules for
+    // `body` exclude it. The child leaves by `_exit`, so no destructor of the parent runs twice.
     match unsafe { libc::fork() } {
         -1 => Err(crate::last_errno()),
         0 => {

@@ -11,7 +11,7 @@ use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use crate::socket::{self, Connect};
 use crate::{Errno, Result};
 
-/// Destination of a connection.
+/// Destination to which a client connects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peer {
     /// An address reached by TCP.
@@ -39,7 +39,8 @@ impl Peer {
         matches!(self, Self::Udp(_))
     }
 
-    /// Returns the same address for UDP. A unix socket stays as it is.
+    /// Converts a TCP destination into a UDP destination with the same address. A destination that is a unix socket is
+    /// returned unchanged.
     #[must_use]
     pub fn over_udp(self) -> Self {
         match self {
@@ -63,8 +64,8 @@ impl Peer {
         }
     }
 
-    /// Starts to connect to this destination. A unix socket connects at once, or fails with EAGAIN if its accept queue
-    /// is full.
+    /// Starts to connect to this destination. A unix socket connects immediately, or fails with EAGAIN if its accept
+    /// queue is full.
     #[inline]
     pub fn connect(&self, fd: impl AsFd) -> Result<Connect> {
         match self {

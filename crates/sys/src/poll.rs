@@ -38,19 +38,19 @@ impl Entry {
         Self(libc::pollfd { fd, events, revents: 0 })
     }
 
-    /// Returns the descriptor.
+    /// Returns the descriptor of this entry.
     #[inline]
     pub const fn fd(&self) -> RawFd {
         self.0.fd
     }
 
-    /// Returns the requested events.
+    /// Returns the events that this entry requests.
     #[inline]
     pub const fn requested(&self) -> i16 {
         self.0.events
     }
 
-    /// Changes the requested events.
+    /// Changes the events that this entry requests.
     #[inline]
     pub const fn ask(&mut self, events: i16) {
         self.0.events = events;

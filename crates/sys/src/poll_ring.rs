@@ -11,19 +11,19 @@ use io_uring::{IoUring, cqueue, opcode, squeue, types};
 
 use crate::{Errno, Result};
 
-/// Token of requests whose completions are ignored. A poll must not use `IGNORED_TOKEN`.
+/// Token of requests whose completions this module ignores. A poll must not use `IGNORED_TOKEN`.
 const IGNORED_TOKEN: u64 = u64::MAX;
 
 /// Moment at which the kernel turns wake-ups into completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskRun {
-    /// When this thread returns from the kernel, from any system call.
+    /// Whenever the thread that created the ring returns from the kernel, after any system call.
     Cooperative,
-    /// Only while this thread waits on the ring (IORING_SETUP_DEFER_TASKRUN).
+    /// Only while the thread that created the ring waits on it (IORING_SETUP_DEFER_TASKRUN).
     Deferred,
 }
 
-/// A ring for polls. Only the thread that created the ring may use it.
+/// An io_uring that is used only for polls. Only the thread that created the ring may use it.
 pub struct PollRing {
     ring: IoUring,
 }
@@ -37,7 +37,7 @@ impl std::fmt::Debug for PollRing {
 /// A completion: the report of a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Number that was passed when the poll was armed.
+    /// Token that was passed when the poll was armed.
     pub token: u64,
     /// The reported `POLL…` bits, or the error that ended the poll.
     pub outcome: Result<u32>,
@@ -46,12 +46,12 @@ pub struct Completion {
 }
 
 impl Drop for PollRing {
-    /// Ends all polls immediately. If the polls were not ended here, the kernel would end them some milliseconds later.
+    /// Ends all polls immediately. Without the code in `drop`, the kernel would end the polls some milliseconds later.
     /// An armed poll keeps its file open, so a listening socket would keep its port until its poll has ended.
     fn drop(&mut self) {
         let limit = types::Timespec::new().sec(1);
         let _ = self.ring.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());
-        // The polls release their files when the kernel posts their last completions. The kernel posts the last
+        // A poll releases its file when the kernel posts the last completion of the poll. The kernel posts the last
         // completions of the polls when this process enters the kernel.
         let _ = self.ring.submitter().submit_with_args(0, &types::SubmitArgs::new());
     }

@@ -26,8 +26,8 @@ const STATS_QUEUE: u16 = 3;
 const HTB_PARMS: u16 = 1;
 const HTB_RATE64: u16 = 6;
 const HTB_CEIL64: u16 = 7;
-/// Link layer to which the rates refer. For Ethernet, the kernel computes sending times from the packet length, so no
-/// table of packet sizes has to be passed with the rates.
+/// Link layer for which the rates of an `htb` class apply. For Ethernet, the kernel computes the sending time of a
+/// packet from its length, so no table of sending times must be passed with the rates.
 const LINKLAYER_ETHERNET: u8 = 1;
 /// Length of a packet scheduler tick in nanoseconds (PSCHED_SHIFT).
 const TICK_NS: u64 = 64;
@@ -35,7 +35,7 @@ const TICK_NS: u64 = 64;
 /// A queueing discipline and its counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Qdisc {
-    /// Number of the interface.
+    /// Number (index) of the network interface.
     pub ifindex: u32,
     /// Name of the discipline: `tbf`, `fq_codel`, …
     pub kind: String,
@@ -43,17 +43,18 @@ pub struct Qdisc {
     pub handle: u32,
     /// Parent handle; `u32::MAX` is the root of the interface.
     pub parent: u32,
-    /// Number of bytes sent.
+    /// Number of bytes that the discipline has sent.
     pub bytes: u64,
-    /// Number of packets sent. A merged packet counts once per segment.
+    /// Number of packets that the discipline has sent. A packet that was merged from several segments counts once per
+    /// segment.
     pub packets: u32,
     /// Number of bytes that wait in the queue.
     pub backlog: u32,
-    /// Number of dropped packets.
+    /// Number of packets that the discipline has dropped.
     pub drops: u32,
     /// Number of times that the rate limit delayed a packet.
     pub overlimits: u32,
-    /// Number of packets that the driver returned to the queue.
+    /// Number of times that the driver returned a packet to the queue (requeues).
     pub requeues: u32,
 }
 
@@ -80,7 +81,7 @@ pub struct HtbRate {
 pub struct Rtnl(Netlink);
 
 impl Rtnl {
-    /// Opens a socket in the caller's network namespace. No privilege is required.
+    /// Opens a socket in the caller's network namespace. Opening the socket requires no privilege.
     pub fn open() -> Result<Self> {
         Netlink::open(None).map(Self)
     }

@@ -12,7 +12,7 @@ pub struct FdSet {
 }
 
 impl FdSet {
-    /// Adds a descriptor to the set. Negative numbers are ignored.
+    /// Adds a descriptor to the set. A negative descriptor number is ignored.
     #[inline]
     pub fn insert(&mut self, fd: RawFd) {
         let Ok(at) = usize::try_from(fd) else { return };
@@ -64,9 +64,9 @@ impl FdSet {
 }
 
 /// Waits until a descriptor up to `highest` in the sets is ready, for at most `timeout_ns` nanoseconds (`None`: no
-/// limit). Only ready descriptors remain in the sets, and the result is the number of remaining bits. A signal ends the
-/// wait with the result 0 and leaves the sets unchanged. A number that is not open makes the whole call fail with
-/// EBADF.
+/// limit). After the call, only ready descriptors are in the sets, and the result is the number of their bits. A signal
+/// ends the wait with the result 0 and leaves the sets unchanged. A number that is not open makes the whole call fail
+/// with EBADF.
 pub fn select(
     highest: RawFd,
     read: &mut FdSet,

@@ -76,8 +76,8 @@ impl Signals {
     pub fn watch(&self, fd: impl AsFd) -> Result<()> {
         let owner = OwnerEx { kind: F_OWNER_TID, id: self.thread };
         let fd = fd.as_fd().as_raw_fd();
-        // SAFETY: the pointer refers to a `struct f_owner_ex` that lives during the call. The other calls of fcntl(2)
-        // take numbers.
+        // SAFETY: the pointer refers to a `struct f_owner_ex` that lives during the call. All other calls of fcntl(2)
+        // here take numbers, not pointers.
         let r = unsafe {
             let mut r = libc::fcntl(fd, F_SETOWN_EX, &raw const owner);
             r |= libc::fcntl(fd, F_SETSIG, self.number);

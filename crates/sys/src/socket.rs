@@ -49,7 +49,7 @@ pub fn bind_address_no_port(fd: impl AsFd) -> Result<()> {
     set_int(fd, libc::IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
 }
 
-/// Starts a connect.
+/// Starts to connect a TCP or UDP socket.
 #[inline]
 pub fn connect(fd: impl AsFd, addr: SocketAddr) -> Result<Connect> {
     match net::connect(fd, &addr) {
@@ -59,8 +59,8 @@ pub fn connect(fd: impl AsFd, addr: SocketAddr) -> Result<Connect> {
     }
 }
 
-/// Puts a socket back into its state before connect(). An explicit binding remains in effect (connect(2), AF_UNSPEC).
-/// In the state SYN_SENT, neither this call nor close() sends a packet.
+/// Puts a socket back into its state before connect(). A local address that was bound explicitly remains bound
+/// (connect(2), AF_UNSPEC). In the state SYN_SENT, neither this call nor close() sends a packet.
 #[inline]
 pub fn disconnect(fd: impl AsFd) -> Result<()> {
     net::connect_unspec(fd)
@@ -84,14 +84,14 @@ pub fn send(fd: impl AsFd, bytes: &[u8]) -> Result<usize> {
     net::send(fd, bytes, SendFlags::NOSIGNAL)
 }
 
-/// Writes and announces that more data follows at once (MSG_MORE).
+/// Writes, and tells the kernel that more data follows immediately (MSG_MORE).
 #[inline]
 pub fn send_more(fd: impl AsFd, bytes: &[u8]) -> Result<usize> {
     net::send(fd, bytes, SendFlags::NOSIGNAL | SendFlags::MORE)
 }
 
-/// Reads the bytes that are available on a socket. Returns 0 if the peer has closed its side. Fails with EAGAIN if no
-/// data is available.
+/// Reads the bytes that are available on a socket. Returns 0 if the peer has closed its sending side. Fails with EAGAIN
+/// if no data is available.
 #[inline]
 pub fn recv(fd: impl AsFd, into: &mut [u8]) -> Result<usize> {
     net::recv(fd, into, RecvFlags::empty()).map(|(n, _)| n)
@@ -120,8 +120,8 @@ pub fn shutdown_write(fd: impl AsFd) -> Result<()> {
     net::shutdown(fd, Shutdown::Write)
 }
 
-/// Turns Nagle's algorithm off if `on` is true, and on otherwise. Without Nagle's algorithm, small segments are sent at
-/// once.
+/// Turns Nagle's algorithm off if `on` is true, and on otherwise. Without Nagle's algorithm, small segments are sent
+/// immediately.
 #[inline]
 pub fn set_nodelay(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_tcp_nodelay(fd, on)
@@ -165,12 +165,12 @@ pub fn set_quick_ack(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_tcp_quickack(fd, on)
 }
 
-/// Returns the local address.
+/// Returns the local address of a socket.
 pub fn local_addr(fd: impl AsFd) -> Result<SocketAddr> {
     SocketAddr::try_from(net::getsockname(fd)?).map_err(|_| Errno::AFNOSUPPORT)
 }
 
-/// Returns the peer's address.
+/// Returns the address of a socket's peer.
 pub fn peer_addr(fd: impl AsFd) -> Result<SocketAddr> {
     let addr: SocketAddrAny = net::getpeername(fd)?.ok_or(Errno::NOTCONN)?;
     SocketAddr::try_from(addr).map_err(|_| Errno::AFNOSUPPORT)

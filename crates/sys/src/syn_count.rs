@@ -13,8 +13,8 @@ use crate::{Errno, Result, last_errno};
 
 /// Protocol number of IPv4: only IPv4 packets are counted. SOCK_DGRAM removes all headers before the IP header.
 const ETH_P_IP: u16 = 0x0800;
-/// Offset from which the filter loads the packet's direction, incoming or outgoing. On loopback, each packet appears
-/// twice, as outgoing and as incoming.
+/// Offset (a special value) from which the filter loads the packet's direction: incoming or outgoing. On loopback, each
+/// packet appears twice, as outgoing and as incoming.
 const PACKET_TYPE: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
 
 /// A running count of SYNs (without ACK) that arrive at an interface for one port.
@@ -70,14 +70,14 @@ impl SynCounter {
             return Err(last_errno());
         }
         // tp_packets counts packets that passed the filter, including those dropped because the buffer was full.
-        // Reading resets the counter.
+        // Reading the statistics resets the kernel's counter.
         self.total += u64::from(stats.tp_packets);
         Ok(self.total)
     }
 }
 
-/// Builds a filter that passes incoming IPv4 TCP packets to destination `port` that have SYN and no ACK. Later
-/// fragments of a packet are rejected.
+/// Builds a filter that passes incoming IPv4 TCP packets to destination `port` that have SYN and no ACK. The filter
+/// rejects the second and all later fragments of a fragmented packet.
 fn filter(port: u16) -> [libc::sock_filter; 14] {
     const LD_W: u16 = 0x20;
     const LD_H: u16 = 0x28;

@@ -17,7 +17,7 @@ const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 /// the same size as these buffers.
 const QUEUE_BYTES: libc::c_int = 1 << 20;
 
-/// Access of this program to the frames of an interface. A TAP interface exists only as long as this value.
+/// The access that this program has to the frames of an interface. A TAP interface exists only as long as this value.
 #[derive(Debug)]
 pub struct Tap {
     fd: OwnedFd,
@@ -80,8 +80,8 @@ pub fn offloads_off(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static 
 }
 
 /// Makes the kernel compute the checksums of packets that an interface sends. A veth interface normally does not
-/// compute these checksums. Without this function, frames that pass through a program would have no valid checksums.
-/// Parameters and result are as for [`offloads_off`].
+/// compute these checksums. If the kernel did not compute the checksums, frames that pass through a program would be
+/// invalid. The parameters and the result have the same meaning as for [`offloads_off`].
 pub fn checksums_by_host(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static str>> {
     turn_off(control, name, &CHECKSUMS)
 }

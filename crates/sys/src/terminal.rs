@@ -44,7 +44,7 @@ const ENTER_SCREEN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[2J";
 const LEAVE_SCREEN: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?1049l";
 
 /// Signals that end a program if it has no handler for them. [`crate::interrupt`] handles SIGINT, SIGTERM and SIGHUP.
-/// The Rust runtime handles and reports memory faults.
+/// Signals of memory faults are missing, because the Rust runtime handles and reports them.
 const FATAL_SIGNALS: [libc::c_int; 6] =
     [libc::SIGQUIT, libc::SIGABRT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM, libc::SIGXCPU];
 
@@ -53,8 +53,8 @@ const SCREEN: u8 = 1;
 const SCREEN_AND_KEYS: u8 = 2;
 const BUSY: u8 = 3;
 
-/// Terminal settings to restore. `state` tells whether `saved` is set. Only the thread that moves `state` to [`BUSY`]
-/// accesses `saved`.
+/// Terminal settings that must be restored. `state` tells whether `saved` is set. Only the thread that moves `state` to
+/// [`BUSY`] accesses `saved`.
 struct SavedTerminal {
     state: AtomicU8,
     saved: UnsafeCell<MaybeUninit<libc::termios>>,
@@ -75,7 +75,7 @@ pub struct FullScreen {
 
 impl FullScreen {
     /// Prepares the terminal on standard output for a full-screen view. If standard input is also a terminal, the
-    /// program receives each key at once, and not only at the end of a line. Ctrl-C still raises SIGINT. Fails if
+    /// program receives each key immediately, and not only at the end of a line. Ctrl-C still raises SIGINT. Fails if
     /// another view uses the terminal.
     pub fn take() -> Result<Self> {
         SAVED.state.compare_exchange(FREE, BUSY, Ordering::AcqRel, Ordering::Relaxed).map_err(|_| Errno::BUSY)?;

@@ -19,7 +19,7 @@ pub fn counts() -> u64 {
     clock::monotonic_ns()
 }
 
-/// Duration of one count, and the cost of reading the counter.
+/// Duration of one count of the cycle counter, and the cost of reading the counter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
     /// Duration of one count of the time-stamp counter, nanoseconds.
@@ -27,8 +27,8 @@ pub struct Calibration {
     /// Median number of counts between two readings with nothing between them. This median is subtracted from each
     /// measured duration.
     pub overhead: u64,
-    /// Difference between the second-highest and the second-lowest of six measured rates, divided by their mean. If
-    /// `spread` is above 0.01, the counter is unreliable.
+    /// Uncertainty of the rate: six rates are measured, and the second-lowest is subtracted from the second-highest,
+    /// divided by the mean. If `spread` is above 0.01, the counter is unreliable.
     pub spread: f64,
 }
 

@@ -24,7 +24,8 @@ pub fn set_segment(fd: impl AsFd, bytes: u16) -> Result<()> {
     set_int(fd, SOL_UDP, UDP_SEGMENT, libc::c_int::from(bytes))
 }
 
-/// Lets the kernel join datagrams of one sender. Receive them with [`receive`]. Fails on kernels before 5.0.
+/// Lets the kernel join datagrams of one sender. Call [`receive`] to receive joined datagrams. Fails on kernels before
+/// 5.0.
 pub fn join_received(fd: impl AsFd) -> Result<()> {
     set_int(fd, SOL_UDP, UDP_GRO, 1)
 }
@@ -75,7 +76,7 @@ fn joined_bytes(message: &libc::msghdr) -> Option<usize> {
             let bytes = unsafe { libc::CMSG_DATA(head).cast::<libc::c_int>().read_unaligned() };
             return usize::try_from(bytes).ok().filter(|bytes| *bytes > 0);
         }
-        // SAFETY: as for CMSG_FIRSTHDR; `head` is a header of this message.
+        // SAFETY: CMSG_NXTHDR returns only headers inside the buffer, and `head` is a header of this message.
         head = unsafe { libc::CMSG_NXTHDR(message, head) };
     }
     None

@@ -7,7 +7,8 @@ use std::mem::MaybeUninit;
 /// The result includes the CPU time of the children's own children that had ended and were waited for.
 pub fn children_cpu_us() -> io::Result<f64> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is valid for one `rusage`, which the kernel fills. An all-zero `rusage` is valid, too.
+    // SAFETY: the pointer is valid for one `rusage`, which the kernel fills. If the call fails, `usage` stays all-zero,
+    // which is also valid.
     let (result, usage) = unsafe { (libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()), usage.assume_init()) };
     if result != 0 {
         return Err(io::Error::last_os_error());

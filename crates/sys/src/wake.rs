@@ -20,7 +20,7 @@ impl Waker {
         Ok(Self { fd: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)? })
     }
 
-    /// Signals the eventfd. Further signals before a reset have no effect.
+    /// Signals the eventfd. If the eventfd is already signalled, the call has no effect.
     pub fn wake(&self) {
         let _ = rustix::io::write(&self.fd, &1_u64.to_ne_bytes());
     }

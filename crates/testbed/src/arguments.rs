@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-/// Name and arguments of a medium. Each caller takes out the arguments that it knows. An argument that no caller takes
-/// is an error.
+/// Name and arguments of a medium (a simulated network). Each caller takes out the arguments that it knows. An argument
+/// that remains at the end, because no caller knows it, is an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
     /// Name of the medium.
@@ -31,18 +31,19 @@ impl Arguments {
         Ok(arguments)
     }
 
-    /// Takes out the argument without a key.
+    /// Removes the argument without a key, and returns it.
     pub(crate) fn take_plain(&mut self) -> Option<String> {
         self.plain.take()
     }
 
-    /// Takes out the argument `key`, and parses its value with `read`. Returns `None` if there is no argument `key`.
+    /// Removes the argument `key`, and parses its value with the function `read`. Returns `None` if there is no
+    /// argument `key`.
     pub(crate) fn take<T>(&mut self, key: &str, read: fn(&str) -> Option<T>) -> Result<Option<T>, String> {
         let Some(text) = self.named.remove(key) else { return Ok(None) };
         read(&text).map(Some).ok_or_else(|| format!("{key}={text} cannot be read"))
     }
 
-    /// Returns an error if an argument was not taken.
+    /// Returns an error if an argument remains that nobody has taken.
     pub(crate) fn finish(self) -> Result<(), String> {
         match self.named.into_keys().next().or(self.plain) {
             Some(left) => Err(format!("it has no argument {left:?}")),

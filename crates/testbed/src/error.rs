@@ -1,4 +1,5 @@
-//! Errors of testbeds. Each error text says which action failed and why. Most error texts also say what to do.
+//! Errors of building and using testbeds. Each error text says which action failed and why. Most error texts also say
+//! what to do.
 
 use std::io;
 

@@ -1,7 +1,7 @@
 //! A shell process that keeps a network namespace alive. When the shell's standard input ends, the shell kills all
 //! other processes in the namespace and exits. The shell's standard input is a pipe, and only the creator of the
-//! namespace holds the other end of the pipe. If the creator of the namespace ends, even by a crash, all processes in
-//! the namespace therefore end.
+//! namespace holds the other end of the pipe. The creator's end of the pipe closes even if the creator crashes, so all
+//! processes in the namespace then end.
 
 use std::process::{Child, Command, Stdio};
 
@@ -67,18 +67,18 @@ impl Drop for Holder {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
-        // Usually, no process is left in the namespace at this point. However, if the process that kept the namespace
-        // alive was killed, it could not kill the other processes.
+        // Usually, no process is left in the namespace at this point. However, if the process that keeps the namespace
+        // alive was itself killed, it could not kill the other processes.
         end_all_in(&self.netns);
     }
 }
 
-/// Kills all processes in a network namespace.
+/// Kills all processes that are in a network namespace.
 fn end_all_in(netns: &Netns) {
     let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     for pid in pids.filter(|pid| netns.holds(*pid as u32)).filter_map(rustix::process::Pid::from_raw) {
-        // Ignore an error, because the process may have ended meanwhile.
+        // Ignore an error, because the process may have ended in the meantime.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }

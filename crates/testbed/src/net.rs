@@ -88,8 +88,8 @@ impl Net {
         Ok(())
     }
 
-    /// Waits until the network links of all hosts and of the medium are active, because a link that is not active loses
-    /// frames. The hosts would not notice lost frames, because they need no address resolution.
+    /// Waits until the network links of all hosts and of the medium are active, because an inactive link loses frames.
+    /// The hosts would not detect an inactive link, because they need no address resolution.
     pub(crate) fn wait_for_links(&self) -> Result<()> {
         tools::wait_for_links(&self.middle.netns)?;
         (0..self.hosts.len()).try_for_each(|host| tools::wait_for_links(self.netns(host)))
@@ -172,7 +172,7 @@ impl Net {
     }
 }
 
-/// Returns the name of the port that leads to a host. The port is in the medium's namespace.
+/// Returns the name of the port that leads to a host. The port is an interface in the medium's namespace.
 pub(crate) fn port_name(host: usize) -> String {
     format!("port{}", host + 1)
 }

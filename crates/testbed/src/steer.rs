@@ -15,13 +15,13 @@ use crate::tools;
 /// but not the file `rps_cpus` of an interface.
 const DEFAULT_MASK_FILE: &str = "/proc/sys/net/core/rps_default_mask";
 
-/// Shell script that sets the CPU mask of a host's interface. The mask is a file in sysfs, so the script first mounts
-/// sysfs as the host's namespace sees it.
+/// Shell script that sets the CPU mask of a host's interface. The mask is in a file of sysfs, so the script first
+/// mounts sysfs as the host's namespace sees it.
 const SET_MASK_SCRIPT: &str =
     r#"mount -t sysfs sysfs /sys && printf %s "$1" > /sys/class/net/eth0/queues/rx-0/rps_cpus"#;
 
-/// Mechanism that moved a host's receive work to its CPUs, in words for notes. If the receive work was not moved, the
-/// error is the reason.
+/// Mechanism that moved the receive work of a host to the chosen CPUs, in words for notes. If the receive work was not
+/// moved, the `Err` value is the reason.
 pub type Steered = std::result::Result<&'static str, String>;
 
 /// A host of a testbed under construction, and the CPUs that will do its receive work.
@@ -32,7 +32,8 @@ pub(crate) struct Receiver<'a> {
     asked: bool,
 }
 
-/// Sets the CPU masks for future interfaces of the hosts. Must be called before the hosts have an interface.
+/// Sets the CPU masks for future interfaces of the hosts. The caller must call this function before the hosts have an
+/// interface.
 pub(crate) fn ask<'a>(wanted: &'a BTreeMap<String, Vec<u32>>, net: &'a Net) -> Result<Vec<Receiver<'a>>> {
     let receiver = |(host, cpus): (&'a String, &Vec<u32>)| {
         let netns = net.netns(net.index(host)?);
@@ -48,9 +49,9 @@ impl<'a> Receiver<'a> {
         Self { host, netns, mask, asked }
     }
 
-    /// Returns the host's name, and whether the kernel accepted the CPUs. Must be called when the host's interface
-    /// exists. If the kernel refused the mask for future interfaces, the function sets the mask of the existing
-    /// interface, which requires root.
+    /// Returns the host's name, and the mechanism that moved the receive work or the reason why it was not moved. The
+    /// caller must call this function after the host's interface was created. If the kernel refused the mask for future
+    /// interfaces, the function sets the mask of the existing interface, which requires root.
     pub(crate) fn settle(self) -> (String, Steered) {
         let steered = match self.asked {
             true => Ok("rps_default_mask of its namespace"),

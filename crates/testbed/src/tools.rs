@@ -29,7 +29,8 @@ pub(crate) fn tc(netns: &Netns, commands: &str) -> Result<()> {
 }
 
 /// Waits until all interfaces that are set to "up" can carry frames. The kernel activates a link only a moment after
-/// the command, and drops frames until then. Returns an error if an interface is not ready after [`LINKS_UP_WITHIN`].
+/// `ip` has set it to "up", and drops frames until then. Returns an error if an interface is not ready after
+/// [`LINKS_UP_WITHIN`].
 pub(crate) fn wait_for_links(netns: &Netns) -> Result<()> {
     let begin = Instant::now();
     loop {

@@ -43,7 +43,8 @@ fn without_traffic_control_the_hub_in_user_space_replaces_the_wire() {
     assert!(said.contains("carried 3 frames"), "{said}");
 }
 
-/// Runs in the child process that the other test of this file starts. In a normal test run, this function does nothing.
+/// Body of the child process that the other test of this file starts. In a normal test run, this function does nothing;
+/// it works only in a child process.
 #[test]
 fn the_other_end() {
     if std::env::var(ROLE).is_err() {

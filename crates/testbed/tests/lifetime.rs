@@ -73,7 +73,8 @@ fn no_root_is_needed() {
     }
 }
 
-/// Runs in the child processes that other tests of this file start. In a normal test run, this function does nothing.
+/// Body of the child processes that other tests of this file start. In a normal test run, this function does nothing;
+/// it works only in a child process.
 #[test]
 fn the_other_end() {
     match std::env::var(ROLE).as_deref() {

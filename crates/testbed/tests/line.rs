@@ -14,8 +14,8 @@ use testkit::alone;
 
 /// Maximum time to wait for a datagram that must arrive.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of datagrams that are sent but not yet received. All buffers between sender and receiver have space
-/// for this many datagrams.
+/// Maximum number of datagrams that are sent but not yet received. The buffers between sender and receiver have room
+/// for this maximum number of datagrams.
 const MAX_UNDER_WAY: u32 = 128;
 
 /// Number of datagrams in the test of the rate.
@@ -64,14 +64,14 @@ fn each_direction_has_the_requested_delay() {
             begin.elapsed().as_secs_f64() * 1e3
         })
         .collect();
-    // A process that loses its CPU receives a datagram late, but never early. Of several measured round trips, the
-    // shortest is the most accurate.
+    // A process that must wait for a CPU receives a datagram late, but never early. Of several measured round trips,
+    // the shortest is the most accurate.
     near("least round trip, ms", trips.into_iter().fold(f64::MAX, f64::min), 40.0);
 }
 
-/// Sends `count` datagrams, numbered from 0. At most [`MAX_UNDER_WAY`] datagrams are on their way at the same time.
-/// Returns the numbers of the datagrams in the order of arrival. If `loses` is true, the line loses datagrams but does
-/// not reorder them. If datagrams stay in order, each arrival shows that all earlier datagrams have arrived or are
+/// Sends `count` datagrams, numbered from 0. At most [`MAX_UNDER_WAY`] datagrams have been sent but not received at any
+/// time. Returns the numbers of the datagrams in the order of arrival. If `loses` is true, the line loses datagrams but
+/// does not reorder them. If datagrams stay in order, each arrival shows that all earlier datagrams have arrived or are
 /// lost.
 fn numbered(count: u32, loses: bool, server: &UdpSocket, client: &UdpSocket) -> Vec<u32> {
     let mut got: Vec<u32> = Vec::new();
@@ -136,8 +136,8 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
     let (begin, mut payload, mut buffer) = (Instant::now(), [0_u8; 1400], [0; 2000]);
     let (mut sent, mut came) = (0, Vec::<(u32, _)>::new());
     // The test keeps many frames on their way, so that the line stays full even while this thread does not run. If this
-    // thread reads the socket late, the socket drops datagrams. However, the numbers of the received datagrams show how
-    // many frames have passed the line.
+    // thread reads from the socket too late, the socket drops datagrams. Even if datagrams are dropped, the numbers of
+    // the received datagrams show how many frames have passed the line.
     while came.last().is_none_or(|(n, _)| n + 1 < BURST) {
         while sent < BURST.min(came.last().map_or(0, |(n, _)| n + 1) + AHEAD) {
             payload[..4].copy_from_slice(&u32::to_be_bytes(sent));
@@ -149,10 +149,11 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
         }
         came.push((u32::from_be_bytes(buffer[..4].try_into().unwrap()), begin.elapsed().as_secs_f64()));
     }
-    // Late reading delays datagrams, but never makes them early. The test looks at two quarters of the datagrams: the
-    // second and the last. In the second quarter and in the last quarter, the test picks the datagram with the least
-    // delay. The delay of a datagram is its arrival time minus the planned time, which follows from its number. The
-    // true rate is the difference of the two datagrams' numbers, divided by the difference of their arrival times.
+    // If this thread reads late, a datagram seems delayed, but a datagram never seems to be early. The test looks at
+    // two quarters of the datagrams: the second and the last. In each of the two quarters, the test picks the datagram
+    // with the least delay. The delay of a datagram is its arrival time minus the planned time, which follows from its
+    // number. The true rate is the difference of the two datagrams' numbers, divided by the difference of their arrival
+    // times.
     let datagram_s = (1400.0 + 66.0) * 8.0 / 20e6;
     let lateness = |(n, at): &(u32, f64)| at - f64::from(*n) * datagram_s;
     let timely = |from: u32, to: u32| {

@@ -34,9 +34,9 @@ const TCP_SHARE_DUPLEX: f64 = 1448.0 / 1538.0;
 /// A medium and the throughput that it must have.
 struct Claim {
     medium: &'static str,
-    /// Rate of the wire that the test fills, Mbit/s.
+    /// Rate of the wire that the test keeps full, Mbit/s.
     rate: f64,
-    /// Name of the wire that the test fills; empty if the medium has only one wire.
+    /// Name of the wire that the test keeps full; empty if the medium has only one wire.
     wire: &'static str,
     /// Payload as a share of the traffic on this wire.
     share: f64,
@@ -46,8 +46,8 @@ const fn one_wire(medium: &'static str, rate: f64) -> Claim {
     Claim { medium, rate, wire: "", share: TCP_SHARE }
 }
 
-/// Claim about a switch as the medium between the hosts. All clients send to the server, so they share the rate of the
-/// wire to the server.
+/// Expected throughput of a switch as the medium between the hosts. All clients send to the server, so they share the
+/// rate of the wire to the server.
 const SWITCH: Claim = Claim { medium: "switch:50M", rate: 50.0, wire: "switch to server", share: TCP_SHARE_DUPLEX };
 
 /// Lock that lets only one test run at a time. Each test fills a wire, so tests that run at the same time would compete
@@ -65,8 +65,8 @@ fn middle(mut list: Vec<f64>) -> f64 {
     list[list.len() / 2]
 }
 
-/// Fills a wire with the traffic of `clients` clients, in one direction or in both. Compares the rate, the utilisation
-/// and the payload of the wire with calculated values.
+/// Keeps a wire full with the traffic of `clients` clients, in one direction or in both. Compares the rate, the
+/// utilisation and the payload of the wire with calculated values.
 fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     if !has(test, "iperf3") {
         return;
@@ -77,8 +77,8 @@ fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     let ports: Vec<u16> = (0..clients as u16).map(|n| 5201 + n).collect();
     let servers: Vec<_> = ports.iter().map(|port| iperf_server(&bed, "server", *port)).collect();
     ports.iter().for_each(|port| await_listener(&bed, "server", *port));
-    // The TCP windows are so small that all of them together fit into the queue, so no segment is lost. A loss would
-    // delay bytes, and iperf3 would count them in a later period.
+    // The TCP windows are so small that all of them together fit into the queue, so no segment is lost. If a segment
+    // were lost, its bytes would arrive later, and iperf3 would count them in a later period.
     let window = if both { "12K" } else { "24K" };
     let extra: &[&str] = if both { &["-t", "6", "-w", window, "--bidir"] } else { &["-t", "6", "-w", window] };
     let started: Vec<_> =

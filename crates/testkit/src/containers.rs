@@ -60,8 +60,8 @@ impl Container {
         made.listening("podman")
     }
 
-    /// Starts a container with a low-level runtime (`runc` or `crun`). Docker and Kubernetes run containers with
-    /// low-level runtimes, too.
+    /// Starts a container with a low-level runtime (`runc` or `crun`). Docker and Kubernetes also use low-level
+    /// runtimes to run their containers.
     pub fn of_runtime(runtime: &str, program: &Path) -> Result<Self, SetupError> {
         let mut made = Self::made(runtime, program)?;
         std::fs::create_dir(made.root().join("proc")).unwrap();
@@ -118,7 +118,7 @@ impl Container {
         self.environment.extend(podman_configuration(self.dir.path()));
     }
 
-    /// Adds the environment variables with which the container engine finds the container.
+    /// Adds to a command the environment variables with which the container engine finds the container.
     pub fn within(&self, mut command: Command) -> Command {
         command.envs(self.environment.iter().map(|(name, file)| (name, file)));
         command
@@ -156,7 +156,7 @@ impl Drop for Container {
 }
 
 /// Writes a configuration with which podman stores everything in `dir`. Returns the environment variables that make
-/// podman use the configuration.
+/// podman use this configuration.
 pub fn podman_configuration(dir: &Path) -> Vec<(&'static str, PathBuf)> {
     let d = dir.display();
     let storage = format!("[storage]\ndriver = \"vfs\"\nrunroot = \"{d}/run\"\ngraphroot = \"{d}/graph\"\n");
@@ -212,7 +212,7 @@ impl PodmanImage {
         Ok(image)
     }
 
-    /// Adds the environment variables with which podman finds the image.
+    /// Adds to a command the environment variables with which podman finds the image.
     pub fn within(&self, mut command: Command) -> Command {
         command.envs(self.environment.iter().map(|(name, file)| (name, file)));
         command

@@ -11,8 +11,9 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 pub struct ControlGroup(PathBuf);
 
 impl ControlGroup {
-    /// Creates a group under `controller`. `one` and `two` are the group's limits, as (file, value), for cgroup version
-    /// 1 and version 2. Skips the test if the process may not create or enter a control group with these limits.
+    /// Creates a control group under `controller`. `one` and `two` are the group's limits, as (file, value), for cgroup
+    /// version 1 and version 2. Skips the test if the process may not create or enter a control group with these
+    /// limits.
     #[track_caller]
     pub fn make(test: &str, controller: &str, one: &[(&str, &str)], two: &[(&str, &str)]) -> Option<Self> {
         let made = Self::try_make(controller, one, two);
@@ -22,7 +23,7 @@ impl ControlGroup {
         made
     }
 
-    /// Creates a group with a CPU quota of one fifth of a CPU.
+    /// Creates a control group with a CPU quota of one fifth of a CPU.
     #[track_caller]
     pub fn fifth_of_a_processor(test: &str) -> Option<Self> {
         let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];

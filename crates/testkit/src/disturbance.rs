@@ -13,13 +13,14 @@ const DISTURBING_CPUS: f64 = 0.25;
 /// all these tests (`run-tests`).
 pub const TEST_RUN_PID: &str = "LOADLINE_TEST_RUN_PID";
 
-/// Measures the CPU time of all programs except this test and its child processes. If the test runs beside other
-/// measuring tests (environment variable [`TEST_RUN_PID`]), these tests do not count as other programs, either. A test
-/// that runs beside others must therefore give the right result whatever CPU time the other tests use.
+/// Measures the CPU time of all programs except this test and its child processes. If the test runs at the same time as
+/// other measuring tests (environment variable [`TEST_RUN_PID`]), these tests do not count as other programs, either. A
+/// test that runs at the same time as others must therefore give the right result whatever CPU time the other tests
+/// use.
 #[derive(Debug)]
 pub struct OtherPrograms {
     begin: Instant,
-    /// Process whose CPU time, with that of its descendants, is not that of other programs.
+    /// Process whose CPU time, like that of its descendants, does not count as CPU time of other programs.
     own: u32,
     machine_ticks: u64,
     own_ticks: u64,
@@ -60,8 +61,8 @@ impl OtherPrograms {
         self.cpus() + self.mean_cpus(stolen_ticks().saturating_sub(self.stolen_ticks)) > DISTURBING_CPUS
     }
 
-    /// Returns true if other programs used too little CPU time to disturb the test. If other programs used too much CPU
-    /// time, prints that a check is skipped, and returns false.
+    /// Returns true if other programs used so little CPU time that they did not disturb the test. If other programs
+    /// used too much CPU time, prints that a check is skipped, and returns false.
     #[track_caller]
     pub fn stayed_away(&self, test: &str) -> bool {
         let cpus = self.cpus();

@@ -21,8 +21,8 @@ pub fn echoing(status: &str) -> (SocketAddr, Arc<Mutex<String>>) {
                     let said = String::from_utf8_lossy(&piece[..n]).into_owned();
                     let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", said.len());
                     let answer = head + &said;
-                    // The request is stored before the response is sent. As soon as the test has the response, it may
-                    // read the stored request.
+                    // The request is stored before the response is sent. Storing comes first, because the test may read
+                    // the stored request as soon as it has the response.
                     *kept.lock().unwrap() = said;
                     if stream.write_all(answer.as_bytes()).is_err() {
                         return;

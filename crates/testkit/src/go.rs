@@ -7,11 +7,12 @@ use std::time::{Duration, SystemTime};
 
 use crate::{lock_file, program, skip};
 
-/// Pauses between attempts to download packages, seconds. A package registry may be unavailable for a short time.
+/// Pauses between attempts to download Go packages, seconds. The attempts are repeated, because a package registry may
+/// be unavailable for a short time.
 const PAUSES_S: [u64; 6] = [1, 2, 4, 8, 15, 0];
 
-/// Returns the path of the Go program. Builds the Go program if it is missing or older than its source. Skips the test
-/// if Go or the packages are missing. A compile error fails the test.
+/// Returns the path of the Go program that contains the test servers and clients. Builds the Go program if it is
+/// missing or older than its source. Skips the test if Go or the packages are missing. A compile error fails the test.
 #[track_caller]
 pub fn go_peers(test: &str) -> Option<PathBuf> {
     let Some(go) = program("go") else {

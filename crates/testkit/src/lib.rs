@@ -4,7 +4,7 @@
 //!   the environment has `LOADLINE_REQUIRE=all`.
 //! - [`VirtualServer`] is a server with a known capacity in virtual (simulated) time, for tests of the search. The
 //!   virtual server runs the generator's own worker, arrivals and sessions against a queueing model. [`queueing`]
-//!   contains the formulas of the known capacities.
+//!   contains formulas for the capacity of queues, with which tests compare results.
 //! - Other servers are real programs on free ports. A server ends when the value that represents it is dropped.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 

@@ -41,7 +41,8 @@ pub fn loadline(binary: &Path, args: &[&str]) -> Output {
     Command::new(binary).args(args).current_dir(dir.path()).stdin(Stdio::null()).output().unwrap()
 }
 
-/// Runs loadline with arguments that it must reject without measuring (exit status 2). Returns its error output.
+/// Runs loadline with arguments that it must reject without measuring (exit status 2). Returns the error output of
+/// loadline.
 #[track_caller]
 pub fn refused(binary: &Path, args: &[&str]) -> String {
     let output = loadline(binary, args);
@@ -113,8 +114,8 @@ fn trial(trial: &Value) -> String {
     format!("{}: {rate:.0}/s p99 {p99:.0} us errors {}", trial["label"], trial["errors"])
 }
 
-/// Returns the counter samples of one side (`client` or `server`) of a trial (one load), as JSON. There is one column
-/// for each counter and instance.
+/// Returns the counter samples of one side (`client` or `server`) of a trial (one load), as JSON. The JSON has one
+/// column for each counter and instance.
 #[track_caller]
 pub fn recording(run: &Value, trial: usize, side: &str) -> Value {
     let run: run::Run = serde_json::from_value(run.clone()).unwrap();

@@ -6,10 +6,10 @@ use std::path::Path;
 use rustix::fs::{FlockOperation, flock};
 
 /// Waits until no other test holds the lock `path`, and takes it. Other tests wait until the returned file is dropped.
-/// Makes the file `path` if it is missing.
+/// Creates the file `path` if it is missing.
 ///
 /// # Panics
-/// Panics if the file cannot be made.
+/// Panics if the file cannot be created.
 pub fn lock_file(path: &Path) -> File {
     let lock = File::create(path).unwrap();
     flock(&lock, FlockOperation::LockExclusive).unwrap();

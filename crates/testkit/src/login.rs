@@ -35,8 +35,8 @@ pub fn completed_by_class(run: &Value) -> BTreeMap<String, u64> {
 }
 
 /// Checks that more than three GET /me completed, and that each login was followed by one completed GET /me, with two
-/// exceptions. Each connection may end between a login and its GET /me. The test request before the load may be one
-/// more login.
+/// exceptions. One exception is that each connection may end between a login and its GET /me. The other exception is
+/// that the test request before the load may be one more login.
 #[track_caller]
 pub fn assert_logged_in(run: &Value, connections: u64) {
     let counts = completed_by_class(run);

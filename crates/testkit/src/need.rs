@@ -17,12 +17,12 @@ pub fn skip(test: &str, lacks: impl Display) {
     println!("SKIP {test}: {lacks}");
 }
 
-/// Reason why something that a test or a benchmark needs could not be set up.
+/// Reason why the setup of a test or a benchmark failed.
 #[derive(Debug)]
 pub enum SetupError {
     /// The machine lacks a requirement.
     Missing(String),
-    /// The setup of the test failed, for the given reason.
+    /// The machine has everything that is required, but the setup failed for the given reason.
     Failed(String),
 }
 
@@ -42,8 +42,8 @@ impl Display for SetupError {
 
 impl std::error::Error for SetupError {}
 
-/// Returns the value in `made`, the result of a test's setup. If the machine lacks a requirement, skips the test and
-/// returns `None`. If the setup failed, fails the test.
+/// Returns the value in `made`, which is the result of a test's setup. If the machine lacks a requirement, skips the
+/// test and returns `None`. If the setup failed, fails the test.
 #[track_caller]
 pub fn or_skip<T>(test: &str, made: Result<T, SetupError>) -> Option<T> {
     match made {

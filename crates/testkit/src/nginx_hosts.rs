@@ -41,8 +41,8 @@ impl Nginx {
         Some(Self { _held: held, url: format!("http://{address}:8080/"), log: hosts.path("access") })
     }
 
-    /// Waits until the log has at least `at_least` lines, and then for a short while, so that further lines arrive.
-    /// Returns the number of lines in nginx's log.
+    /// Waits until the log has at least `at_least` lines, and then waits 0.3 s longer for further lines. Returns the
+    /// number of lines in nginx's log.
     pub fn logged(&self, at_least: u64) -> u64 {
         eventually(|| (self.lines() >= at_least).then_some(()));
         std::thread::sleep(Duration::from_millis(300));
@@ -56,17 +56,17 @@ impl Nginx {
     }
 }
 
-/// Creates the hosts, and starts nginx on the host `server`. Also returns the lock that measuring tests take. While the
-/// caller holds the returned lock, no other measuring test runs. Returns `None` if this machine lacks something that
-/// the hosts or nginx need.
+/// Creates the hosts of a testbed, and starts nginx on the host `server`. Also returns the lock that measuring tests
+/// take. While the caller holds the returned lock, no other measuring test runs. Returns `None` if this machine lacks
+/// something that the hosts or nginx need.
 pub fn nginx_hosts(test: &str, binary: &Path, medium: &str) -> Option<(SshHosts, Nginx, MutexGuard<'static, ()>)> {
     let alone = crate::alone();
     let (hosts, nginx) = shared_nginx_hosts(test, binary, medium)?;
     Some((hosts, nginx, alone))
 }
 
-/// Creates the hosts, and starts nginx on the host `server`. Other measuring tests may run at the same time, so callers
-/// must not measure speed.
+/// Creates the hosts of a testbed, and starts nginx on the host `server`. Other measuring tests may run at the same
+/// time, so callers must not measure speed.
 pub fn shared_nginx_hosts(test: &str, binary: &Path, medium: &str) -> Option<(SshHosts, Nginx)> {
     let hosts = SshHosts::make(test, binary, medium, &["conductor", "server", "a", "b"])?;
     let nginx = Nginx::start(test, &hosts)?;

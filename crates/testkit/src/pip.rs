@@ -1,12 +1,12 @@
-//! Python packages from the public registry. Each set of packages is downloaded once, to `target/applications`.
+//! Python packages from the public registry. Each set of packages is downloaded only once, to `target/applications`.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use crate::{lock_file, program, skip};
 
-/// Returns the folder with these Python packages. Downloads the packages, unless an earlier call downloaded them.
-/// Returns `None` and skips the test if pip is missing or fails, for example without a network.
+/// Returns the folder that contains the given Python packages. Downloads the packages, unless an earlier call
+/// downloaded them. Returns `None` and skips the test if pip is missing or fails, for example without a network.
 #[track_caller]
 pub fn pip_packages(test: &str, name: &str, packages: &[&str]) -> Option<PathBuf> {
     let own = std::env::current_exe().unwrap();

@@ -22,7 +22,7 @@ pub struct Postgres {
     server: ChildProcess,
     /// Folder that contains the data, the Unix socket and other files.
     pub dir: TempDir,
-    /// TCP port on 127.0.0.1. The name of the Unix socket also contains this port number.
+    /// TCP port on 127.0.0.1. The file name of the Unix socket also contains this port number.
     pub port: u16,
 }
 

@@ -13,12 +13,12 @@ use tempfile::TempDir;
 /// Lowest port that tests use.
 const LOWEST: u32 = 12_000;
 
-/// Maximum time to wait for an event that must occur. Even on a busy machine, the event occurs much earlier.
+/// Maximum time to wait for an event that must occur. Even on a busy machine, tests wait for a much shorter time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Returns a port that was free a moment ago, below the kernel's range of ephemeral ports. An ephemeral port could
-/// become the local port of another test's connection. A client could even connect to itself, if it connects to an
-/// ephemeral port on which no program listens.
+/// Returns a port that was free a moment ago, below the kernel's range of ephemeral ports. An ephemeral port would be
+/// unsuitable, because it could become the local port of another test's connection. A client could even connect to
+/// itself, if it connects to an ephemeral port on which no program listens.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
@@ -32,8 +32,8 @@ pub fn free_port() -> u16 {
 }
 
 /// Binds a socket to a port of 127.0.0.1 without listening. A process that another thread starts at the same time
-/// inherits a copy of the socket, until it executes its program. The inherited copy of the socket does not listen, so a
-/// test that waits for a server cannot mistake the copy for the server.
+/// inherits a copy of the socket, and keeps the copy until it executes its program. The inherited copy of the socket
+/// does not listen, so a test that waits for a server cannot mistake the copy for the server.
 fn bound(port: u16) -> rustix::io::Result<OwnedFd> {
     let fd = net::socket_with(net::AddressFamily::INET, net::SocketType::STREAM, net::SocketFlags::CLOEXEC, None)?;
     net::sockopt::set_socket_reuseaddr(&fd, true)?;
@@ -86,8 +86,8 @@ pub fn signalled(pid: u32, name: &str) -> bool {
     Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success()
 }
 
-/// Kills several processes with one call. With one call per process, a process could end before its call, because
-/// another process was killed.
+/// Kills several processes with one call. The single call matters: with one call per process, a process could end by
+/// itself before its call, because another process was killed.
 #[track_caller]
 pub fn kill(pids: &[u32]) {
     let mut command = Command::new("kill");
@@ -118,12 +118,13 @@ pub fn peak_kib(pid: u32) -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// A child process that ends when this value is dropped. The process first gets SIGTERM, so that it can end its own
-/// children. After three seconds, the process and any children that it leaves behind are killed.
+/// A child process that ends when this value is dropped. When the value is dropped, the process first gets SIGTERM, so
+/// that it can end its own children. Three seconds after SIGTERM, the process and any children that it leaves behind
+/// are killed.
 pub struct ChildProcess(pub Child);
 
 impl ChildProcess {
-    /// Starts the process.
+    /// Starts the process of `command`.
     pub fn start(command: &mut Command) -> Self {
         Self(command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}")))
     }
@@ -185,9 +186,9 @@ pub fn script_server(code: &str) -> Option<(ChildProcess, SocketAddr)> {
     Some(python_server(&crate::program("python3")?, code, &[]))
 }
 
-/// Returns a script for [`script_server`] that handles all connections in one loop. `begin` and `each` are Python code:
-/// `begin` runs once, and `each` runs before every response. In `each`, `requests` is the number of requests so far,
-/// and `asked` is the received data.
+/// Returns a Python script for [`script_server`], which handles all connections in one loop. `begin` and `each` are
+/// Python code: `begin` runs once, and `each` runs before every response. In `each`, `requests` is the number of
+/// requests so far, and `asked` is the received data.
 pub fn one_loop(begin: &str, each: &str) -> String {
     let each: String = each.trim().lines().map(|line| format!("            {line}\n")).collect();
     format!(
@@ -218,8 +219,8 @@ while True:
     )
 }
 
-/// Starts a server written in Python, with the interpreter at `python` and with these arguments. The script must print
-/// its listening address as its first line.
+/// Starts a server written in Python, with the interpreter `python` and the given arguments. The script must print its
+/// listening address as its first line.
 pub fn python_server(python: &std::path::Path, code: &str, args: &[&str]) -> (ChildProcess, SocketAddr) {
     let mut server = ChildProcess::start(Command::new(python).args(["-c", code]).args(args).stdout(Stdio::piped()));
     let addr = first_line(&mut server.0);

@@ -1,5 +1,5 @@
-//! Formulas for queues, from which the capacity for an objective follows. Each formula names its source. Times are in
-//! seconds, and rates in requests per second.
+//! Formulas of queueing theory, from which the capacity for an objective follows. Each formula names its source. Times
+//! are in seconds, and rates in requests per second.
 
 /// Returns the highest rate below `top` for which `holds` returns true, with an error of at most `top` × 10^-9. If
 /// `holds` returns true for a rate, it must also return true for all lower rates.
@@ -46,8 +46,8 @@ pub fn mmc_tail(servers: u32, mu: f64, lambda: f64, t_s: f64) -> f64 {
 /// Returns the share of requests that take longer than `t_s` in a closed M/M/1 queue (machine repairman model). The
 /// users of this queue think for exponentially distributed times. An arriving user sees the queue of a system with one
 /// user fewer (Sevcik and Mitrani, J. ACM 28, 1981). In a closed M/M/1 queue with `n` users, the probability of `j`
-/// users at the server is proportional to `n! / (n - j)! r^j`. Here, `r` is the service time divided by the think time.
-/// With `j` users ahead, the response time has an Erlang distribution with `j + 1` stages.
+/// users at the server is proportional to `n! / (n - j)! r^j`. The ratio `r` is the service time divided by the think
+/// time. If `j` users are ahead of an arriving user, the response time has an Erlang distribution with `j + 1` stages.
 pub fn users_tail(users: u32, think_s: f64, service_s: f64, t_s: f64) -> f64 {
     let (others, ratio, x) = (users.saturating_sub(1), service_s / think_s, t_s / service_s);
     let (mut weight, mut stage, mut tail, mut whole, mut late) = (1.0, (-x).exp(), (-x).exp(), 0.0, 0.0);
@@ -60,8 +60,8 @@ pub fn users_tail(users: u32, think_s: f64, service_s: f64, t_s: f64) -> f64 {
     late / whole
 }
 
-/// Returns the share of requests that take longer than `t_s` in an M/D/1 queue with the service time `service_s`.
-/// Source (Erlang 1909; Crommelin 1932): `P(wait <= x) = (1 - rho) sum over k from 0 to x/D of exp(lambda (x - k D))
+/// Returns the share of requests that take longer than `t_s` in an M/D/1 queue with the service time `service_s`. The
+/// formula (Erlang 1909; Crommelin 1932) is `P(wait <= x) = (1 - rho) sum over k from 0 to x/D of exp(lambda (x - k D))
 /// (-lambda (x - k D))^k / k!`. The terms of the sum alternate in sign, so the result is accurate only for waits up to
 /// about twenty service times.
 pub fn md1_tail(service_s: f64, lambda: f64, t_s: f64) -> f64 {
@@ -80,8 +80,8 @@ pub fn md1_tail(service_s: f64, lambda: f64, t_s: f64) -> f64 {
 
 /// Returns the rate of evenly spaced arrivals at which the `share` quantile of a D/M/1 queue's response time is
 /// `limit_s`. The response time is exponential with rate `mu (1 - sigma)`, where `sigma = exp(-mu (1 - sigma) /
-/// lambda)` (Kleinrock, Queueing Systems I, 1975, section 6.4). The quantile determines `mu (1 - sigma)`, and `sigma`
-/// then determines the rate.
+/// lambda)` (Kleinrock, Queueing Systems I, 1975, section 6.4). The given quantile determines `mu (1 - sigma)`, from
+/// which `sigma` and then the arrival rate follow.
 pub fn dm1_capacity(mu: f64, share: f64, limit_s: f64) -> f64 {
     let decay = -(1.0 - share).ln() / limit_s;
     decay / -(1.0 - decay / mu).ln()
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn erlang_c_equals_published_tables() {
-        // With two servers, the formula is 2 rho^2 / (1 + rho), which is 1/3 for rho = 1/2.
+        // With two servers, Erlang's formula is 2 rho^2 / (1 + rho), which is 1/3 for rho = 1/2.
         assert!((erlang_c(2, 1.0) - 1.0 / 3.0).abs() < 1e-12);
         assert!((erlang_c(1, 0.3) - 0.3).abs() < 1e-12);
     }

@@ -1,6 +1,6 @@
-//! Hosts with an sshd each. The hosts are network namespaces of a testbed (a network simulated on this machine). The
-//! hosts have their own host keys, user key and configurations. The tests do not touch the machine's own ssh
-//! configuration.
+//! Simulated hosts, each of which runs an sshd. The hosts are network namespaces of a testbed (a network simulated on
+//! this machine). The hosts have their own host keys, user key and configurations. The tests do not touch the machine's
+//! own ssh configuration.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -32,8 +32,8 @@ impl SshHosts {
         Self::make_with(test, binary, medium, hosts, &[])
     }
 
-    /// Creates hosts as [`SshHosts::make`] does. `groups` assigns control groups to hosts. Programs on a host with a
-    /// control group start in this group.
+    /// Creates hosts as [`SshHosts::make`] does, with control groups for some of them. `groups` lists these hosts with
+    /// their control groups. Programs on a host with a control group start in this group.
     #[track_caller]
     pub fn make_with(
         test: &str,
@@ -211,7 +211,7 @@ impl SshHosts {
     /// Returns the IDs of the processes that the sshd of a host has started for its sessions.
     pub fn sessions(&self, host: &str) -> Vec<u32> {
         let at = self.addresses.iter().position(|(name, ..)| name == host).unwrap();
-        // `testbed exec` executes the program in place of itself, so the daemon's process is sshd.
+        // `testbed exec` executes the program in its own process, so the daemon's process is sshd.
         crate::children(self.daemons[at - 1].pid())
     }
 
@@ -222,7 +222,7 @@ impl SshHosts {
         assert!(command.args(["link", "set", "eth0", state]).status().unwrap().success());
     }
 
-    /// Runs loadline on a host. Calls `during` after loadline was started, and waits until loadline ends. Returns the
+    /// Runs loadline on a host. Calls `during` once loadline was started, and waits until loadline ends. Returns the
     /// run and the output.
     pub fn run(&self, host: &str, args: &[&str], during: impl FnOnce(&Self)) -> (Value, Output) {
         self.run_as(self.inside(host, &self.binary), args, during)
@@ -233,7 +233,8 @@ impl SshHosts {
         &self.binary
     }
 
-    /// Runs a command that ends with the path of loadline. In all other respects, works like [`SshHosts::run`].
+    /// Runs a command that ends with the path of the loadline program. In all other respects, this function works like
+    /// [`SshHosts::run`].
     pub fn run_as(&self, mut command: Command, args: &[&str], during: impl FnOnce(&Self)) -> (Value, Output) {
         let out = self.path("out");
         command.args(args).arg("--out").arg(&out).arg("--force");

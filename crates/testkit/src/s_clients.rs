@@ -23,7 +23,7 @@ pub fn load(binary: &Path, url: &str, descriptors: &str, more: &[&str]) -> Comma
     load_of(binary, url, descriptors, ("1700ms", more))
 }
 
-/// Returns a command for the load of [`load`], but with another duration.
+/// Returns a command for the load that [`load`] describes, but with another duration.
 pub fn load_of(binary: &Path, url: &str, descriptors: &str, (duration, more): (&str, &[&str])) -> Command {
     let mut command = Command::new(binary);
     command.args(["load", url, "--s-clients", descriptors, "--connect-timeout", T, "--warmup", "300ms"]);
@@ -31,7 +31,7 @@ pub fn load_of(binary: &Path, url: &str, descriptors: &str, (duration, more): (&
     command
 }
 
-/// Checks that the run offered at least `offered` connection attempts per second, and did not send more than it
+/// Checks that the run offered at least `offered` connection attempts per second, and sent no more attempts than it
 /// offered.
 pub fn honest(run: &Value, offered: f64) {
     let trial = &run["trials"][0];

@@ -1,4 +1,4 @@
-//! A server of loadline on a UDP port, which no test can see listening.
+//! A loadline server on a UDP port; tests cannot see from outside whether a UDP port is ready.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::{ChildProcess, eventually, signal};
 
-/// A server of loadline on a UDP port.
+/// A running loadline server on a UDP port.
 pub struct ServedOverUdp {
     held: ChildProcess,
     /// Address of the server.

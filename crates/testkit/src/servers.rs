@@ -24,8 +24,8 @@ fn open_to_all(dir: &Path) {
 }
 
 /// Starts nginx with one worker on CPU `cpu`. nginx's access log has the line `OK 200` for each successful request.
-/// `location` and `http` are additional directives for the configuration's blocks of these names. Returns `None` if
-/// nginx is not installed.
+/// `location` and `http` are additional directives for the blocks of these names in the configuration. Returns `None`
+/// if nginx is not installed.
 pub fn nginx(cpu: u32, location: &str, http: &str) -> Option<Running> {
     nginx_workers((1, &cpu.to_string()), location, http)
 }
@@ -51,8 +51,8 @@ pub fn nginx_workers((workers, cpus): (u32, &str), location: &str, http: &str) -
     Some(Running::start(command, port, dir))
 }
 
-/// Starts Apache httpd with the event module. Each successful request adds the line `OK 200` to its access log at once.
-/// Returns `None` if Apache is not installed.
+/// Starts Apache httpd with the event module. Each successful request immediately adds the line `OK 200` to its access
+/// log. Returns `None` if Apache is not installed.
 pub fn apache() -> Option<Running> {
     apache_with_log("OK %>s")
 }
@@ -77,8 +77,8 @@ pub fn apache_with_log(format: &str) -> Option<Running> {
 }
 
 /// Starts Python's http.server, which has one thread per connection and a listen queue of five. The server's log is the
-/// file `access`, which is written without a buffer. A line with `" 200 ` in it means a successful request. Returns
-/// `None` if Python is not installed.
+/// file `access`, which is written without a buffer. In the log, each line that contains `" 200 ` is a successful
+/// request. Returns `None` if Python is not installed.
 pub fn python() -> Option<Running> {
     let (python, port, dir) = (program("python3")?, free_port(), root());
     let mut command = Command::new("sh");

@@ -15,8 +15,8 @@ const SERVER: &str = "10.77.0.1";
 pub struct TwoHosts {
     binary: PathBuf,
     dir: tempfile::TempDir,
-    /// Port of the next server. Each server gets a new port, because the previous one may still be in use. The kernel
-    /// closes an io_uring and its listening socket only some time after the process has ended.
+    /// Port of the next server. Each server gets a new port, because the port of the previous server may still be in
+    /// use. The kernel closes an io_uring and its listening socket only some time after the process has ended.
     port: Cell<u16>,
 }
 
@@ -78,8 +78,8 @@ impl TwoHosts {
         Server { child, pid, addr }
     }
 
-    /// Starts a server with the flags in `server`. Runs the loadline command `what` against this server on `client1`,
-    /// and returns the run.
+    /// Starts a server with the flags in `server` (options of `loadline serve http`). Runs the loadline command `what`
+    /// on `client1` against the started server, and returns the run.
     #[track_caller]
     pub fn run(&self, what: &str, server: &[&str], more: &[&str]) -> Value {
         let server = self.serve(server);

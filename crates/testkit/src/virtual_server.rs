@@ -12,18 +12,18 @@ use run::{
 /// Default time that a trial (one load) takes beyond its warm-up and its window, seconds. In this additional time,
 /// agents (generator processes) start, and a short drain takes place.
 const AROUND_A_TRIAL_S: f64 = 0.08;
-/// Period for which pauses are generated, as a multiple of the search's budget. A search never takes longer than three
-/// times its budget.
+/// Length of time for which pauses are generated, as a multiple of the search's budget. A search never takes longer
+/// than three times its budget.
 const BUDGETS: f64 = 3.0;
 
 /// Share of the CPUs that other programs use on a quiet machine.
 const USUAL_SHARE: f64 = 0.03;
-/// Standard deviation of a measurement's error. The measured value is the share of the CPUs that other programs use,
-/// over a tenth of a second. The kernel counts CPU time in ticks, so measurements over a tenth of a second vary.
+/// Standard deviation of a measurement's error. The measured value is the share of the CPUs that other programs use
+/// during a tenth of a second. The kernel counts CPU time in ticks, so measurements over a tenth of a second vary.
 const TICKS_SD: f64 = 0.03;
 
-/// Random pauses of the whole machine, as on a shared host. The pauses start at the times of a Poisson process, and
-/// their lengths are exponentially distributed.
+/// Random pauses of the whole machine, as they occur on a shared host. The pauses start at the times of a Poisson
+/// process, and their lengths are exponentially distributed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pauses {
     /// Mean number of pauses per second.
@@ -33,8 +33,8 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// Returns the start and the end of each pause up to `until_s`. The returned pauses are in order of time, without
-    /// overlaps.
+    /// Returns the start and the end of each pause up to `until_s`. The returned pauses are in order of time and do not
+    /// overlap.
     fn times(self, seed: u64, until_s: f64) -> Vec<(f64, f64)> {
         let mut random = fastrand::Rng::with_seed(seed ^ 0x0070_a5e5);
         let mut exponential = |mean: f64| -(1.0 - random.f64()).ln() * mean;
@@ -99,7 +99,8 @@ pub struct VirtualServer {
     /// Standard deviation of the random error in the logarithm of the measured CPU time per request. The error does not
     /// include changes of the machine's speed. `None` if no CPU time is measured.
     cpu_noise: Option<f64>,
-    /// Additional time that the search gets at the end of the sweep, seconds.
+    /// Time of the final experiment that the search gets at the end of its sweep, seconds; 0 unless `without_proof` is
+    /// set.
     unused_s: f64,
     without_proof: bool,
     /// Time that each trial (one load) takes beyond its warm-up and its window, seconds.
@@ -109,7 +110,7 @@ pub struct VirtualServer {
     /// Logarithm of the current speed, the time at which it was drawn, and the random generator for the next speed.
     speed: (f64, f64, fastrand::Rng),
     now_s: f64,
-    /// Time that is not counted as used by the search, seconds.
+    /// Time that does not count as used by the search, seconds.
     left_out_s: f64,
     seed: u64,
 }
@@ -203,8 +204,8 @@ impl VirtualServer {
     }
 
     /// Returns the share of the CPUs that other programs use, for each tenth of a second of a load. The load begins
-    /// `begin_s` seconds after the start of the run. Each value has a random error of some percent, as if it were
-    /// measured.
+    /// `begin_s` seconds after the start of the run. Each value has a random error of a few percent, because a real
+    /// measurement has errors, too.
     fn others(&self, begin_s: f64, length_s: f64) -> Vec<f64> {
         let mut random = fastrand::Rng::with_seed(self.trial_seed() ^ 0x07e2);
         let of_tenth = |tenth: u32| {
@@ -216,8 +217,8 @@ impl VirtualServer {
         (0..(length_s / TENTH_S + 0.5) as u32).map(of_tenth).collect()
     }
 
-    /// Gives the search the time that was reserved for the final experiment, too. If the reserved time is too short for
-    /// the final experiment, `loadline find` also gives this time to the search.
+    /// Also gives the search the time that is normally reserved for the final experiment. If the reserved time is too
+    /// short for the final experiment, `loadline find` also gives this time to the search.
     #[must_use]
     pub fn without_proof(mut self) -> Self {
         self.without_proof = true;
@@ -260,7 +261,8 @@ impl VirtualServer {
         self
     }
 
-    /// Returns the server's side of a trial (one load) with this service time; `None` if no CPU time is measured.
+    /// Returns what a trial (one load) with this service time records about the server; `None` if no CPU time is
+    /// measured.
     fn server_side(&self, service_ns: u64) -> Option<Side> {
         let mut random = fastrand::Rng::with_seed(self.trial_seed() ^ 0xc057);
         let us = service_ns as f64 / 1e3 * (self.cpu_noise? * normal(&mut random)).exp();
@@ -302,7 +304,7 @@ impl VirtualServer {
         Ok(self.run)
     }
 
-    /// Simulates one trial (one load), without a search.
+    /// Simulates one trial (one load) that is not part of a search.
     pub fn conduct(&mut self, plan: &LoadPlan, point: &Point) -> Result<Trial, LabError> {
         // The warm-up takes only its minimum time, which is the worst case for the search.
         let plan = &LoadPlan { warmup_s: plan.warmup_s.min(plan.least_warmup_s), ..plan.clone() };
@@ -347,8 +349,8 @@ impl VirtualServer {
         self.ahead_ns(&all)
     }
 
-    /// Returns the periods in `times` (as start and end, seconds) that have not ended. The result is relative to the
-    /// start of the next trial (one load), nanoseconds.
+    /// Returns the periods in `times` (as start and end, seconds) that have not ended. The returned times are relative
+    /// to the start of the next trial (one load), nanoseconds.
     fn ahead_ns(&self, times: &[(f64, f64)]) -> Vec<(u64, u64)> {
         let ahead = |at: f64| ((at - self.now_s).max(0.0) * 1e9) as u64;
         let to_come = times.iter().filter(|(_, end)| *end > self.now_s);

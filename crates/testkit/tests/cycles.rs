@@ -1,9 +1,9 @@
 //! Checks that no source files of a crate depend on each other in a cycle. If two files need the same code, this code
 //! belongs in a third file.
 //!
-//! The check reads the sources as text. The check finds paths that begin with `crate`, `self`, `super` or the name of a
-//! module, except in unit tests. The use of a re-exported name (`pub use`) counts as a dependency on the file that
-//! defines the name. Names from other crates do not count.
+//! The check reads the sources as text. Outside of unit tests, the check finds paths that begin with `crate`, `self`,
+//! `super` or the name of a module. The use of a re-exported name (`pub use`) counts as a dependency on the file that
+//! defines the name. Names from other crates do not count as dependencies.
 
 #![allow(clippy::unwrap_used)]
 
@@ -108,7 +108,8 @@ fn code(text: &str) -> String {
     quoted.split('"').step_by(2).collect::<Vec<_>>().join("\"\"")
 }
 
-/// Returns the paths of every `use` statement in a source text. The flag of a statement is true for a re-export.
+/// Returns the paths of every `use` statement in a source text. The flag that belongs to the paths of a statement is
+/// true for a re-export.
 fn uses(text: &str) -> Vec<(bool, Vec<Vec<String>>)> {
     let statement = |at: usize| {
         let line = text[..at].rfind('\n').map_or(0, |n| n + 1);
@@ -157,7 +158,8 @@ fn sources() -> Vec<PathBuf> {
     let inside = |dir: &Path| -> Vec<PathBuf> {
         std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
     };
-    // A crate may be inside the folder of another crate, such as the C interface of the event API.
+    // The search covers two levels of folders, because a crate may be inside the folder of another crate, such as the C
+    // interface of the event API.
     let all = inside(&crates).into_iter().flat_map(|dir| inside(&dir).into_iter().chain([dir]).collect::<Vec<_>>());
     all.filter(|dir| dir.join("Cargo.toml").is_file()).map(|dir| dir.join("src")).filter(|src| src.is_dir()).collect()
 }

@@ -27,7 +27,7 @@ enum Kind {
     File(File),
     Mapped(Map),
     Remote(Box<Remote>),
-    /// Accesses that do nothing, to measure the overhead of this program.
+    /// Target whose accesses do nothing, for measuring the overhead of this program.
     Nothing,
 }
 

@@ -1,5 +1,5 @@
-//! CPU work of a thread, which consists of loop iterations. The number of iterations per millisecond of CPU time is
-//! measured before the workload starts. Each iteration writes a byte of a data page. If there is a code file, each
+//! CPU work of a thread, which consists of iterations of a loop. The number of iterations per millisecond of CPU time
+//! is measured before the workload starts. Each iteration writes a byte of a data page. If there is a code file, each
 //! iteration also reads a byte of a code page.
 
 use std::fs::File;
@@ -26,8 +26,8 @@ pub struct Calibration {
 pub(super) struct Burner {
     code: Option<Map>,
     data: Map,
-    /// Byte that the loop iterations write. The byte depends on all bytes read, so the compiler cannot remove the
-    /// reads.
+    /// Byte that the loop iterations write. This byte depends on all bytes that the iterations read, so the compiler
+    /// cannot remove the reads.
     sum: u8,
 }
 
@@ -86,7 +86,7 @@ pub(super) fn loops_per_ms() -> Result<f64> {
 mod tests {
     use super::*;
 
-    /// The duration of CPU work must not depend on the distribution of the page numbers.
+    /// This test checks that the duration of CPU work does not depend on the distribution of the page numbers.
     #[test]
     fn a_loop_over_random_pages_takes_about_as_long_as_a_calibrated_loop() {
         let process = ProcessSpec { data_pages: 2, ..ProcessSpec::default() };
@@ -97,7 +97,7 @@ mod tests {
             burner.loops(20_000, spread, spread, &mut deviates);
             (thread_cpu_ns() - begin).max(1)
         };
-        // The two kinds of measurements alternate, so a disturbance of the machine slows both.
+        // The measurements with the two distributions alternate, so a disturbance of the machine slows both.
         let (mut still, mut spread) = (u64::MAX, u64::MAX);
         for _ in 0..20 {
             still = still.min(cpu_ns(Spread::default()));

@@ -13,7 +13,7 @@ use super::{Access, Result, ThreadSpec};
 /// Results of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Recorded {
-    /// Length of the measured part of the trial, nanoseconds.
+    /// Length of the measured part of the trial for this thread, nanoseconds.
     pub(super) total_ns: f64,
     /// Number of response times. A response time is the duration of a cycle without its think time and without this
     /// program's overhead.
@@ -53,8 +53,8 @@ impl<'a> Worker<'a> {
         Self { spec, target, burner, deviates: Deviates::new(seed), speed, next: 0 }
     }
 
-    /// Runs cycles until the trial's time is over, then sets `stop`, which ends all threads. If another thread has set
-    /// `stop`, this thread ends before the time is over.
+    /// Runs cycles until the trial's time is over, then sets `stop`, which ends all threads. If another thread has
+    /// already set `stop`, this thread ends early.
     pub(super) fn run(&mut self, seconds: f64, stop: &AtomicBool) -> Result<Recorded> {
         let begin = monotonic_ns();
         let (half, end) = (begin + (seconds * 5e8) as u64, begin + (seconds * 1e9) as u64);
@@ -130,8 +130,8 @@ impl<'a> Worker<'a> {
         record
     }
 
-    /// Returns the next record of an access to several records. For a random access, the next record is the one after
-    /// `record` in the file.
+    /// Returns the record after `record`, for an access to several records. A random access goes on with the next
+    /// record of the file, and a sequential access with the thread's next record.
     fn following(&mut self, record: u64) -> u64 {
         match self.spec.access {
             Access::Sequential => self.take_next(),
@@ -140,7 +140,8 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Measures the time that this program itself adds to each access and to each cycle. The measured accesses do nothing.
+/// Measures the time that this program itself adds to each access and to each cycle. For this measurement, accesses do
+/// nothing.
 pub(super) fn measure_overhead(loops_per_ms: f64) -> Result<Calibration> {
     let zero = Calibration { loops_per_ms, access_ns: 0.0, cycle_ns: 0.0 };
     let cost = |reads: f64| -> Result<f64> {
@@ -212,7 +213,7 @@ mod tests {
         let took_ns = begin.elapsed().as_nanos() as f64;
         let stood_ns: f64 = meter.end().iter().map(|pause| pause.ns() as f64).sum();
         assert!(stop.load(Relaxed));
-        // If the thread gets no CPU in the middle of the trial, the measurement of the second half begins late and is
+        // If the thread gets no CPU in the middle of the trial, its measurement of the second half begins late and is
         // shorter.
         let min_ns = (400e6 - stood_ns).max(0.0);
         assert!((min_ns..=took_ns - 500e6).contains(&recorded.total_ns), "{recorded:?}, stood still {stood_ns} ns");

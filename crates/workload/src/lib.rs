@@ -1,10 +1,10 @@
-//! Scripted workloads: threads that pause, read and write records of a file, and use the CPU. The model is Response
-//! Probe, the program that *Optimizing Windows NT* (R. Blake, 1993) describes. Each process of a workload is a real
-//! process with its own name.
+//! Scripted workloads: threads that pause, read and write records of a file, and use the CPU. The workloads copy those
+//! of Response Probe, a program that R. Blake describes in *Optimizing Windows NT* (1993). Each process of a workload
+//! is a real process with its own name.
 //!
-//! A cycle of a thread is a pause, followed by a number of file accesses. CPU work follows each access. Each thread
-//! measures its cycles that begin in the second half of the trial. Once the trial's time is over, the first thread that
-//! finishes a cycle stops all threads.
+//! A cycle of a thread is a pause, followed by a number of file accesses. The thread uses the CPU after each access.
+//! Each thread measures its cycles that begin in the second half of the trial. Once the trial's time is over, the first
+//! thread that finishes a cycle stops all threads.
 
 mod access;
 mod burn;
@@ -32,7 +32,7 @@ pub enum WorkloadError {
         file: String,
         /// Line number, counted from 1; `None` if unknown.
         line: Option<usize>,
-        /// Error message with the valid values.
+        /// Error message, which also names the valid values.
         message: String,
     },
     /// A file or a record server cannot be used.
@@ -42,7 +42,7 @@ pub enum WorkloadError {
         what: &'static str,
         /// Path of the file, or URL of the server.
         path: String,
-        /// Error of the system or server.
+        /// Error message of the system or of the server.
         message: String,
         /// Advice to the user.
         advice: &'static str,

@@ -2,8 +2,8 @@
 //!
 //! Each process runs this program again, under the process's name in the workload. The process reads its part of the
 //! workload as one JSON line, reports `ready`, and waits for `go`. The process reports `done` when its first thread has
-//! ended. Once one process is done, the parent closes the standard input of all processes. A process whose standard
-//! input is closed stops, and reports one row per thread.
+//! ended. When one process is done, the parent closes the standard input of all processes. When its standard input is
+//! closed, a process stops its threads and reports one row per thread.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -21,7 +21,7 @@ use super::rows::{Outcome, Row};
 use super::spec::nice;
 use super::{ProcessSpec, Result, ThreadSpec, Workload, WorkloadError};
 
-/// Input of a process: its part of the workload.
+/// Input of a process: its own part of the workload.
 #[derive(Debug, Serialize, Deserialize)]
 struct Part {
     process: ProcessSpec,
@@ -38,7 +38,8 @@ enum Report {
     Done,
     Rows(Vec<Row>, Vec<String>),
     Failed(String),
-    /// The process has ended. The parent itself makes this report when the process's standard output is closed.
+    /// Report that the process has ended. The parent itself creates this report when the process's standard output is
+    /// closed.
     Ended,
 }
 
@@ -51,7 +52,7 @@ struct Member {
 /// Runs all processes of a workload. Each process of the workload is started with the command `program arguments…`,
 /// which must call [`child`].
 pub fn run(workload: &Workload, script: &str, program: &Path, arguments: &[&str]) -> Result<Outcome> {
-    // loadline measures its overhead before any process of the workload runs, as the method of Response Probe requires.
+    // loadline measures its own overhead before any process of the workload runs, as Response Probe does.
     let speed = cycle::measure_overhead(burn::loops_per_ms()?)?;
     let (say, hear) = channel();
     let mut members = Vec::new();
@@ -65,7 +66,7 @@ pub fn run(workload: &Workload, script: &str, program: &Path, arguments: &[&str]
     let outcome = collect_rows(&mut members, &hear);
     for member in &mut members {
         drop(member.input.take());
-        // All rows have arrived, or the workload has failed, so nobody needs a process that still runs.
+        // All rows have arrived, or the workload has failed, so the parent ends every process that still runs.
         let _ = member.child.kill();
         let _ = member.child.wait();
     }
@@ -99,8 +100,8 @@ fn start(
                     return;
                 }
             }
-            // Sending fails only if `run` has returned and dropped the receiver. After that, nobody needs the report
-            // that the process ended.
+            // Sending fails only if `run` has returned and dropped the receiver. If `run` has returned, nobody needs
+            // the report that the process ended.
             let _ = say.send((index, Report::Ended));
         };
         let started = std::thread::Builder::new().spawn(read);
@@ -155,8 +156,8 @@ fn ended(child: &mut Child) -> String {
     }
 }
 
-/// Runs one process of a workload. The process first reads its part of the workload. At the end, it reports one row per
-/// thread.
+/// Runs one process of a workload. The process first reads its part of the workload. At the end, the process reports
+/// one row per thread.
 pub fn child() {
     let mut lines = BufReader::new(std::io::stdin()).lines();
     let report = match lines.next().and_then(std::result::Result::ok).map(|line| serde_json::from_str::<Part>(&line)) {

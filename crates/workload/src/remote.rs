@@ -9,7 +9,7 @@ use proto::{Client as _, Request, Requester as _};
 
 use super::{Result, WorkloadError};
 
-/// Maximum time to wait for an answer. After this time, the access fails with an error.
+/// Maximum time to wait for an answer. If the answer takes longer, the access fails with an error.
 const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
 
 pub(super) struct Remote {
@@ -72,7 +72,7 @@ impl Remote {
         Ok(())
     }
 
-    /// Sends a request and reads its answer. The answer must be a header ([`Head`]) without data.
+    /// Sends a request and reads its answer. The answer must consist of a header ([`Head`]) without data.
     fn ask(&mut self, head: Head, body: &[u8]) -> Result<Head> {
         let failed = failure(&self.name, "ask");
         let mut answer = [0; HEAD_BYTES];

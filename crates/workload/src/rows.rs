@@ -1,4 +1,4 @@
-//! Result of a workload: one row per thread, below a heading with the conditions of the trial.
+//! Result of a workload, as text: a heading with the conditions of the trial, then one row per thread.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,8 @@ pub struct Row {
     pub total_ms: f64,
     /// Sum of the response times.
     pub response_ms: f64,
-    /// Number of completed cycles, each with one response time. A response is a complete cycle without its think time.
+    /// Number of completed cycles, each with one response time. The response time of a cycle is its duration without
+    /// its think time.
     pub responses: u64,
     /// Mean response time.
     pub mean_ms: f64,
@@ -139,12 +140,12 @@ impl Outcome {
     }
 }
 
-/// Columns of the table of results. The thread's ID (column 1) is in both tables.
+/// Columns of the first table, which contains the results. The thread's ID (column 1) is in both tables.
 const RESULTS: [usize; 9] = [0, 1, 4, 5, 6, 7, 8, 9, 10];
-/// Columns of the table of parameters.
+/// Columns of the second table, which contains the parameters.
 const ASKED: [usize; 12] = [1, 2, 3, 11, 12, 13, 14, 15, 16, 17, 18, 19];
 
-/// Formats some columns of a table. The file name in the last column is not padded.
+/// Formats some columns of a table. The last column, which contains the file name, is not padded to a width.
 fn lines(table: &[Vec<String>], columns: &[usize], gap: &str) -> String {
     let wide = |column: usize| table.iter().map(|row| row[column].len()).max().unwrap_or(0);
     let widths: Vec<usize> = columns.iter().map(|c| wide(*c)).collect();
@@ -159,7 +160,7 @@ fn lines(table: &[Vec<String>], columns: &[usize], gap: &str) -> String {
 }
 
 fn cells(row: &Row) -> Vec<String> {
-    // Reading a record from memory takes less than a microsecond, which three decimals would show as 0.
+    // A read of a record from memory takes less than a microsecond, which would be 0 ms with only three decimals.
     let ms = |v: f64| if v != 0.0 && v < 0.1 { format!("{v:.6}") } else { format!("{v:.3}") };
     let spread = |s: Spread| format!("{}/{}", s.mean, s.deviation);
     let t = &row.thread;

@@ -1,8 +1,8 @@
 //! Reads the scripts of Response Probe, which consist of three kinds of files: `.SCR` (processes), `.SCP` (threads of a
 //! process) and `.SCT` (one thread).
 //!
-//! `#` begins a comment. File names are relative to the file that contains them. If there is no file with the exact
-//! name, case is ignored, as on Windows.
+//! `#` begins a comment. File names are relative to the file that contains them. If no file has exactly the given name,
+//! upper and lower case letters count as equal, as on Windows.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use super::{Result, WorkloadError, access};
 const MAX_SCRIPT_BYTES: u64 = 16 << 20;
 
 /// Reads a `.SCR` file and the files that it names, for a trial of `seconds` seconds. Calls `note` for each code file
-/// that does not exist and is therefore ignored.
+/// that does not exist, and then ignores this file.
 pub fn read_script(path: &Path, seconds: f64, mut note: impl FnMut(String)) -> Result<Workload> {
     let mut workload = Workload { seconds, seed: 1, process: Vec::new() };
     for line in lines(path)? {
@@ -45,7 +45,8 @@ fn wrong(path: &Path, line: &Line, message: impl Into<String>) -> WorkloadError 
     WorkloadError::Script { file: path.display().to_string(), line: Some(line.number), message: message.into() }
 }
 
-/// Splits `REPEAT n` from the beginning of a line. Returns `n` and the other words. Without `REPEAT`, `n` is 1.
+/// Splits `REPEAT n` from the beginning of a line. Returns `n` and the remaining words of the line. Without `REPEAT`,
+/// `n` is 1.
 fn repeat<'a>(path: &Path, line: &'a Line) -> Result<(u32, &'a [String])> {
     match line.words.as_slice() {
         [word, count, rest @ ..] if word.eq_ignore_ascii_case("REPEAT") => {
@@ -187,7 +188,8 @@ fn letter(path: &Path, line: &Line, word: Option<&String>, letters: &[(&str, &st
     })
 }
 
-/// Finds a file that a script names, in the script's folder. If there is no file with the exact name, ignores case.
+/// Finds a file that a script names, in the script's folder. If no file has exactly this name, upper and lower case
+/// letters count as equal.
 fn beside(path: &Path, name: &str) -> PathBuf {
     let name = name.replace('\\', "/");
     let directory = path.parent().unwrap_or(Path::new(""));

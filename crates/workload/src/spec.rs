@@ -44,7 +44,7 @@ pub struct ThreadSpec {
     pub priority: String,
     /// Pause before each cycle, in milliseconds.
     pub think_ms: Spread,
-    /// Number of accesses to the file in a cycle. An access may read or write several records.
+    /// Number of accesses to the file in a cycle. One access may read or write several records.
     pub cycle_reads: Spread,
     /// Index of the record that a random access uses, counted from the beginning of the file.
     pub seek_records: Spread,
@@ -58,16 +58,16 @@ pub struct ThreadSpec {
     pub file: String,
     /// Order of the accesses.
     pub access: Access,
-    /// Way in which the file is accessed.
+    /// Way in which the file is accessed: mapped, buffered or unbuffered.
     pub mode: Mode,
     /// Size of a record in bytes.
     pub record_bytes: u32,
-    /// Actions of one access: R reads a record, W writes a record. A W directly after an R writes the record that was
-    /// just read. Any other R or W uses the next record.
+    /// Actions of one access: R reads a record, W writes a record. If a W follows directly after an R, it writes the
+    /// record that was just read. Each other R or W after the first uses the next record.
     pub actions: String,
 }
 
-/// A normal distribution whose negative values become zero.
+/// A normal distribution in which negative values count as zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spread {
@@ -134,10 +134,10 @@ impl Default for ThreadSpec {
     }
 }
 
-/// Nice values of process priorities.
+/// Priorities of processes, each with its nice value.
 pub(super) const PROCESS_PRIORITIES: [(&str, i32); 4] = [("idle", 15), ("normal", 0), ("high", -8), ("realtime", -15)];
-/// Nice values of thread priorities. A thread's nice value is the sum of the nice value of its own priority and the
-/// nice value of its process's priority.
+/// Priorities of threads, each with its nice value. A thread's nice value is the sum of the nice value of its own
+/// priority and the nice value of its process's priority.
 pub(super) const THREAD_PRIORITIES: [(&str, i32); 7] =
     [("time-critical", -5), ("highest", -2), ("above", -1), ("normal", 0), ("below", 1), ("lowest", 2), ("idle", 5)];
 
@@ -154,7 +154,7 @@ impl Workload {
         Ok(workload)
     }
 
-    /// Checks every value of the workload. The error names the invalid value.
+    /// Checks that every value of the workload is valid. The returned error names the first invalid value.
     pub fn check(&self) -> Result<(), String> {
         if !(self.seconds > 0.0 && self.seconds <= 86_400.0) {
             return Err(format!("seconds is {}: give a length above 0 and up to a day", self.seconds));

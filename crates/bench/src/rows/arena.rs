@@ -14,15 +14,15 @@ use crate::programs;
 
 /// Number of servers in the arena file.
 const SERVERS: usize = 10;
-/// Time for all measurements. The goal for the whole command is ten minutes, so building and starting the servers may
-/// take the other two minutes.
+/// Time budget for all measurements. The goal for the whole command is ten minutes, so two minutes remain for building
+/// and starting the servers.
 const BUDGET: &str = "8m";
 
-/// Duration of the comparison in seconds, and its result as JSON. All rows and rounds share one comparison, because it
-/// takes minutes.
+/// Duration of the comparison in seconds, and its result as JSON. All rows and rounds share one comparison, because a
+/// comparison takes minutes.
 static ARENA: Shared<(f64, Value)> = Shared::new();
 
-/// Measures the duration of the whole command in seconds.
+/// Measures the duration of the whole command `loadline arena` in seconds.
 pub(crate) fn seconds(_rounds: usize) -> Result<Compared> {
     let (elapsed_s, result) = compared()?;
     Ok(Compared { ours: vec![elapsed_s], peer: Vec::new(), unit: "s", note: noise(&result) })
@@ -60,7 +60,8 @@ fn cells(result: &Value) -> &[Value] {
     result["cells"].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Returns the number of servers with a rank, and a text with each server's rank or the reason why it has no rank.
+/// Returns the number of servers with a rank, and a text that states each server's rank, or the reason why the server
+/// has no rank.
 fn ranks(result: &Value) -> (usize, String) {
     let words = |cell: &Value| {
         let place = cell["group"].as_u64().map(|group| group.to_string());

@@ -1,5 +1,5 @@
-//! Repeatability of `find`, and precision of the experiment that checks its verdict. The server is nginx with one
-//! pinned worker.
+//! Repeatability of the command `find`, and precision of the experiment that checks the verdict of `find`. The server
+//! is nginx with one pinned worker.
 
 use anyhow::{Context, Result};
 
@@ -8,7 +8,7 @@ use super::shared::Shared;
 use crate::compare::{Compared, median};
 use crate::programs;
 
-/// Number of `find` runs per round. Five rounds make ten runs.
+/// Number of runs of `find` per round, so the benchmark's five rounds make ten runs.
 const FINDS_PER_ROUND: usize = 2;
 
 /// Results that two rows of the table share, because ten searches take minutes.
@@ -21,7 +21,7 @@ struct CapacityRuns {
 
 static CAPACITY_RUNS: Shared<CapacityRuns> = Shared::new();
 
-/// Runs `find` and wrk alternately. Only the first call with a given number of rounds measures; later calls return the
+/// Runs `find` and wrk alternately. Only the first call with a given number of rounds measures. Later calls return the
 /// results of the first call.
 fn found(rounds: usize) -> Result<CapacityRuns> {
     CAPACITY_RUNS.get_or_measure(rounds, || find(rounds))
@@ -41,8 +41,8 @@ fn find(rounds: usize) -> Result<CapacityRuns> {
     Ok(found)
 }
 
-/// Measures the coefficient of variation of the capacity, in percent. For comparison, the row's note contains the
-/// coefficient of variation of wrk's throughput.
+/// Measures the coefficient of variation of the capacity, in percent. The row's note contains the coefficient of
+/// variation of wrk's throughput, as a comparison.
 pub(crate) fn variation(rounds: usize) -> Result<Compared> {
     let found = found(rounds)?;
     let note = format!("median {:.0}/s; wrk {:.1} %", median(&found.capacities), scatter(&found.wrk));

@@ -10,8 +10,8 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU};
 
-/// Number of socket descriptors that the load uses. The goal of the row `connects` is what a minimal loop in C reaches
-/// with [`DESCRIPTORS`] descriptors and with the source addresses [`SOURCES`].
+/// Number of socket descriptors that the load uses. The goal of the row `connects` is the rate that a minimal loop in C
+/// reaches with [`DESCRIPTORS`] descriptors and with the source addresses [`SOURCES`].
 const DESCRIPTORS: &str = "10000";
 /// Range of source addresses of the load.
 const SOURCES: &str = "127.0.0.2-127.0.0.65";
@@ -19,7 +19,7 @@ const SOURCES: &str = "127.0.0.2-127.0.0.65";
 /// that it reaches.
 const HTTPERF_RATES: [u32; 3] = [5_000, 20_000, 60_000];
 
-/// Measures connection attempts per second.
+/// Measures how many connection attempts per second loadline makes.
 pub(crate) fn rate(rounds: usize) -> Result<Compared> {
     let target = Overloaded::new()?;
     let mut compared = Compared { unit: "1/s", ..Compared::default() };
@@ -51,9 +51,9 @@ pub(crate) fn share(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Measures the resident memory of the load generator per descriptor, bytes. A process with many descriptors is
-/// compared with a process with few descriptors. Both numbers of descriptors are below the usual limit of 20,000
-/// descriptors.
+/// Measures the resident memory of the load generator per descriptor, bytes. The result is the difference between two
+/// processes, one with many and one with few descriptors, divided by the difference of their numbers of descriptors.
+/// Both processes need fewer descriptors than the usual limit of 20,000.
 pub(crate) fn memory(rounds: usize) -> Result<Compared> {
     const MANY_DESCRIPTORS: u32 = 16_000;
     const FEW_DESCRIPTORS: u32 = 160;
@@ -79,7 +79,7 @@ fn resident(addr: SocketAddr, descriptors: u32) -> Result<f64> {
     number(client.get("counters").context("no counters of the client")?, "process.rss")
 }
 
-/// Returns connection attempts per second, and the number of CPUs used.
+/// Returns loadline's connection attempts per second, and the number of CPUs that loadline used.
 fn attempts(addr: SocketAddr) -> Result<(f64, f64)> {
     let url = format!("http://{addr}/");
     let flags = ["load", &url, "--s-clients", DESCRIPTORS, "--connect-timeout", "50ms", "--source", SOURCES];
@@ -114,7 +114,7 @@ struct Overloaded {
 impl Overloaded {
     fn new() -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        // A second listen() sets the backlog. The standard library cannot set the backlog.
+        // The standard library cannot set the backlog, so the code calls listen() a second time with the backlog.
         sys::socket::listen(&listener, 8)?;
         let addr = listener.local_addr()?;
         let waiting = (0..9).map(|_| std::net::TcpStream::connect(addr)).collect::<std::io::Result<Vec<_>>>()?;

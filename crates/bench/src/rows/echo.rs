@@ -12,12 +12,12 @@ use crate::compare::Compared;
 use crate::cpu;
 use crate::programs::{self, Server};
 
-/// Measures the CPU time per message of 64 bytes.
+/// Measures the echo server's CPU time per message of 64 bytes.
 pub(crate) fn small(rounds: usize) -> Result<Compared> {
     against_all(rounds, 64)
 }
 
-/// Measures the CPU time per message of 16 KiB.
+/// Measures the echo server's CPU time per message of 16 KiB.
 pub(crate) fn large(rounds: usize) -> Result<Compared> {
     against_all(rounds, 16 * 1024)
 }

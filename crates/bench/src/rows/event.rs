@@ -1,7 +1,7 @@
 //! Rows about the event API. Some rows measure how the time of a call grows with idle (cold) connections. Other rows
 //! measure the library's overhead, and the cost of an io_uring event relative to epoll. All rows use one run of the
-//! experiment `lab event-api`. The experiment itself measures the compared variants in turns. A row of this file
-//! measures nothing itself, but reads one result (check) of the experiment.
+//! experiment `lab event-api`. The experiment measures the compared variants alternately. Each row of this file only
+//! reads one result (check) of the experiment.
 
 use std::process::Command;
 use std::sync::OnceLock;
@@ -12,35 +12,37 @@ use serde_json::Value;
 use crate::compare::Compared;
 use crate::programs;
 
-/// Measures by which share an epoll call takes longer with 18,000 idle (cold) connections than with none. The result is
-/// 0 if the 95 % interval of the slope contains zero.
+/// Measures how much longer an epoll call takes with 18,000 idle (cold) connections than without idle connections, as a
+/// share. The result is 0 if the 95 % interval of the slope contains zero.
 pub(crate) fn epoll_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "epoll: growth of a call from", "share")
 }
 
-/// Measures by which share an io_uring call takes longer with 18,000 idle (cold) connections than with none.
+/// Measures how much longer an io_uring call takes with 18,000 idle (cold) connections than without idle connections,
+/// as a share.
 pub(crate) fn uring_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "uring: growth of a call from", "share")
 }
 
-/// Measures by which share a poll call takes longer with 18,000 idle (cold) connections than with none. The goal of the
-/// row is a minimum growth, because poll looks at all connections in each call.
+/// Measures how much longer a poll call takes with 18,000 idle (cold) connections than without idle connections, as a
+/// share. The goal of the row is a minimum, not a maximum, because poll looks at all connections in each call.
 pub(crate) fn poll_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "poll: growth of a call from", "share")
 }
 
-/// Measures by which share a select call takes longer with 18,000 idle (cold) connections than with none. The goal of
-/// the row is a minimum growth, because select looks at all connections in each call.
+/// Measures how much longer a select call takes with 18,000 idle (cold) connections than without idle connections, as a
+/// share. The goal of the row is a minimum, not a maximum, because select looks at all connections in each call.
 pub(crate) fn select_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "select: growth of a call from", "share")
 }
 
-/// Measures the library's own overhead as a share of the time of a call.
+/// Measures the overhead of loadline's event library, as a share of the time of a call.
 pub(crate) fn share(rounds: usize) -> Result<Compared> {
     of_check(rounds, "the library's own share", "share")
 }
 
-/// Measures the cost of an event on io_uring divided by the cost of an event on epoll, with arrays of 64 events.
+/// Measures the cost of an event with io_uring, divided by the cost of an event with epoll. Both use arrays of 64
+/// events.
 pub(crate) fn uring_event(rounds: usize) -> Result<Compared> {
     of_check(rounds, "uring (", "ratio")
 }

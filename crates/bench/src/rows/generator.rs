@@ -22,7 +22,8 @@ pub(crate) struct Outcome {
     pub(crate) completed: f64,
     /// Completed requests per second.
     pub(crate) rate: f64,
-    /// CPU time of all processes of the generator in microseconds, including start-up, reading of counters and report.
+    /// CPU time of all processes of the generator in microseconds. The time includes start-up, the reading of counters,
+    /// and the report.
     pub(crate) cpu_us: f64,
 }
 

@@ -1,11 +1,11 @@
-//! Cost of a request for different numbers of connections. In the first curve, all connections carry requests (hot).
-//! The second curve is for idle connections (cold), which the test holds in addition to 64 active connections. Each
-//! curve shows the costs of loadline, of wrk and of the server.
+//! CPU time per request for different numbers of connections. In the first curve, all connections carry requests (hot).
+//! In the second curve, the benchmark holds idle connections (cold) in addition to 64 active connections. Each curve
+//! shows the CPU time per request of loadline, of wrk and of the server.
 //!
 //! Many machines limit a process to 20,000 descriptors. nginx therefore has several workers, which share one CPU. Above
 //! 14,000 connections, wrk runs in several processes, each of which connects to a different address of the server.
-//! loadline uses eight source addresses. With a single pair of addresses, most of the cost would be the kernel's search
-//! for a free port.
+//! loadline uses eight source addresses. With only one source address and one server address, the kernel's search for a
+//! free port would take most of the CPU time.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
@@ -22,24 +22,24 @@ use crate::{cpu, curve};
 const HOT: [u32; 6] = [1, 64, 1024, 4096, 12_000, 100_000];
 /// Numbers of idle connections that are held in addition to 64 active connections.
 const COLD: [u32; 4] = [0, 1000, 10_000, 100_000];
-/// Minimum number of connections at which a point of a curve is measured only in the first round, because the
-/// measurement takes a minute.
+/// The benchmark measures points with at least this many connections only in the first round, because each of these
+/// measurements takes a minute.
 const MEASURED_ONCE_FROM: u32 = 100_000;
 /// Index of 64 connections in [`HOT`]: the point from which growth is computed.
 const GROWTH_FROM: usize = 1;
 /// Index of 12,000 connections in [`HOT`]: the point up to which growth is computed.
 const GROWTH_TO: usize = 4;
-/// Maximum number of connections of one wrk process. For more connections, several wrk processes run, each with a
-/// different address of the server.
+/// Maximum number of connections of one wrk process. For more connections, the benchmark runs several wrk processes,
+/// which use different addresses of the server.
 const CONNECTIONS_PER_WRK: u32 = 14_000;
 const ADDRESSES: u8 = 8;
-/// Assumed rate of opening connections, per second. The duration of each run is extended by the time that opening its
-/// connections takes at the assumed rate.
+/// Assumed number of connections that a load generator opens per second. Each run is longer by the time that opening
+/// its connections takes at this rate.
 const CONNECTS_PER_S: u32 = 10_000;
 /// Number of cold connections that are opened per second.
 const COLD_RATE: u32 = 10_000;
-/// Additional time that opening the cold connections may take, and maximum time until the sockets of a previous run are
-/// closed.
+/// Maximum additional time for opening the cold connections. The value of the constant is also the maximum time until
+/// the sockets of a previous run are closed.
 const COLD_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// CPU microseconds per request of loadline, of wrk, and of the server under loadline's load.
@@ -74,8 +74,8 @@ pub(crate) fn ratio(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Stores the measurement of a point. If the measurement failed, stores the error instead, and only this point is
-/// missing from the curve.
+/// Stores the measurement of a point in `points`. If the measurement failed, stores the error in `missing`, so that
+/// only one point is missing from the curve.
 fn keep(points: &mut Vec<Point>, missing: &mut Vec<String>, seen: Result<Point>, what: &str) {
     match seen {
         Ok(point) => points.push(point),
@@ -83,7 +83,8 @@ fn keep(points: &mut Vec<Point>, missing: &mut Vec<String>, seen: Result<Point>,
     }
 }
 
-/// Returns the medians for each number of connections. A median is NaN if there was no measurement or no answer.
+/// Returns the median costs for each number of connections. A median is NaN if no measurement succeeded, or if no
+/// request was answered.
 fn middles(connections: &[u32], points: &[Vec<Point>]) -> Vec<(u32, Point)> {
     let middle =
         |points: &Vec<Point>| std::array::from_fn(|i| median(&points.iter().map(|p| p[i]).collect::<Vec<_>>()));
@@ -129,7 +130,7 @@ fn wrk(addr: SocketAddr, connections: u32, seconds: u32) -> Result<f64> {
     })?;
     let completed = texts.iter().map(|o| generator::wrk_number(&String::from_utf8_lossy(&o.stdout), "requests in"));
     let completed: f64 = completed.collect::<Result<Vec<f64>>>()?.iter().sum();
-    // Without answers, no cost per answer can be computed, so this point is missing from the curve.
+    // Without answers, no cost per answer can be computed, so the cost is NaN.
     Ok(if completed > 0.0 { cpu_us / completed } else { f64::NAN })
 }
 
@@ -168,8 +169,8 @@ impl Drop for HeldConnections {
     }
 }
 
-/// Waits until the number of TCP sockets no longer falls, because sockets of the previous run may still be closing.
-/// Returns the number of TCP sockets that remain.
+/// Waits until the number of TCP sockets no longer falls, because the kernel may still be closing sockets of the
+/// previous run. Returns the number of TCP sockets that remain.
 fn settled() -> Result<u64> {
     let deadline = Instant::now() + COLD_TIMEOUT;
     let mut last = sockets()?;

@@ -1,8 +1,8 @@
-//! Load generators and observers on other hosts. The figures are the time offset between two hosts' measured windows,
-//! the additional time for twelve agents (generator processes), and an observer's CPU cost per sample. All hosts are
-//! this machine. Each host is reached through an engine, which is the program in `--via`. The benchmark has two
-//! engines. One engine only starts loadline. The other engine also delays loadline's input and output, as a network
-//! distance would.
+//! Speed of load generators and observers (processes that read counters) on other hosts. The figures are the time
+//! offset between two hosts' measured windows, the additional time for twelve agents (generator processes), and the
+//! observer's CPU time per sample. All hosts are this machine. loadline reaches each host through an engine, which is
+//! the program in `--via`. The benchmark has two engines. One engine only starts loadline. The other engine also delays
+//! loadline's input and output, like a long network path.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::generator::{first_trial, json, number};
 use crate::compare::Compared;
 use crate::programs::{self, Server};
 
-/// An engine for `--via` that starts the program and does nothing else.
+/// An engine for `--via` that only starts loadline, on this machine.
 pub(super) const LOCAL_ENGINE: &str = "env LOADLINE_HOST={host}";
 /// Number of agents (generator processes) whose start is timed.
 pub(super) const AGENTS: &str = "12";
@@ -22,7 +22,7 @@ pub(super) fn load(nginx: &Server, via: &str, more: &[&str], duration: &str) -> 
     load_of(nginx, (via, &programs::loadline()?.display().to_string()), more, duration)
 }
 
-/// Runs `load` through an engine. `path` is the path of loadline on the host.
+/// Runs `load` through an engine. `path` is the path of the loadline program on the host.
 pub(super) fn load_of(nginx: &Server, (via, path): (&str, &str), more: &[&str], duration: &str) -> Result<Value> {
     let url = format!("http://{}/file", nginx.addr);
     let mut args = vec!["load", &url, "--json", "--connections", "24", "--at-rest", "0", "--via", via];
@@ -62,8 +62,8 @@ pub(crate) fn apart_100(rounds: usize) -> Result<Compared> {
     apart(rounds, "0,100")
 }
 
-/// Measures how many seconds longer a run takes with twelve agents (generator processes) than with one agent. In the
-/// additional time, loadline starts the agents, compares their clocks and ends the agents.
+/// Measures how many seconds longer a run takes with twelve agents (generator processes) than with one agent. loadline
+/// needs the additional time to start the agents, to compare their clocks, and to end the agents.
 pub(crate) fn twelve(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let mut compared = Compared { unit: "s", ..Compared::default() };

@@ -19,8 +19,8 @@ fn ready(rounds: usize, via: &str, host: &str) -> Result<Compared> {
     ready_of(rounds, (via, &programs::loadline()?.display().to_string()), host)
 }
 
-/// Measures the time until a load starts through an engine. `engine` is the value of `--via` and the path of loadline
-/// on the host.
+/// Measures the time until twelve agents (generator processes) on `host` start a load together. `engine` contains the
+/// value of `--via`, and the path of the loadline program on the host.
 fn ready_of(rounds: usize, engine: (&str, &str), host: &str) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let more = ["--client-hosts", host, "--warmup", "0", "--agents-per-host", AGENTS];
@@ -36,36 +36,39 @@ fn timed(rounds: usize, mut run: impl FnMut() -> Result<Value>) -> Result<Compar
     Ok(compared)
 }
 
-/// Measures the time until a load starts through an engine that only starts loadline.
+/// Measures the time until a load starts, if the engine only starts loadline.
 pub(crate) fn local(rounds: usize) -> Result<Compared> {
     ready(rounds, LOCAL_ENGINE, "h")
 }
 
-/// Measures the time until a load starts through ssh, over the master connection that loadline opens first.
+/// Measures the time until a load starts, if the engine is ssh. loadline first opens a master connection, which all
+/// agents (generator processes) share.
 pub(crate) fn ssh(rounds: usize) -> Result<Compared> {
     let sshd = Sshd::start()?;
     ready(rounds, &format!("{} {{host}}", sshd.words), "h")
 }
 
-/// Measures the time until a load starts through ssh that another program (`env`) starts. If `env` starts ssh, loadline
-/// does not know that the agents (generator processes) could share a connection.
+/// Measures the time until a load starts, if the engine is `env`, which starts ssh. loadline does not notice that `env`
+/// starts ssh, so each agent (generator process) opens its own connection.
 pub(crate) fn ssh_cold(rounds: usize) -> Result<Compared> {
     let sshd = Sshd::start()?;
     ready(rounds, &format!("env {} -T -o BatchMode=yes {{host}}", sshd.words), "h")
 }
 
-/// Measures the time until a load starts through podman. The container contains only the static loadline program.
+/// Measures the time until a load starts in a container, if the engine is podman. The container contains only the
+/// static loadline program.
 pub(crate) fn podman(rounds: usize) -> Result<Compared> {
     within(rounds, Container::of_podman)
 }
 
-/// Measures the time until a load starts through `runc exec`, which docker and kubectl use. The container contains only
-/// the static loadline program.
+/// Measures the time until a load starts in a container, if the engine is `runc exec`, which docker and kubectl use.
+/// The container contains only the static loadline program.
 pub(crate) fn runc(rounds: usize) -> Result<Compared> {
     within(rounds, |program| Container::of_runtime("runc", program))
 }
 
-/// Measures the time until a load starts through crun. The container contains only the static loadline program.
+/// Measures the time until a load starts in a container, if the engine is crun. The container contains only the static
+/// loadline program.
 pub(crate) fn crun(rounds: usize) -> Result<Compared> {
     within(rounds, |program| Container::of_runtime("crun", program))
 }
@@ -75,16 +78,16 @@ fn within(rounds: usize, start: impl FnOnce(&Path) -> Result<Container, SetupErr
     ready_of(rounds, (&container.via_alone(), "/loadline"), &container.name)
 }
 
-/// Measures the time until a load starts through srun, on the first node of the current Slurm allocation. Without an
-/// allocation, starts a Slurm cluster and uses a node of this cluster.
+/// Measures the time until a load starts on the first node of the current Slurm allocation, if the engine is srun.
+/// Without an allocation, starts a Slurm cluster and uses a node of this cluster.
 pub(crate) fn slurm(rounds: usize) -> Result<Compared> {
     let Ok(nodes) = std::env::var("SLURM_JOB_NODELIST") else { return own_slurm(rounds) };
     let out = programs::output(Command::new("scontrol").args(["show", "hostnames", &nodes]))?;
     ready(rounds, "slurm", out.lines().next().context("the allocation has no node")?)
 }
 
-/// Measures the time until a load starts through Slurm; each round gets a Slurm allocation of its own. The time does
-/// not include the wait for the Slurm allocation.
+/// Measures the time until a load starts through Slurm. Each round gets its own Slurm allocation. The time does not
+/// include the wait for the Slurm allocation.
 fn own_slurm(rounds: usize) -> Result<Compared> {
     let (program, names) = (programs::loadline()?, ["conductor", "server", "node"]);
     let hosts = SshHosts::bare_where_possible(&program, "switch:1G", &names)?;
@@ -107,7 +110,8 @@ fn own_slurm(rounds: usize) -> Result<Compared> {
     compared
 }
 
-/// Measures the engine in the environment variables `BENCH_VIA` and `BENCH_HOST`.
+/// Measures the time until a load starts with the user's own engine and host, from the environment variables
+/// `BENCH_VIA` and `BENCH_HOST`.
 pub(crate) fn own(rounds: usize) -> Result<Compared> {
     let variable = |name: &str| std::env::var(name).map_err(|_| SetupError::Missing(format!("{name} is not set")));
     ready(rounds, &variable("BENCH_VIA")?, &variable("BENCH_HOST")?)

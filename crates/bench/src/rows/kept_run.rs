@@ -9,10 +9,10 @@ use super::shared::Shared;
 use crate::compare::Compared;
 use crate::programs::{self, CLIENT_CPU};
 
-/// Content of `run.json`, which all rows share.
+/// Content of `run.json`, which all rows of this file share.
 static KEPT_RUN: Shared<String> = Shared::new();
 
-/// Returns the content of `run.json`. The first call of this function conducts the run.
+/// Returns the content of `run.json`. The first call of this function runs `find` on nginx.
 fn kept(rounds: usize) -> Result<String> {
     KEPT_RUN.get_or_measure(rounds, || {
         let (nginx, dir) = (programs::nginx()?, tempfile::tempdir()?);

@@ -1,4 +1,4 @@
-//! Accuracy of the generator's timing: 5,000 requests per second, open loop, against nginx.
+//! Accuracy of the generator's timing in an open loop with 5,000 requests per second to nginx.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use super::generator::{first_trial, json, number};
 use crate::compare::{Compared, interleave};
 use crate::programs;
 
-/// Measures the 99th percentile of the start error: the time from when a request is due until the request is sent.
+/// Measures the 99th percentile of the start error, which is the time by which a request is sent later than planned.
 pub(crate) fn start_error(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let mut compared = Compared { unit: "us", ..Compared::default() };
@@ -18,7 +18,7 @@ pub(crate) fn start_error(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Measures the median response time with io_uring in comparison with epoll.
+/// Compares the median response time with io_uring and with epoll.
 pub(crate) fn uring_p50(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let side = |io| move || measure(nginx.addr, io, "latency_us", "p50");

@@ -12,22 +12,24 @@ const CONNECTIONS: &str = "connections=1000000";
 /// Number of messages per second over all connections.
 const RATE: f64 = 10_000.0;
 
-/// Last trial (one load) of the experiment. All rows of this file share one measurement, because it takes minutes.
+/// Last trial (one load) of the experiment. All rows of this file share one measurement, because a measurement takes
+/// minutes.
 static HELD: Shared<Value> = Shared::new();
 
 fn held(rounds: usize) -> Result<Value> {
     HELD.get_or_measure(rounds, || {
         let mut command = std::process::Command::new(programs::loadline()?);
         command.args(["lab", "connections", "--json", "--set", CONNECTIONS]);
-        // Exit status 1 means that a check of the experiment failed. The rows of this file still use the run's result,
-        // because their goals show the failure, too.
+        // Exit status 1 means that a check of the experiment failed. The rows of this file also use the result of a run
+        // with a failed check, because the goals of the rows show the failure, too.
         let text = programs::output_of(&mut command, &[0, 1]).context("there may be no room for it: run it by hand")?;
         let run: Value = serde_json::from_str(&text)?;
         run["trials"].as_array().and_then(|trials| trials.last()).cloned().context("the run has no trial")
     })
 }
 
-/// Measures the resident memory per connection, bytes, on the side (generator or server) that uses more.
+/// Measures the resident memory per connection, bytes. The result is for the side (generator or server) that uses more
+/// memory.
 pub(crate) fn memory(rounds: usize) -> Result<Compared> {
     let trial = held(rounds)?;
     let axis = |name: &str| number(&trial["axes"], name);

@@ -1,5 +1,5 @@
-//! Cost of a request mix for the generator: 100 weighted requests of 1 KiB, each in a class of its own. The peer is
-//! loadline itself, which repeats a single request.
+//! The generator's CPU time per request with a mix of 100 weighted requests of 1 KiB, each in its own class. The row
+//! compares this CPU time with the CPU time of loadline when it repeats a single request.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -30,7 +30,7 @@ fn path(item: usize) -> String {
     format!("/file?item={item:03}")
 }
 
-/// Returns the text that pads a request to [`BYTES`].
+/// Returns the text that lengthens a request to [`BYTES`] bytes.
 fn fill(addr: SocketAddr, item: usize) -> String {
     let agent = concat!("loadline/", env!("CARGO_PKG_VERSION"));
     let path = path(item);

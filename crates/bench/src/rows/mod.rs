@@ -1,4 +1,4 @@
-//! The rows of the benchmark table. Each subject has a file, and each row has an entry in [`ROWS`].
+//! The rows of the benchmark table. Each file contains the rows of one subject, and [`ROWS`] lists all rows.
 
 mod arena;
 mod capacity;
@@ -26,7 +26,8 @@ use anyhow::Result;
 
 use crate::compare::Compared;
 
-/// Limit on the ratio of a row, or on loadline's figure if the row has no peer.
+/// Limit on the ratio of a row (loadline's figure divided by the peer's). For a row without a peer, the limit is on
+/// loadline's figure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Goal {
     /// The ratio must be at most this value.
@@ -36,7 +37,7 @@ pub(crate) enum Goal {
 }
 
 impl Goal {
-    /// Returns true if a ratio reaches the goal.
+    /// Returns true if a ratio meets the goal.
     pub(crate) fn met(self, ratio: f64) -> bool {
         match self {
             Self::AtMost(limit) => ratio <= limit,
@@ -49,7 +50,7 @@ impl Goal {
 pub(crate) struct Row {
     /// ID of the row on the command line.
     pub(crate) id: &'static str,
-    /// Description of the comparison.
+    /// Description of the row's comparison.
     pub(crate) what: &'static str,
     /// Goal that the row must meet.
     pub(crate) goal: Goal,

@@ -1,5 +1,5 @@
 //! The proxy of loadline, compared with HAProxy. Both proxies have one thread and only forward requests to one nginx.
-//! The figure is the proxy's CPU time per request. nginx and wrk share the other CPU.
+//! The figure is the proxy's CPU time per request. The proxy has one CPU, and nginx and wrk share another CPU.
 
 use anyhow::Result;
 
@@ -8,8 +8,8 @@ use super::server::cost_in;
 use crate::compare::{Compared, interleave};
 use crate::programs::{self, Server};
 
-/// Number of measurements of each proxy per round. A virtual machine may be slow for seconds. Because the measurements
-/// are short and alternate, slow seconds affect both proxies equally.
+/// Number of measurements of each proxy per round. A virtual machine may be slow for seconds. The measurements of the
+/// two proxies are short and alternate, so slow seconds affect both proxies equally.
 const SLICES: usize = 3;
 const SLICE_SECONDS: u32 = 1;
 
@@ -19,8 +19,8 @@ pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
     let to = upstream.addr.to_string();
     let ours = programs::serve("proxy", &["--upstream", &to, "--events", "epoll"])?;
     let haproxy = haproxy(&to)?;
-    // Both proxies run once before the rounds. Without a run before the rounds, a proxy that gives no answers would
-    // look fast instead of causing an error.
+    // Both proxies run once before the rounds. In the run before the rounds, a proxy that gives no answers causes an
+    // error. In a round, such a proxy would look fast.
     wrk(ours.addr, "/file")?;
     wrk(haproxy.addr, "/file")?;
     let cost = |server: &Server| cost_in(server.pid(), server.addr, SLICE_SECONDS);

@@ -1,5 +1,5 @@
-//! The reference server of loadline, compared with nginx, with one page and the same load from wrk. The figure is the
-//! server's CPU time per request.
+//! Compares loadline's reference server with nginx. Both servers serve one page, and wrk puts equal loads on them. The
+//! figure is the server's CPU time per request.
 
 use std::net::SocketAddr;
 

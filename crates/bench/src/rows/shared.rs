@@ -1,10 +1,10 @@
-//! Measurements that several rows share, because each takes minutes.
+//! Stores measurements that several rows share, because each measurement takes minutes.
 
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 
-/// A measurement for a number of rounds, shared by several rows.
+/// Result of a measurement that several rows share, with the number of rounds for which it was measured.
 pub(super) struct Shared<T>(Mutex<Option<(usize, T)>>);
 
 impl<T: Clone> Shared<T> {

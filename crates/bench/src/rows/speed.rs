@@ -15,7 +15,7 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU, SERVER_CPU, output, pinned};
 
-/// Source of the minimal loop in C, which is compiled when its row runs.
+/// Source code of the minimal loop in C, which the benchmark compiles when it measures the row.
 const FLOOR_C: &str = include_str!("floor.c");
 /// Time budget of the short `find`.
 const FIND_BUDGET: &str = "10s";
@@ -45,8 +45,8 @@ pub(crate) fn threads(rounds: usize) -> Result<Compared> {
 /// Number of threads whose results are merged.
 const MANY_THREADS: u32 = 16;
 
-/// Measures the time from the end of a measured window until the results of all threads are collected, divided by the
-/// number of threads. The row shows this time for [`MANY_THREADS`] threads, divided by the time for one thread.
+/// Measures the time from the end of a measured window until the results of all threads are collected, per thread. The
+/// row's result is the time per thread with [`MANY_THREADS`] threads, divided by the time with one thread.
 pub(crate) fn merge(rounds: usize) -> Result<Compared> {
     let server = programs::serve("http", &[])?;
     let a_thread = |threads: u32| -> Result<f64> {
@@ -58,10 +58,10 @@ pub(crate) fn merge(rounds: usize) -> Result<Compared> {
 
 /// Runs a trial (one load) with the driver `null`, which answers every request itself, without a network.
 fn without_network(addr: SocketAddr, threads: &str) -> Result<Value> {
-    // The URL needs a server that answers the test request, which loadline sends before any load.
+    // Before any load, loadline sends a test request, so a server must answer at the URL.
     let url = format!("http://{addr}/");
-    // If loadline finds the server's process, loadline keeps the generator off the server's CPU. With `--cpus`, the
-    // generator may use both CPUs.
+    // If loadline finds the server's process, the generator does not use the server's CPU by default. With `--cpus`,
+    // the generator may use both CPUs.
     let cpus = format!("{CLIENT_CPU},{SERVER_CPU}");
     let args = ["load", &url, "--io", "null", "--connections", "64", "--threads", threads, "--cpus", &cpus, "--json"];
     let mut command = std::process::Command::new(programs::loadline()?);
@@ -70,7 +70,7 @@ fn without_network(addr: SocketAddr, threads: &str) -> Result<Value> {
     generator::first_trial(&run).cloned()
 }
 
-/// Measures the share of a short `find` that is not spent on measuring.
+/// Measures the share of a short `find`'s duration that is not spent on measuring.
 pub(crate) fn unmeasured(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);

@@ -10,7 +10,8 @@ use crate::programs::{self, Server};
 
 /// CPU time that the old server burns per request in addition to its normal work, microseconds.
 const BURNS_US: u32 = 400;
-/// Number of comparisons of two equal servers per round. Five rounds thus make twenty comparisons of equal servers.
+/// Number of comparisons of two equal servers per round, so the benchmark's five rounds make twenty of these
+/// comparisons.
 const SAME_PER_ROUND: usize = 4;
 /// Number of comparisons of two different servers per round.
 const DIFFERENT_PER_ROUND: usize = 2;
@@ -25,14 +26,14 @@ pub(crate) fn by_5_percent(rounds: usize) -> Result<Compared> {
     count_verdicts(DIFFERENT_PER_ROUND * rounds, BURNS_US + 20, "60s", |c| word(&c["verdict"]) == "slower")
 }
 
-/// Measures the percentage of comparisons that detect a server that uses 2 % more CPU time. Only the verdict on the CPU
-/// time per request counts here, not the overall verdict.
+/// Measures the percentage of comparisons that detect a server that uses 2 % more CPU time. A comparison detects the
+/// difference if its verdict on the CPU time per request is right; the overall verdict does not count.
 pub(crate) fn by_2_percent(rounds: usize) -> Result<Compared> {
     count_verdicts(DIFFERENT_PER_ROUND * rounds, BURNS_US + 8, "60s", |c| word(&cpu(c)["word"]) == "slower")
 }
 
-/// Returns the percentage of `times` comparisons that satisfy `says`. Within a comparison, the two servers alternate
-/// from one measured window to the next.
+/// Makes `times` comparisons, and returns the percentage of comparisons for which `says` returns true. Within a
+/// comparison, the two servers alternate from one measured window to the next.
 fn count_verdicts(times: usize, new_us: u32, budget: &str, says: fn(&Value) -> bool) -> Result<Compared> {
     let (old, new) = (burning(BURNS_US)?, burning(new_us)?);
     let urls = [&old, &new].map(|s| format!("http://{}/", s.addr));
@@ -57,7 +58,7 @@ fn word(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Returns the comparison of the servers' CPU time per request.
+/// Returns the part of a comparison's JSON about the servers' CPU time per request.
 fn cpu(comparison: &Value) -> &Value {
     let all = comparison["comparisons"].as_array().map_or(&[][..], Vec::as_slice);
     all.iter().find(|one| one["figure"] == "server CPU per request").unwrap_or(&Value::Null)

@@ -12,7 +12,7 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU, SERVER_CPU};
 
-/// Number of requests per run, for peers that send a fixed number of requests.
+/// Number of requests per run, for peers (other load generators) that send a fixed number of requests.
 const REQUESTS: u32 = 200_000;
 
 /// Compares loadline with wrk over HTTPS: 64 connections, a page of 1294 bytes.
@@ -27,8 +27,8 @@ pub(crate) fn https(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || ours(&url, &["--insecure", "--connections", "64"]), wrk)
 }
 
-/// Compares loadline with openssl s_time: full TLS 1.3 handshakes per second of CPU time. Only loadline also sends a
-/// request after each handshake.
+/// Compares loadline with openssl s_time: full TLS 1.3 handshakes per second of CPU time. loadline also sends a request
+/// after each handshake, but openssl s_time does not.
 pub(crate) fn handshakes(rounds: usize) -> Result<Compared> {
     let server = programs::serve("http", &["--tls"])?;
     let (at, url) = (server.addr.to_string(), format!("https://{}/", server.addr));
@@ -107,8 +107,8 @@ pub(crate) fn postgres(rounds: usize) -> Result<Compared> {
     let missing = || SetupError::program("postgres");
     let server = Postgres::try_start(&["fsync=off"]).ok_or_else(missing)?;
     let pgbench = postgres_program("pgbench").ok_or_else(|| SetupError::program("pgbench"))?;
-    // `testkit` starts the server without pinning it to a CPU. PostgreSQL's processes that are forked later inherit the
-    // CPU that is set here.
+    // `testkit` starts the server without pinning it to a CPU. PostgreSQL's later child processes inherit the CPU that
+    // this code sets for the server's main process.
     let pin = ["-acp", &SERVER_CPU.to_string(), &server.pid().to_string()];
     programs::output(Command::new("taskset").args(pin))?;
     let script = server.dir.path().join("script.sql");

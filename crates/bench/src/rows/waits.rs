@@ -1,5 +1,5 @@
-//! Cost of sampling where the server's threads wait: the throughput with this sampling, divided by the throughput
-//! without it.
+//! Cost of sampling where the server's threads wait. The figure is the throughput with sampling divided by the
+//! throughput without sampling.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -11,12 +11,12 @@ use super::generator::{CONNECTIONS, first_trial, json, number};
 use crate::compare::{Compared, interleave};
 use crate::programs;
 
-/// Minimum number of rounds in which the row is measured. The throughput of a single round varies by a few percent, but
-/// the goal of the row allows a loss of only one percent.
+/// Minimum number of rounds for a row of this file. The throughput of a single round varies by a few percent, but the
+/// goal of the row allows a loss of only one percent.
 const MIN_TURNS: usize = 20;
 /// Duration of each measurement, as an option of `load`.
 const DURATION: &str = "2s";
-/// Number of connections to the server that starts one thread per connection.
+/// Number of connections to a server that starts one thread per connection.
 const THREADS: &str = "16";
 /// User ID and group ID of `nobody`, a user without special rights.
 const NOBODY: &str = "65534";
@@ -35,7 +35,7 @@ pub(crate) fn throughput(rounds: usize) -> Result<Compared> {
 
 /// Measures the throughput of a server with one thread per connection, with and without sampling. A server with one
 /// thread per connection has the most context switches per request. All programs run as a user without special rights,
-/// because sampling costs less with more rights.
+/// for whom sampling costs the most.
 pub(crate) fn throughput_of_threads(rounds: usize) -> Result<Compared> {
     let dir = tempfile::tempdir()?;
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777))?;
@@ -55,7 +55,8 @@ pub(crate) fn throughput_of_threads(rounds: usize) -> Result<Compared> {
     interleave(rounds.max(MIN_TURNS), "/s", || rate(&[]), || rate(&["--no-waits"]))
 }
 
-/// Returns a command for a program that runs in `dir` as a user without special rights. Only root can change the user.
+/// Returns a command for a program that runs in `dir` as a user without special rights. If the benchmark does not run
+/// as root, its own user runs the program.
 fn without_rights(program: &Path, dir: &Path) -> Command {
     let mut command = Command::new(program);
     if rustix::process::geteuid().is_root() {

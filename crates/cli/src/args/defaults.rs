@@ -4,7 +4,7 @@
 use clap::{Arg, Command};
 use run::{Blocks, Objective, Plan};
 
-/// Commands that make a plan from their flags.
+/// Names of the commands whose flags set the values of a plan.
 const PLANNED: &[&str] = &["find", "load", "prove"];
 
 /// Row of [`DEFAULTS`]: command (`""` for all commands), name of a flag, and function that formats the flag's default

@@ -4,8 +4,8 @@
 use clap::error::{ContextKind, ContextValue};
 use clap::{Command, Error};
 
-/// Flags that loadline accepts as aliases. Each row has the command, the ID of loadline's own argument, and the short
-/// and long aliases.
+/// Flags that loadline accepts as aliases. Each row has a command, the ID of loadline's own flag, and the short and
+/// long aliases of this flag.
 const ACCEPTED: &[(&str, &str, &[char], &[&str])] = &[
     ("load", "connections", &['c'], &["concurrency", "vus"]),
     ("load", "duration", &['d', 'z'], &[]),
@@ -16,7 +16,7 @@ const ACCEPTED: &[(&str, &str, &[char], &[&str])] = &[
 ];
 
 /// Tips for flags that loadline does not accept. Each row contains the commands, their flags, and the tip for these
-/// flags. An empty list of commands means every command that generates load.
+/// flags. A row without commands applies to every command that generates load.
 const ANSWERS: &[(&[&str], &[&str], &str)] = &[
     (
         &["find"],

@@ -5,7 +5,7 @@ use run::{HostPlan, Plan, Role};
 
 /// Value of `--client-hosts` that means all nodes of the Slurm allocation.
 const SLURM: &str = "slurm";
-/// Default engine. An engine is the program that starts processes on other hosts.
+/// Name of the default engine. An engine is the program that starts processes on other hosts.
 const SSH: &str = "ssh";
 
 /// Flags for the server's host and for engines.
@@ -69,7 +69,8 @@ impl ServerHostArgs {
 
 impl HostArgs {
     /// Returns true if a flag names another host, or sets the way in which loadline starts there (`--via`,
-    /// `--agent-path`). All other flags about hosts need a flag for which this function returns true.
+    /// `--agent-path`). clap refuses every other flag about hosts unless `--server-host` or `--client-hosts` is given,
+    /// so this function need not check the other flags.
     pub(crate) fn given(&self) -> bool {
         let ServerHostArgs { server_host, via, agent_path, .. } = &self.server;
         !self.client_hosts.is_empty() || server_host.is_some() || via.is_some() || agent_path.is_some()

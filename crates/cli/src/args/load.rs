@@ -83,8 +83,8 @@ impl LoadArgs {
         check_together(&plan.load)
     }
 
-    /// Sends a given `--timeout` to a gRPC server as the deadline of each call, unless `--deadline` is given. A stream
-    /// has no such deadline, because `--timeout` is then the longest wait for an event.
+    /// Sends a given `--timeout` to a gRPC server as the deadline of each call, unless `--deadline` is given. A call
+    /// that streams its answer gets no deadline, because for streams, `--timeout` is the longest wait for one event.
     fn apply_deadline(&self, load: &mut LoadPlan) {
         if let (Protocol::Grpc(call), None) = (&mut load.protocol, &load.stream) {
             call.deadline_s = call.deadline_s.or(self.timeout);
@@ -105,7 +105,7 @@ impl LoadArgs {
         }
     }
 
-    /// Returns a flag from the command line that has no effect with this intensity: `--pipeline` with S-Clients, or
+    /// Returns a flag from the command line that has no effect for this kind of load: `--pipeline` with S-Clients, or
     /// `--think` in an open loop.
     pub(crate) fn out_of_place(&self, intensity: &Intensity) -> Option<&'static str> {
         let pipelines = !matches!(intensity, Intensity::SClients { .. });
@@ -118,7 +118,7 @@ impl LoadArgs {
     }
 }
 
-/// Checks that the plan uses two processes only with S-Clients.
+/// Fails if the plan splits the client into two processes (`--two-process`), but the load is not S-Clients.
 fn check_together(load: &LoadPlan) -> anyhow::Result<()> {
     ensure!(
         !load.two_process || matches!(load.intensity, Intensity::SClients { .. }),

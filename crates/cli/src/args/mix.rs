@@ -106,8 +106,8 @@ impl MixArgs {
             "--order needs a file of requests: give --requests, too"
         );
         let Some((mut imported, mut from)) = self.given.read()? else { return Ok(Vec::new()) };
-        // For a database target, the path of the URL names the database. The plan still uses the path of the database
-        // URL, so there is no message about this path.
+        // For a database target, the path of the URL names the database. The plan uses this path even with a request
+        // set, so loadline prints no message that the path is ignored.
         let are_statements = imported.found.iter().all(|found| found.request.method == STATEMENT_METHOD);
         let replaced = replaced_path(&plan.target.url).filter(|_| !are_statements);
         let origin = imported.aim(&plan.target.url);
@@ -131,8 +131,8 @@ impl MixArgs {
             (set.data, set.templates) = (Some(data), true);
         }
         // A file that a user wrote by hand may contain placeholders for environment variables (`$env:NAME`). In a
-        // recording, placeholders for environment variables are untrusted text. By replacing placeholders of a
-        // recording, loadline could send the user's secrets to a server that the recording's author chose.
+        // recording, placeholders for environment variables are untrusted text. If loadline replaced the placeholders
+        // in a recording, it could send the user's secrets to a server that the recording's author chose.
         if by_hand {
             fill_variables(&mut set, &mut plan.load.secrets)?;
         }
@@ -162,7 +162,8 @@ impl MixArgs {
         let lines = std::iter::once(from.clone()).chain(summary.iter().map(|line| format!("  {line}"))).collect();
         let (times, items): (Vec<u64>, Vec<u16>) = replay.times.into_iter().unzip();
         let gaps_us = times.iter().scan(0, |before, &at| Some(at - std::mem::replace(before, at))).collect();
-        // The load uses the recorded times only with `--speed`. The function `in_time` sets this speed later.
+        // The load uses the recorded times only with `--speed`. The function `in_time` sets the speed of the replay
+        // later.
         let recorded =
             (!times.is_empty() && plan.command == "load").then_some(RecordedTimes { gaps_us, items, speed: 0.0 });
         plan.load.requests =
@@ -219,7 +220,7 @@ fn replaced_path(url: &str) -> Option<String> {
     (!["", "/"].contains(&path)).then(|| format!("the paths of these requests replace {path} of the target"))
 }
 
-/// Returns the path of the request, with query and fragment, in the URL of a target.
+/// Returns the request's path, query and fragment from the URL of a target.
 fn target_path(url: &str) -> &str {
     let parts = run::UrlParts::parse(url);
     // In the URL of a Unix socket, the first `:/` separates the path of the socket from the path of the request.
@@ -279,8 +280,8 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Time by which a load may last longer than planned, seconds. The rows of data must suffice for the planned time plus
-/// this time.
+/// Time by which a load may last longer than planned, seconds. Checks of the number of data rows use the planned time
+/// plus this time.
 const SPARE_S: f64 = 0.5;
 
 /// Checks that the target accepts the request set: HTTP requests for an HTTP target, statements for PostgreSQL. Fails

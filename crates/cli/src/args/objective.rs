@@ -89,8 +89,8 @@ impl ObjectiveArgs {
 mod tests {
     use super::*;
 
-    /// An earlier version of loadline read everything after the first comparison sign as one time. For several
-    /// expectations at once, the error of that version said only that the text is not a time.
+    /// An earlier version of loadline parsed all text after the first comparison sign as one time. If a user wrote
+    /// several expectations in one flag, the error only said that this text is not a time.
     #[test]
     fn several_expectations_in_one_are_named() {
         for text in ["p99<20ms,rate>100", "p99<20ms && rate>100", "p50<1ms<2ms"] {

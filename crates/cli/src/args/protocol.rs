@@ -1,11 +1,11 @@
-//! Protocol of a target. The login in a database URL moves into the settings of the protocol. A stored run contains the
-//! settings of the protocol without the password.
+//! Protocol of a target. loadline moves the login in a database URL into the settings of the protocol. A stored run
+//! contains the settings of the protocol without the password.
 
 use anyhow::Context as _;
 use run::{Behind, Plan, Protocol, UrlParts};
 
-/// Sets the protocol that the target's URL names, with the plan's settings for this protocol. For PostgreSQL, sets the
-/// login, too.
+/// Sets the protocol that the target's URL names, with the plan's settings for this protocol. For PostgreSQL, also sets
+/// the user, the password and the database.
 pub(crate) fn set_protocol(plan: &mut Plan) -> anyhow::Result<()> {
     plan.load.protocol = protocol_of(&plan.target.url, &plan.load.protocol);
     let Protocol::Postgres { user, database, password, .. } = &mut plan.load.protocol else { return Ok(()) };

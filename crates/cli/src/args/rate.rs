@@ -11,7 +11,7 @@ pub(crate) struct Rate {
     pub(crate) mean: f64,
     /// Stages over time; empty for a constant rate.
     pub(crate) stages: Vec<Stage>,
-    /// True if the first stage follows the last stage again.
+    /// True if the stages repeat: after the last stage, the first stage begins again.
     repeats: bool,
 }
 

@@ -7,11 +7,11 @@ use run::LoadPlan;
 use super::headers::read;
 use super::units;
 
-/// Flags that apply to all requests of a set. Commands whose requests come from a set only, such as `compare`, have
-/// just these flags.
+/// Flags that apply to all requests of a set. Commands that accept requests only as a set, such as `compare`, have
+/// these flags and no other flags of protocols.
 const FLAGS_OF_SETS: &[&str] = &["prepared", "header"];
 
-/// Values of the protocols' flags, as clap matched them. A command may have only some of these flags.
+/// Values of the protocols' flags, as clap matched them. A command may lack some of the protocols' flags.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RequestArgs(ArgMatches);
 
@@ -156,7 +156,7 @@ impl Args for SetFlagArgs {
     }
 }
 
-/// Returns the flags of all protocols. Protocols may have a flag in common, which occurs only once.
+/// Returns the flags of all protocols. A flag that several protocols share occurs only once in the result.
 fn flags() -> impl Iterator<Item = &'static Flag> {
     let mut seen = std::collections::BTreeSet::new();
     PROTOCOLS.iter().flat_map(|row| row.flags).filter(move |flag| seen.insert(flag.name))

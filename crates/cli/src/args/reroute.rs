@@ -1,4 +1,5 @@
-//! Flags for connecting to another host or address than the URL names. `--connect-to` and `--resolve` work as in curl.
+//! Flags for connecting to a host or an address that differs from the host in the URL. `--connect-to` and `--resolve`
+//! work as in curl.
 
 use clap::Args;
 use run::{AddressChoice, ConnectTo, FixedAddresses, Target};

@@ -1,5 +1,5 @@
-//! Tips for a target at the wrong place on the command line. Either no command precedes the target, or the command
-//! takes no target at this place.
+//! Tips for a target at the wrong place on the command line. A target is at a wrong place if no command precedes it, or
+//! if the command takes no target at this place.
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};

@@ -10,9 +10,9 @@ use clap::{Command, Error};
 use super::foreign::{conflict_tip, tip};
 use super::stray_target::{surplus_url, without_command};
 
-/// Adds loadline's tip to an error of the command line. There are tips for unknown flags, for flags that exclude each
-/// other, and for misplaced URLs. Also removes clap's tip `-- --flag`, which is wrong for every command. For an unknown
-/// command without a target, leaves the error unchanged.
+/// Adds loadline's tip to an error of the command line. loadline has tips for unknown flags, for flags that exclude
+/// each other, and for misplaced URLs. Also removes clap's tip `-- --flag`, which is wrong for every command. For an
+/// unknown command without a target, leaves the error unchanged.
 pub(crate) fn answer(error: &mut Error, words: &[OsString]) {
     let words: Vec<&str> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
     if let Some(tip) = without_command(error, &words) {
@@ -40,8 +40,8 @@ fn suggest(error: &mut Error, tip: String) {
 
 /// Returns the command line with each negative number joined to the flag before the number. clap reads a separate
 /// negative number as a flag. If a negative number is joined to its flag, as in `--flag=-1`, the flag's own parser
-/// refuses it with a better message. Returns `None` if a negative number is not the reason of the error, or if no
-/// negative number follows a flag.
+/// refuses it with a better message. Returns `None` if no negative number follows a flag, or if the error has another
+/// cause.
 pub(crate) fn with_negative_values(error: &Error, words: &[OsString]) -> Option<Vec<OsString>> {
     if !matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::UnknownArgument) {
         return None;

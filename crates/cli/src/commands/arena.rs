@@ -105,8 +105,8 @@ fn new(args: &Args) -> anyhow::Result<(ArenaState, ArenaPlan, PathBuf)> {
     Ok((state, plan, file))
 }
 
-/// Returns the plan for storing, with the secrets in its commands hidden. After a comparison, only the user's own file
-/// contains the secrets of these commands.
+/// Returns a copy of the plan for the stored state, with the secrets in the servers' commands hidden. The secrets thus
+/// remain only in the user's own file.
 fn stored(plan: &ArenaPlan) -> ArenaPlan {
     let mut plan = plan.clone();
     let commands = plan.entries.iter_mut().flat_map(|entry| [&mut entry.command, &mut entry.build]);
@@ -114,8 +114,8 @@ fn stored(plan: &ArenaPlan) -> ArenaPlan {
     plan
 }
 
-/// Reads the state of an interrupted comparison from its folder, and the plan from the user's file. Fails if the file
-/// has changed since the comparison began.
+/// Reads the state of an interrupted comparison from its folder, and the plan from the user's file. Fails if the user's
+/// file has changed since the comparison began.
 fn resumed(dir: &Path) -> anyhow::Result<(ArenaState, ArenaPlan, PathBuf)> {
     let state = ArenaDir::read(dir)?;
     let file = PathBuf::from(&state.file);
@@ -129,7 +129,7 @@ fn resumed(dir: &Path) -> anyhow::Result<(ArenaState, ArenaPlan, PathBuf)> {
     Ok((state, plan, file))
 }
 
-/// Returns, for each load (`[[profile]]`), the plan of a run without a target.
+/// Returns one plan of a run for each load (`[[profile]]`). The returned plans have no target yet.
 fn loads(plan: &ArenaPlan, file: &Path, authorized: bool) -> anyhow::Result<Vec<run::Plan>> {
     let folder = file.parent().unwrap_or(Path::new("."));
     let of = |profile: &run::ArenaProfile| {

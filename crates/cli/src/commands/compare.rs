@@ -164,8 +164,8 @@ enum IfUndecided {
     Fail,
 }
 
-/// Returns the exit status of a comparison. If the new server died, the exit status is a failure. If the new server did
-/// not die, an interrupted comparison has the exit status of an interruption, whatever the comparison found.
+/// Returns the exit status of a comparison. If the new server died, the exit status is a failure. If the new server is
+/// still alive, the exit status of an interrupted comparison reports the interruption, whatever the comparison found.
 fn status(comparison: &Comparison, interrupted: bool, if_undecided: Option<IfUndecided>) -> Exit {
     match (comparison.outcome, if_undecided) {
         _ if comparison.deaths.iter().any(|death| death.new) => Exit::Failed,
@@ -247,7 +247,7 @@ fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
     Ok(Some(comparison))
 }
 
-/// Returns the file of a run, so that two paths of one run can be recognized.
+/// Returns the absolute path of a run's `run.json`, without symbolic links. Two paths of one run give equal results.
 fn place(path: &Path) -> PathBuf {
     let file = if path.is_dir() { path.join("run.json") } else { path.to_path_buf() };
     file.canonicalize().unwrap_or(file)
@@ -344,8 +344,8 @@ fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
     Ok((comparison.map(with_turns), interrupted))
 }
 
-/// If loadline itself started a server that died, adds the exit status and the last output of its command to the
-/// description of the death.
+/// If loadline itself started a server that died, adds the exit status and the last output of the server's command to
+/// the description of the death.
 fn with_last_words(mut comparison: Comparison, servers: &[Option<CommandServer>; 2]) -> Comparison {
     for death in &mut comparison.deaths {
         let ended = servers[usize::from(death.new)].as_ref().and_then(CommandServer::ended);

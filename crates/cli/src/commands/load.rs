@@ -158,8 +158,8 @@ fn replayed(plan: &mut Plan) {
     (plan.load.duration_s, plan.load.warmup_s) = (window_s, 0.0);
 }
 
-/// Minimum measured time of a load with recorded times, seconds. Even if the load sends all requests at the same
-/// moment, their answers take time.
+/// Minimum measured time of a load with recorded times, seconds. Even if a load sends all requests at the same moment,
+/// the answers need some time.
 const MIN_RECORDED_S: f64 = 0.1;
 
 fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
@@ -184,8 +184,8 @@ fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
             let max_connections = args.max_connections.unwrap_or(POOL);
             *intensity = Intensity::Open { rate: rate.mean, arrival: arrival(), max_connections, pipeline: 1 };
             if !rate.stages.is_empty() {
-                // The first stage begins with the load. A warm-up would hide the beginning of the first stage, so the
-                // load has no warm-up.
+                // The first stage begins with the load. loadline does not measure during a warm-up, so a load with
+                // stages has no warm-up.
                 let (stages, length_s) = rate.over(args.duration).map_err(anyhow::Error::msg)?;
                 (plan.load.stages, plan.load.duration_s, plan.load.warmup_s) = (stages, length_s, 0.0);
             }

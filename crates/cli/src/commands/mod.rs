@@ -124,7 +124,7 @@ impl Command {
     }
 
     /// Returns true for commands that only print text. A command that only prints may end at once if the program that
-    /// reads its output closes the pipe. Commands that do more than print must first end their processes and finish
+    /// reads its output closes the pipe. All other commands must first end the processes that they started, and finish
     /// their runs.
     pub(crate) fn only_prints(&self) -> bool {
         matches!(

@@ -79,8 +79,8 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
 }
 
 /// Sets the load under which the experiment runs. The command line has precedence over the plan file. Without a load on
-/// the command line, the load of the plan file is used. If there is no plan file either, or its load is S-Clients, the
-/// load is a closed loop with the default number of clients.
+/// the command line, the load of the plan file is used. Without a plan file, or if the plan file's load is S-Clients,
+/// the load is a closed loop with the default number of clients.
 fn set_intensity(args: &Args, plan: &mut Plan) {
     let intensity = &mut plan.load.intensity;
     let closed = |connections| Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() };

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Samples all counters ten times. Returns the number of samples, and the CPU time for all samples together,
+/// Samples all counters ten times. Returns the number of samples, and the total CPU time of all samples in
 /// microseconds.
 fn observe() -> (u32, f64) {
     let scope = probe::Scope { processes: vec![std::process::id()], ..probe::Scope::default() };

@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         tell: &mut |step, left_s| output::tell(&output::safe(&progress(step, left_s))),
         report: &output::write_report,
     };
-    // A failed measurement may leave the folder empty, and then loadline removes the folder.
+    // If a failed measurement left the folder empty, loadline removes the folder.
     let result = lab::measure_sizes(setup, result).inspect_err(|_| drop(std::fs::remove_dir(dir.path())))?;
     for (form, file) in REPORTS {
         dir.put(file, report::render_size(form, &result, &output::plain())?.as_bytes())?;
@@ -106,8 +106,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(status(&result))
 }
 
-/// Returns the exit status: interrupted, done if at least one setting meets the objective and all expectations, or
-/// failed.
+/// Returns the exit status: `Interrupted` after Ctrl-C, `Done` if at least one setting meets the objective and all
+/// expectations, otherwise `Failed`.
 fn status(result: &SizeResult) -> Exit {
     match result.interrupted {
         true => Exit::Interrupted,
@@ -165,8 +165,8 @@ fn sorted<T: PartialOrd + Copy>(values: &[T]) -> Vec<T> {
     sorted
 }
 
-/// Returns each setting in `all` with each amount in `amounts`; `set` changes a setting to an amount. If `amounts` is
-/// empty, returns the settings unchanged.
+/// Returns all combinations of a setting in `all` with an amount in `amounts`. The function `set` puts an amount into a
+/// setting. If `amounts` is empty, returns the settings unchanged.
 fn with<T: Copy>(all: &[SizeSetting], amounts: &[T], set: impl Fn(&mut SizeSetting, T)) -> Vec<SizeSetting> {
     if amounts.is_empty() {
         return all.to_vec();
@@ -203,7 +203,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     args.tls.apply(&mut plan)?;
     args.objective.apply(&mut plan);
     plan.search.max_connections = args.connections.unwrap_or(plan.search.max_connections);
-    // The plan has no experiment, so the search for the capacity gets the whole time.
+    // The plan contains no experiment, so the search for the capacity can use the whole measuring time.
     plan.search.prove = Prove::Off;
     mix::check(&plan, &[])?;
     read_variables(&mut plan.load)?;

@@ -48,8 +48,8 @@ fn the_index_names_every_page_once() {
     }
 }
 
-/// Maximum size of all pictures of the pages together, bytes. This limit on the size keeps clones of the repository and
-/// the pages small.
+/// Maximum size of all pictures of the pages together, bytes. The limit keeps the repository small, so that users can
+/// clone it and load the pages quickly.
 const MAX_PICTURES_BYTES: u64 = 300_000;
 
 #[test]
@@ -80,7 +80,7 @@ fn the_page_of_a_job_is_short() {
     }
 }
 
-/// Returns the relative links and the source paths of a page whose targets do not exist.
+/// Returns the relative links and the source paths on a page that lead to no existing file or heading.
 fn missing_in(root: &Path, page: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(page).expect("the page can be read");
     let links = between(&text, "](").filter(|link| !link.contains("://") && !leads_somewhere(page, link));

@@ -26,7 +26,7 @@ impl<T: Send + 'static> Every<T> {
         let (end, ended) = channel::<()>();
         let body = move || {
             // Successive calls begin one interval apart. If a call takes longer than the interval, the next call
-            // follows at once, and there are no calls for the missed times.
+            // follows at once, and the thread skips the calls that it missed.
             let mut due = Instant::now() + interval;
             while ended.recv_timeout(due.saturating_duration_since(Instant::now())) == Err(RecvTimeoutError::Timeout) {
                 if !step(&mut state) {

@@ -65,7 +65,7 @@ pub(crate) mod tests {
     use lab::LiveProgress;
     use run::{CoarseHist, ErrorKind, Errors, Tick, TickDetail, Trial};
 
-    /// Returns the state of a load whose response times are all 1 ms.
+    /// Returns the state of a load in which every response took 1 ms.
     pub(crate) fn state(t_s: f64, completed: u64, resets: u64) -> LiveProgress {
         let mut counts = vec![0; CoarseHist::BUCKETS];
         counts[CoarseHist::bucket(1_000_000)] = completed;

@@ -25,7 +25,7 @@ pub(crate) struct JsonLines {
     closed: Arc<AtomicBool>,
 }
 
-/// State of the thread that writes the lines.
+/// State of the thread that writes the lines of JSON.
 struct Lines {
     looks: Looks,
     start: Instant,
@@ -73,8 +73,8 @@ fn write(content: &impl Serialize) -> std::io::Result<()> {
     out.write_all(line(content)?.as_bytes()).and_then(|()| out.flush())
 }
 
-/// One line of output, about one second of the run. Figures that are also in `run.json` have the same names and units
-/// as there.
+/// One line of output, about one second of the run. A figure that is also in `run.json` has the same name and unit in
+/// both.
 #[derive(Debug, Serialize)]
 struct Second {
     line: &'static str,
@@ -88,7 +88,7 @@ struct Second {
     sides: BTreeMap<&'static str, Side>,
 }
 
-/// Load within one second.
+/// Counts, rates and response times of the load within one second.
 #[derive(Debug, Serialize)]
 struct Load {
     seconds: f64,
@@ -240,7 +240,7 @@ mod tests {
     use crate::feeds::interval::tests::state;
     use crate::live::Model;
 
-    /// Adds the names of all fields in a value to `all`.
+    /// Adds the names of all fields of a JSON value, including nested fields, to `all`.
     fn names(value: &serde_json::Value, all: &mut Vec<String>) {
         for (name, value) in value.as_object().into_iter().flatten() {
             all.push(name.clone());

@@ -1,5 +1,5 @@
-//! Vertical axis of a chart in the live view. Its scale is linear from 0, or logarithmic. If the objective limits the
-//! figure that the chart shows, a line marks the limit.
+//! Vertical axis of a chart in the live view. The scale of the axis is either linear, beginning at 0, or logarithmic.
+//! If the objective limits the figure that the chart shows, a line marks the limit.
 
 use report::{Unit, quantity};
 
@@ -31,7 +31,7 @@ impl Axis {
         Self { low: 10_f64.powf(low), high: 10_f64.powf(high.log10().ceil().max(low + 1.0)), is_log: true }
     }
 
-    /// Returns true if no value is known yet. An axis without values has no length.
+    /// Returns true if no value is known yet. Without values, the lower and the upper end of an axis are equal.
     fn is_empty(self) -> bool {
         self.high <= self.low
     }
@@ -86,7 +86,8 @@ impl Axis {
         labels
     }
 
-    /// Returns the value at the top of the axis if `most`, the largest value, exceeds this value; `None` otherwise.
+    /// Returns the value at the top of the axis if the largest value, `most`, does not fit on the axis; otherwise
+    /// `None`.
     pub(super) fn cut(self, most: f64) -> Option<f64> {
         Some(self.high).filter(|high| *high < most)
     }

@@ -77,8 +77,8 @@ impl Parts {
             model.notes.back().map_or_else(Line::default, |note| Line::from(format!("{:<LABEL$}{note}", "note")));
         let notes: Vec<Line<'static>> = std::iter::once(note.dim()).take(room.min(1)).collect();
         room -= notes.len();
-        // The list of steps grows during a run. The view always gives the list of steps the same number of lines, so
-        // the height of the charts does not change.
+        // The list of steps grows during a run. The list of steps always gets the same number of lines, so that the
+        // charts keep their height.
         let most_steps = room.min(3 + room / 3);
         let steps = filled(steps(model, most_steps), most_steps);
         room -= most_steps;
@@ -87,7 +87,7 @@ impl Parts {
     }
 }
 
-/// The area of the view, and the row of the next line.
+/// The screen area that is being drawn, and the row for the next line.
 struct Page<'p, 'f> {
     frame: &'p mut Frame<'f>,
     area: Rect,
@@ -148,7 +148,7 @@ impl Page<'_, '_> {
     }
 }
 
-/// Describes a chart: its scale, its limit, and the largest value if the chart cuts it.
+/// Describes a chart: its scale, its limit, and the largest value if this value does not fit on the axis.
 fn about(axis: Axis, values: &[f64], limit: Option<f64>, of: Of) -> String {
     let most = values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max);
     let cut = axis.cut(most).map(|_| format!("cut, the largest value is {}", quantity(most, of.unit)));

@@ -43,10 +43,10 @@ impl Moment {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     moments: Vec<Moment>,
-    /// The newest moment, into which further measured moments are still merged, and the number of moments merged so
-    /// far.
+    /// The newest stored moment, which still takes in further measured moments, and the number of measured moments that
+    /// it contains so far.
     open: Option<(Moment, u32)>,
-    /// Number of measured moments that are merged into each stored moment; 0 means 1.
+    /// Number of measured moments that form one stored moment; 0 has the same meaning as 1.
     each: u32,
 }
 

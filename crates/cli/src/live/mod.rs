@@ -1,6 +1,5 @@
 //! The full-screen view of a run. The thread that conducts the run updates the state, and a separate thread draws the
-//! view four times per second. The conducting thread waits for the drawing thread only while this thread copies the
-//! state.
+//! view four times per second. The conducting thread has to wait only while the drawing thread copies the state.
 
 mod axis;
 mod backend;

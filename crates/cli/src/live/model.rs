@@ -11,9 +11,9 @@ use run::{Device, ErrorKind, Run, Side, Tick, TickDetail, TimeFigure, Trial};
 use super::history::{History, Moment};
 use super::sides::{CpuKinds, SideNow};
 
-/// Maximum number of stored lines about steps, of stored notes, and of stored devices.
+/// Maximum number of entries in each of three lists: lines about steps, notes, and devices.
 const MOST_LINES: usize = 50;
-/// Minimum time between the two states of a run from which a rate is computed, seconds.
+/// Minimum time between two states of a run for computing a rate from them, seconds.
 const APART_S: f64 = 0.15;
 
 /// State of a run in progress, for the view and the metrics.
@@ -109,7 +109,7 @@ impl Model {
         self.past = self.totals();
         self.step = (run::visible(name).into_owned(), Instant::now(), expected_s);
         self.now = LiveProgress::default();
-        // Removes the figures of the previous step, because they would look like figures of the new step.
+        // If the figures of the previous step stayed, they would look like figures of the new step.
         self.moment = None;
         self.since = Default::default();
     }

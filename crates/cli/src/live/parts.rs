@@ -17,7 +17,7 @@ const HOSTS: usize = 5;
 /// Maximum number of busy devices that the view names.
 const DEVICES: usize = 3;
 
-/// Formats the label of a part, padded to the width of the label column.
+/// Formats the label of a part of the view, padded to the width of the label column.
 fn label(text: &str) -> Span<'static> {
     Span::from(format!("{text:<LABEL$}"))
 }
@@ -167,8 +167,8 @@ pub(super) fn cpu(model: &Model) -> Vec<Line<'static>> {
     lines
 }
 
-/// Draws the CPU utilization of each client host, the busiest first. The bar of the client's CPU above this line
-/// belongs to the busiest host.
+/// Draws the CPU utilization of each client host, the busiest first. The bar of the clients' CPU, above this line,
+/// shows only the busiest host.
 fn client_hosts(model: &Model) -> Option<Line<'static>> {
     let mut hosts: Vec<&(String, f64)> = model.client_hosts.iter().collect();
     hosts.sort_by(|a, b| b.1.total_cmp(&a.1));

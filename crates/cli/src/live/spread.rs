@@ -74,7 +74,7 @@ pub(super) fn name(end_us: Option<f64>) -> String {
     end_us.map_or_else(|| "slower".into(), |us| format!("to {}", quantity(us, Unit::Micros)))
 }
 
-/// Returns the value that fills a chart's whole height. If only a few values are far above the others, the returned
+/// Returns the value that fills a chart's whole height. If a few values are far above all other values, the returned
 /// value is smaller than the largest value.
 pub(super) fn scale(values: &[f64]) -> f64 {
     let mut known: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();

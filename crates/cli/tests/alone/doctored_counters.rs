@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{alone_with_release, bottleneck, json, num, recording, serve, verdict};
 
-/// Names of the counters of the CPU time of a process or a thread.
+/// Names of the counters for CPU time, of a process and of a thread.
 const USED: [&str; 4] = ["process.cpu", "process.user", "process.system", "thread.cpu"];
 
 /// Returns one flag for each sample of a side: true if the sample lies in the measured window. The test does not
@@ -68,7 +68,8 @@ fn exchange(trial: &mut Value) {
     }
 }
 
-/// Moves the counter samples of all trials into the trials' sides, where older versions stored them.
+/// Moves the counter samples of each trial to the place where older versions of loadline stored them: the trial's
+/// fields `client` and `server`.
 fn old_form(run: &mut Value) -> &mut Value {
     for trial in 0..run["trials"].as_array().unwrap().len() {
         for side in ["client", "server"] {

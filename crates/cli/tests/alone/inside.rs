@@ -14,13 +14,14 @@ use servers::Server;
 
 /// A deliberately added cause, which the verdict must name.
 enum Planted {
-    /// ID of a cause of waiting, and a part of the name of the lock, function or peer for which threads wait.
+    /// A cause of waiting: its ID, and a part of the name of the lock, function or peer for which threads wait.
     Wait(&'static str, &'static str),
-    /// A lock: a part of its name or of the function that waits for it, and the activity of its holder in the sentence.
+    /// A lock: a part of the name of the lock or of the waiting function, and the words of the verdict for the activity
+    /// of the lock's holder.
     Lock(&'static str, &'static str),
-    /// A full pool of threads: their number, and a part of their name.
+    /// A full pool of threads: the number of threads, and a part of their name.
     Threads(f64, &'static str),
-    /// A full pool of workers: the number and the name of the child processes.
+    /// A full pool of workers: the number of the server's child processes, and their name.
     Pool(u32, &'static str),
     /// A function that uses the CPU. The function's name contains one of these texts.
     Function(&'static [&'static str]),
@@ -93,8 +94,8 @@ macro_rules! applications {
 
 use Planted::{Function, Lock, Pool, Threads, Wait, Without};
 
-/// Beginnings of the names of functions in which OpenSSL computes a signature with a private RSA key. A library without
-/// the names of its inner functions shows only the exported one that calls them.
+/// Beginnings of the names of functions in which OpenSSL computes a signature with a private RSA key. If the library
+/// lacks the names of its inner functions, stacks show only the exported function that calls the inner functions.
 const RSA: &[&str] = &["BN_mod_exp", "bn_mul", "bn_sqr", "bn_power", "rsaz_", "RSAZ_"];
 
 applications! {
@@ -123,7 +124,7 @@ fn our_server_names_its_computing_function() {
     check_own(&binary, "spin=500", &Function(&["planted_spin"]));
 }
 
-/// Applications that wait and hardly compute.
+/// Applications that mostly wait and use little CPU time.
 mod light {
     use super::*;
 

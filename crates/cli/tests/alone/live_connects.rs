@@ -21,8 +21,8 @@ fn a_backlog_of_five_is_named_even_if_other_programs_run() {
     let Some(server) = python() else { return skip("accept-queue", "python3 is not installed") };
     let quiet = load(&binary, server.addr, "5000");
     assert_eq!(bottleneck(&quiet), "accept-queue", "{}", verdict(&quiet));
-    // The busy loops disturb the server like a compiler that runs at the same time. The generator must wait for its
-    // CPU, too, but this wait does not fill the listen queue.
+    // The busy loops disturb the server like a compiler that runs at the same time. The generator also has to wait for
+    // its CPU, but the generator's wait does not fill the listen queue.
     let hogs = [Hog::on(0, 1), Hog::on(1, 1)];
     let busy = load(&binary, server.addr, "5000");
     drop(hogs);
@@ -41,8 +41,8 @@ fn the_default_pool_does_not_overload_the_listen_queue_of_nginx() {
     let hogs = Hog::on(1, 2);
     let full =
         json(&binary, &["load", &format!("http://{}/file", server.addr), "--connections", "32", "--duration", "2s"]);
-    // The rate is 80 % of the server's throughput while the busy loops use the same CPU. At 80 % of this throughput,
-    // the server has pauses but is not overloaded.
+    // The rate is 80 % of the server's throughput while the busy loops use the same CPU. At this rate, the server has
+    // pauses but is not overloaded.
     let rate = 0.8 * num(&full["trials"][0]["completed_rate"]);
     let run = load(&binary, server.addr, &format!("{rate:.0}"));
     drop(hogs);

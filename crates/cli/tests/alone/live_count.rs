@@ -88,7 +88,7 @@ fn work_in_turns_needs_one_cpu_and_work_side_by_side_needs_them_all() {
     assert_ne!(run["findings"]["bottleneck"]["id"], "server-cpu", "{}", verdict(&run));
 }
 
-/// The clients mostly wait for the distance.
+/// Tests in which the clients mostly wait for the round trip of the network.
 mod light {
     use super::*;
 

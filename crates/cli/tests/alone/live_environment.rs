@@ -76,8 +76,8 @@ mod light {
         is_right(&run, &["network-medium"]);
     }
 
-    /// A firewall on the server's host lets 40 new connections per second pass. The firewall drops SYN packets beyond
-    /// this rate of 40 per second without an answer. The client sends a dropped SYN again after one second.
+    /// A firewall on the server's host lets 40 new connections per second pass. Beyond 40 SYN packets per second, the
+    /// firewall drops SYN packets without an answer. The client sends a dropped SYN again after one second.
     #[test]
     fn a_firewall_that_drops_connects_is_no_full_server() {
         let test = "a firewall that drops connects";
@@ -99,8 +99,8 @@ mod light {
     }
 
     /// All levers on the generator (temporary changes by an experiment) run in the generator's control group. The quota
-    /// of the generator's control group therefore also throttles the thread of each lever. A throttled thread of a
-    /// lever takes less CPU time from the generator than intended.
+    /// of the generator's control group therefore also throttles the thread of each lever. When a lever's thread is
+    /// throttled, it takes less CPU time from the generator than intended.
     #[test]
     fn a_quota_of_the_generator_is_its_own_limit() {
         let (_alone, binary) = alone_with_release!("a quota of the generator");

@@ -1,6 +1,6 @@
 //! Tests of loads and failures that earlier versions of loadline misjudged. Examples are requests sent before earlier
 //! answers arrive, a proxy that refuses requests beyond the capacity of its upstream, and a generator without enough
-//! descriptors. A further case is a set of programs that fill the CPUs only together.
+//! descriptors. A further example is three programs that each use a part of the CPUs, and together fill all CPUs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -19,8 +19,8 @@ fn rates<'a>(trials: &'a Value) -> impl Iterator<Item = f64> + 'a {
     trials.as_array().into_iter().flatten().map(|trial| num(&trial["completed_rate"])).filter(|rate| *rate > 0.0)
 }
 
-/// Each connection has sixteen requests in flight (pipelining). Without pipelining, this server completes only a third
-/// as many requests as with pipelining. The sweep (closed loops with more and more clients), the open loop and the
+/// Each connection has sixteen requests in flight (pipelining). Without pipelining, the server of this test completes
+/// only a third of the requests per second. The sweep (closed loops with more and more clients), the open loop and the
 /// experiment must all use pipelining. If the sweep, the open loop or the experiment did not use pipelining, the
 /// capacity would come from two different loads.
 #[test]

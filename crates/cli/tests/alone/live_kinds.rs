@@ -63,15 +63,15 @@ fn the_dose_in_the_report_is_the_dose_that_was_given() {
     let said = said.unwrap_or_else(|| panic!("no share of CPU taken away in {why:?}: {}", verdict(&run)));
     // `said` is the share in the report. loadline computes `said` from the CPU's speed while the lever (a process that
     // takes CPU time) is on, relative to the speed without the lever. Even a lever that is off takes a little CPU time.
-    // This CPU time makes the share in the report (`said`) differ slightly from the share that the lever was told to
-    // take (`given`).
+    // The share in the report (`said`) therefore differs slightly from the share that the lever was told to take
+    // (`given`).
     assert!(given.iter().any(|share| (100.0 * share - said).abs() < 2.0), "{said} % of {given:?}: {why}");
 }
 
-/// With one connection per request, the user waits for the handshake of each connection. The times of both loops must
-/// include the handshake: the closed loop of the first part of `find`, and the open loop of the second part. If one
-/// loop left the handshake out, the response time without load would be wrong for a load with one connection per
-/// request. The knee and the default objective would then be wrong, too.
+/// With one connection per request, the user waits for the handshake of each connection. `find` first uses a closed
+/// loop and then an open loop, and the response times of both loops must include the handshake. If the closed loop left
+/// the handshake out, the response time without load would be too short. A wrong response time without load would make
+/// the knee and the default objective wrong, too.
 #[test]
 fn handshakes_belong_to_the_response_time_of_both_loops() {
     let test = "handshakes timed in closed and open loop";
@@ -91,7 +91,8 @@ fn handshakes_belong_to_the_response_time_of_both_loops() {
     let alone = trials("sweep").map(median).fold(f64::INFINITY, f64::min);
     let offered = trials("search").map(median).fold(f64::INFINITY, f64::min);
     // The search begins near the capacity, where requests queue. The median response time may be up to ten times the
-    // median without load. This factor of ten is also the default limit of `find` on the median response time.
+    // median without load. By default, `find` also limits the median response time to ten times the median without
+    // load.
     assert!((0.5..10.0).contains(&(offered / alone)), "open loop {offered} us, closed loop {alone} us");
     let knee = &run["findings"]["knee"]["concurrency"];
     assert!(knee.as_f64().is_none_or(|knee| knee > 0.5), "{knee}");

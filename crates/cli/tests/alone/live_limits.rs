@@ -14,7 +14,7 @@ use testkit::{
 };
 
 /// Disk work for each request: accesses to a file of 128 MiB without the page cache. The fields `open` and `each` are
-/// Python code of the server. Its response has no body.
+/// Python code that the server runs. The server's response has no body.
 struct DiskWork {
     /// Size of each access, bytes.
     piece: u32,
@@ -70,8 +70,8 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_
 /// Number of threads that access the disk at the same time. `find` uses at most this number of connections.
 const AT_ONCE: u32 = 16;
 /// Python code that allocates the buffer for one access, in pages of 2 MiB if the machine has them. For each page into
-/// which the disk reads, a CPU has to do some work. With small pages, this work for all pages would take a CPU nearly
-/// as long as the read itself on some disks.
+/// which the disk reads, a CPU has to do some work. With small pages, this work would keep a CPU busy nearly as long as
+/// the read itself takes on some disks.
 const MEMORY: &str = r#"
 def memory():
     lies = mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -83,12 +83,12 @@ def memory():
 "#;
 
 /// Maximum share of a CPU that the disk work may take by itself. The rest of the server's work needs about as much CPU
-/// time as the disk work. If the disk work took a larger share of the CPU, CPU and disk would become full at about the
-/// same load.
+/// time as the disk work. If the disk work needed a larger share of a CPU, the CPU and the disk would become full at
+/// about the same load.
 const CHEAP_FOR_A_PROCESSOR: f64 = 0.45;
 
 impl DiskWork {
-    /// Returns a Python program that does only this disk work (`self`) for one second, without a server. The program's
+    /// Returns a Python program that does only the disk work `self` for one second, without a server. The program's
     /// argument is the path of the file to work on. The program prints the share of a CPU that the disk work took.
     fn alone(&self) -> String {
         let Self { piece, open, each } = self;
@@ -123,9 +123,9 @@ fn share_alone(work: &DiskWork, python: &Path, file: &Path) -> Result<f64, Strin
     said.trim().parse().map_err(|_| format!("no reading past the page cache (O_DIRECT): {words}"))
 }
 
-/// Creates a file on a disk that is slow enough to be the limit. The function measures the disk's speed before any
-/// load, so the choice of the disk does not depend on the verdict. If this machine has no disk that is slow enough, the
-/// error says what the machine lacks.
+/// Creates a file on a disk that is slow enough to be the server's bottleneck. The function measures the disk's speed
+/// before any load, so the choice of the disk does not depend on the verdict. If this machine has no disk that is slow
+/// enough, the error says what the machine lacks.
 fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
     // The usual directory for temporary files may be in memory, so the test uses another directory.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

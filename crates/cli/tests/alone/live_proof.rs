@@ -75,9 +75,10 @@ fn slowing_a_generator_that_parses_answers_proves_it() {
     proven(&run, "client-cpu");
 }
 
-/// The user gives the ID of nginx's first process. nginx's worker processes belong to the server, too. An earlier
-/// version of loadline slowed only the first process, which never computes. Throughput did not follow, so the earlier
-/// version of loadline concluded that the server's CPU was not the limit.
+/// The user gives the ID of nginx's first process. loadline must treat nginx's worker processes as parts of the server,
+/// too. An earlier version of loadline slowed only the first process, which never computes. Slowing only the first
+/// process did not lower the throughput, so the earlier version of loadline concluded that the server's CPU was not the
+/// limit.
 #[test]
 fn the_workers_of_a_process_given_by_number_are_slowed() {
     let (_alone, binary) = alone_with_release!("proof by --server-pid");
@@ -95,8 +96,8 @@ fn the_workers_of_a_process_given_by_number_are_slowed() {
 
 /// With an open loop, the experiment observes the response time (p50) instead of the throughput. The server must
 /// explain most of the response time, and the generator less than a quarter. The server computes for 1,000 µs per
-/// request. At 300 requests per second, at least half of the requests find the server idle. Their median response time
-/// is therefore the planted time, plus the time in which threads wake up. No lever slows the waking of threads.
+/// request. At 300 requests per second, at least half of the requests find the server idle. The median response time is
+/// therefore the server's computing time, plus the time in which threads wake up. No lever slows the waking of threads.
 #[test]
 fn with_an_open_loop_the_server_s_share_of_the_response_time_is_found() {
     let (_alone, binary) = alone_with_release!("proof at an offered rate");
@@ -162,7 +163,8 @@ fn find_proves_a_limit_by_address_that_delays_answers() {
 /// Starts a server that computes, in a control group whose quota is a fifth of a CPU.
 fn with_a_quota(test: &str, binary: &Path) -> Option<(ControlGroup, Running)> {
     // A period of the quota lasts 50 ms, and a slot (short part) of the experiment contains eight of these periods. A
-    // slot may contain half a quota period more or less than another slot, but this changes its CPU time only slightly.
+    // slot may contain half a quota period more or less than another slot, but this difference changes the slot's CPU
+    // time only slightly.
     let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
     let group = ControlGroup::make(test, "cpu", &one, &[("cpu.max", "10000 50000")])?;
     let port = free_port();
@@ -244,8 +246,8 @@ mod light {
     }
 
     /// Each connection uses a thread and a descriptor, and the server sleeps for 40 ms per request. The experiment's
-    /// lever doubles the limit on descriptors. With twice the limit, the server has more than twice as many connections
-    /// as before, because some descriptors serve other purposes.
+    /// lever doubles the limit on descriptors. With twice the limit, the server can have more than twice as many
+    /// connections, because some descriptors serve other purposes.
     #[test]
     fn more_descriptors_prove_their_lack_and_the_limit_is_restored() {
         let (_alone, binary) = alone_with_release!("proof of server-fds");

@@ -61,8 +61,8 @@ fn capacity_is_the_quota_over_the_burnt_time() {
         assert!(low < 1.03 * truth && high > 0.97 * truth, "{truth}: {step:#}");
         assert!((rate / truth - 1.0).abs() < 0.03, "{truth}: {step:#}");
         // At the capacity, the quota is used up in most periods of 100 ms. When the quota is used up, the requests of
-        // clients that never pause wait for the rest of the period. Requests that arrive at equal distances, at a rate
-        // just below the capacity, hardly wait.
+        // clients that never pause wait for the rest of the period. Requests that arrive at equal time intervals, at a
+        // rate just below the capacity, hardly wait.
         assert!(throttled > 0.5 && waits_us > 1e5 * (1.0 - quota) / 2.0, "{waits_us}: {step:#}");
     }
     let predicted = num(&steps[1]["predicted"]["value"]);

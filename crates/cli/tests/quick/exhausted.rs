@@ -56,8 +56,8 @@ fn a_user_without_processes_gets_one_sentence_and_nothing_is_left() {
     }
 }
 
-/// The generator may have 48 open files. loadline must name this limit and the command that raises it, and must measure
-/// nothing.
+/// The generator may have 48 open files. loadline must name the limit on open files and the command that raises the
+/// limit, and must measure nothing.
 #[test]
 fn a_generator_without_descriptors_blames_no_server() {
     if !has("a generator without descriptors", "prlimit") {

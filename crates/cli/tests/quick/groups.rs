@@ -41,8 +41,8 @@ fn connected(server: &Running) -> TcpStream {
     TcpStream::connect(server.addr).unwrap()
 }
 
-/// Returns the number of threads of a server that each serve a group of connections. There may be two groups instead of
-/// one, if the connection that tested the server's start was still in the first group.
+/// Returns the number of the server's threads that each serve a group of connections. The server may have two groups
+/// instead of one, if the connection with which the test waited for the server's start was still in the first group.
 fn groups(pid: u32) -> usize {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
@@ -85,7 +85,7 @@ fn a_group_without_descriptors_resets_its_connections_and_others_serve() {
             let told = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe, ErrorKind::UnexpectedEof].contains(&ended);
             assert!(told, "{model} {option}: {ended:?}, not left without a word");
         }
-        // When a connection of the group that still works closes, the group must take a new connection.
+        // When a connection of a working group closes, the group must accept a new connection.
         assert_eq!(exchange(&mut first[0]), Ok(()), "{model} {option}");
         first.pop();
         let again = Instant::now();

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-/// Returns a small `run.json` of `find`, with fields that older and newer versions write.
+/// Returns a small `run.json` of `find`, with fields of older and of newer versions of loadline.
 fn run_json(day: usize, capacity: f64, label: &str) -> Value {
     json!({
         "format": "loadline-run/1",

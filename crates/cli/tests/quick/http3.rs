@@ -38,8 +38,8 @@ fn counts_equal_those_of_the_server() {
         &["--io", "auto", "--streams", "10"],
         &["--streams", "4", "--body", &body],
         &["--new-connections"],
-        // Without a known limit of the server, each request opens a connection of its own until the first has ended its
-        // handshake.
+        // The first handshake tells the client how many streams the server allows. Until this handshake ends, each
+        // request opens its own connection.
         &["--rate", "200", "--max-connections", "2"],
     ] {
         let run = load(&url, &[&["--http3"], more].concat());
@@ -118,7 +118,7 @@ fn what_a_user_did_wrong_is_said() {
     server.stop();
     let gone = refused(&url, &["--insecure"]);
     assert!(gone.contains("nothing listens on this UDP port"), "{gone}");
-    // At this UDP port, a socket accepts datagrams but never answers.
+    // A UDP socket that receives datagrams but never answers.
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let silence = refused(&format!("h3://{}/", silent.local_addr().unwrap()), &["--insecure"]);
     assert!(silence.contains("no handshake of QUIC"), "{silence}");

@@ -90,8 +90,8 @@ fn a_server_that_fails_half_of_the_requests_sets_no_limit() {
     assert_eq!(first_reason(&run), "\"no backend\"");
 }
 
-/// Returns the server's words in the first failure of a run. If other tests run at the same time, the verdict may be
-/// about the CPU.
+/// Returns the server's words in the first failure of a run. The test does not use the verdict, which may be about the
+/// CPU if other tests run at the same time.
 fn first_reason(run: &Value) -> &str {
     run["trials"][0]["first_failures"][0]["reason"].as_str().unwrap_or_default()
 }
@@ -100,7 +100,7 @@ fn first_reason(run: &Value) -> &str {
 const LIFETIME: Duration = Duration::from_millis(700);
 
 /// The token of this test expires 0.7 s after the load has begun. The time of 0.7 s does not include the requests
-/// before the load, because a busy machine may need long for them.
+/// before the load, because these requests may take long on a busy machine.
 #[test]
 fn failures_that_begin_at_a_moment_are_told_with_it() {
     let begin = OnceLock::new();

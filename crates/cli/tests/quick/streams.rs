@@ -5,8 +5,8 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{Running, binary, json, loadline, num, refused, served};
 
-/// Starts a server that answers each request with a stream of 20 events. The first event comes after 60 ms, and the
-/// others follow every 10 ms.
+/// Starts a server that answers each request with a stream of 20 events. The first event comes after 60 ms, and each
+/// further event 10 ms after the previous event.
 fn streams(options: &[&str]) -> Running {
     let mut command = Command::new(binary!());
     command.args(["serve", "sse", "--first", "60ms", "--gap", "10ms", "--events", "20"]).args(options);

@@ -27,10 +27,11 @@ const LINK_KILLS: usize = 12;
 /// Minimum share of rounds in which a lever had changed the server at the moment of the kill. If levers had changed the
 /// server in fewer rounds, the test would show little.
 const MIN_CHANGED_SHARE: f64 = 0.2;
-/// Descriptor limit of the server's processes. The lever on descriptors raises only limits of at most 2048.
+/// Descriptor limit of the server's processes. The experiment's lever on descriptors can raise this limit, because the
+/// lever raises only limits of at most 2048.
 const DESCRIPTORS: &str = "256";
-/// Budget of each experiment. This budget has room for time slots of all levers. This budget is too short for turns
-/// (loads that alternate without and with a lever), so turns do not delay the first change.
+/// Budget of each experiment. The budget is long enough for slots (short periods) of all levers. The budget is too
+/// short for turns (loads that alternate without and with a lever), so turns do not delay the first change.
 const BUDGET: &str = "30s";
 /// Names of the signals that end a process.
 const SIGNALS: [&str; 4] = ["TERM", "HUP", "INT", "KILL"];
@@ -146,7 +147,7 @@ impl Drop for Victim {
     }
 }
 
-/// Agent (process) of a lever. This test starts and controls the agent, in the role of a conductor.
+/// Agent (process) of a lever. The test starts and controls the agent itself, in the role of a conductor.
 struct LeverAgent(Child);
 
 impl LeverAgent {
@@ -199,8 +200,8 @@ fn next_command(random: &mut fastrand::Rng, victim: &Victim) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Numbers of killed processes, of killed experiments, and of rounds. `changed` counts the rounds in which a lever had
-/// changed the server at the moment of the kill.
+/// Counts of killed processes, killed experiments, and rounds of the test. `changed` counts the rounds in which a lever
+/// had changed the server at the moment of the kill.
 #[derive(Default)]
 struct Count {
     kills: usize,

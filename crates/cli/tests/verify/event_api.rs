@@ -1,5 +1,5 @@
-//! Tests of a short run of the experiment on event APIs, and of the proxy in front of nginx. The test of the proxy has
-//! a load and additional idle connections.
+//! Tests that run a short version of the experiment `lab event-api`, and tests of loadline's proxy in front of nginx.
+//! The test of the proxy has a load and additional idle connections.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -54,8 +54,8 @@ fn h2(begin: Vec<u8>, flood: Vec<u8>) -> Hostile {
 }
 
 fn all() -> Vec<(&'static str, Hostile)> {
-    // This HPACK block puts a header of 4,000 bytes into the header table. The rest of the HPACK block refers to the
-    // header of 4,000 bytes 12,000 times.
+    // The block begins by putting a header of 4,000 bytes into HPACK's header table. The rest of the HPACK block refers
+    // 12,000 times to the header of 4,000 bytes.
     let long = [&[0x88, 0x40, 0x01, b'x', 0x7f, 0xa1, 0x1e][..], &[b'v'; 4000]].concat();
     let bomb = frame(1, 4, 1, &[&long[..], &[0xbe; 12_000]].concat());
     let redis = Hostile {

@@ -12,8 +12,8 @@ use testkit::{
     ChildProcess, alone, binary, eventually, json, loadline, python_server, python_with, served, status, total,
 };
 
-/// Python program of a server whose answers repeat the request's message. Every third call of `Third` fails, and there
-/// is no method `None`. A thread writes the count of calls to a file.
+/// Python program of a server whose answers repeat the request's message. Every third call of the method `Third` fails,
+/// and the server has no method `None`. A thread writes the count of calls to a file.
 const SERVER: &str = r#"
 import grpc, os, sys, threading, time
 from concurrent import futures

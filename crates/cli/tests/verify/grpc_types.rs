@@ -98,7 +98,8 @@ fn a_deadline_ends_a_call_with_its_status() {
     assert!(said.contains("the message has another content"), "{said}");
 }
 
-/// Server whose types exist only in its memory. This server checks the content of each message and the metadata.
+/// Server whose types exist only in its memory. The server checks the content of each message, and the metadata of each
+/// call.
 const PYTHON: &str = include_str!("grpc_types.py");
 
 #[test]

@@ -9,8 +9,8 @@ use std::net::{SocketAddr, TcpStream};
 use serde_json::Value;
 use testkit::{binary, json, loadline, program, python_server, skip, total};
 
-/// Returns the number of times that the server has received each request. Requests differ by their method, path, body,
-/// and the value of a header that the page sets.
+/// Returns the number of times that the server has received each request. Two requests count as different if their
+/// method, path, body, or the value of a header that the page sets differs.
 fn asked(addr: SocketAddr) -> BTreeMap<String, u64> {
     let (mut stream, mut text) = (TcpStream::connect(addr).unwrap(), String::new());
     write!(stream, "GET /asked HTTP/1.1\r\nHost: {addr}\r\nConnection: close\r\n\r\n").unwrap();

@@ -100,7 +100,7 @@ impl Aioquic {
     }
 }
 
-/// Downloads aioquic, unless this was done before. Returns the folder of the packages.
+/// Downloads aioquic, unless an earlier test has downloaded it. Returns the folder of the packages.
 fn packages(test: &str) -> Option<PathBuf> {
     let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("aioquic");
     if to.join("aioquic").exists() {
@@ -164,7 +164,7 @@ fn requests_that_a_goaway_leaves_unprocessed_are_sent_again() {
         seen += completed(&run, 3000, &more);
         assert_eq!(server.asked(seen), seen, "{more:?}");
         assert!(total(&run, "handshakes") > 3, "{more:?}: {}", run["trials"][0]["tally"]);
-        // With a fixed rate, there may be only one request at a time.
+        // With a fixed rate, there may be only one request at a time, so possibly no request is left unprocessed.
         let unprocessed = run["trials"][0]["unprocessed"].as_u64().unwrap_or(0);
         assert!(unprocessed > 0 || more.contains(&"--rate"), "{}", run["trials"][0]);
     }

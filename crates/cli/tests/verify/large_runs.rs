@@ -19,7 +19,7 @@ fn kept() -> Run {
     load_run(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../run/tests/fixtures/find.json")).unwrap()
 }
 
-/// Function that adds a number of entries to the server's side of a trial.
+/// Function that adds the given number of entries to the server's part of a trial.
 type Plant = fn(&mut Side, usize);
 
 fn column(counter: String, instance: String, samples: usize) -> Column {

@@ -175,8 +175,8 @@ fn any_signal_that_ends_loadline_restores_the_terminal() {
         let terminal = Terminal::open(80, 24, &load(&server, "--force --out out"));
         terminal.shows(&PARTS);
         let pid = terminal.pid();
-        // The third signal in a row ends loadline at once. The process has ended by then, so signals after the third
-        // find no process.
+        // The third signal in a row ends loadline at once. Signals after the third signal find no process, because the
+        // process has already ended.
         let kills = format!("kill -{name} {pid}; ").repeat(times);
         Command::new("sh").args(["-c", &kills]).stderr(std::process::Stdio::null()).status().unwrap();
         terminal.is_as_before(status);

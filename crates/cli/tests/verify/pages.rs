@@ -10,7 +10,7 @@ use testkit::free_port;
 
 /// Ports that the servers on the pages use.
 const PORTS: std::ops::RangeInclusive<u16> = 19_381..=19_389;
-/// Texts in the commands of the pages (times and hosts), and their replacements in the test. A replacement never
+/// Times and hosts in the commands of the pages, each with the text that replaces it in the test. A replacement never
 /// contains an option that its command already has.
 const SHORTER: &[(&str, &str)] = &[
     ("--budget 15s", "--budget 8s"),

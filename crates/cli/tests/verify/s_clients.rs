@@ -63,8 +63,8 @@ fn both_variants_send_the_syns_that_they_count() {
             verdict(&run)
         );
         assert!(drops > 0.0 && num(&trial["completed"]) > 0.0, "{form} {}", verdict(&run));
-        // A connection may exist only for the client, if its handshake ends too late. A connection may also exist only
-        // for the server, if it is established just when the client's timeout ends.
+        // If a handshake ends too late, only the client counts the connection. If a connection is established just when
+        // the client's timeout ends, only the server counts the connection.
         let apart = (num(&trial["connected"]) - opens).abs();
         assert!(apart <= 0.005 * attempted, "{form} {apart} of {attempted} {}", verdict(&run));
         honest(&run, 500.0);

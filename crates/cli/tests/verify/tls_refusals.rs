@@ -49,7 +49,7 @@ fn refused(port: u16, more: &[&str]) -> String {
 fn each_reason_for_a_failed_handshake_is_named() {
     let Some(dir) = folder("refusals within TLS") else { return };
     let cases: [(&[&str], &[&str], &str); 3] = [
-        // This cipher has no forward secrecy, so loadline does not support it.
+        // The server allows only a cipher without forward secrecy, which loadline does not support.
         (&["-tls1_2", "-cipher", "AES128-SHA256"], &[], "no cipher in common"),
         (&["-tls1_2"], &["--tls", "1.3"], "leave --tls out"),
         (&["-tls1_3"], &["--tls", "1.2"], "leave --tls out"),
@@ -74,8 +74,8 @@ fn a_server_that_requests_renegotiation_is_refused_and_answers() {
         let args =
             ["load", &url, "--insecure", "--io", io, "--connections", "2", "--duration", "300ms", "--warmup", "0s"];
         let run = json(binary!(), &args);
-        // openssl serves one connection after the other, and closes each connection. The end of the load may cut a
-        // request, so the test checks only completed requests.
+        // openssl serves only one connection at a time, and closes each connection after its request. The end of the
+        // load may cut a request, so the test checks only completed requests.
         assert!(total(&run, "completed") > 0, "{io}: {}", run["trials"][0]["errors"]);
         assert_eq!(run["trials"][0]["errors"].as_object().map(|errors| errors.len()), Some(0), "{io}");
     }

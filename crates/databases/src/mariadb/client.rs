@@ -26,7 +26,7 @@ const END: u8 = 0xfe;
 /// First byte of a packet that reports an error.
 const ERROR: u8 = 0xff;
 
-/// Columns of a row as text; `None` for NULL.
+/// Columns of one row as text; `None` for the SQL value NULL.
 pub(super) type Row = Vec<Option<String>>;
 
 /// A connection that has logged in.
@@ -122,8 +122,8 @@ impl Client {
 
 const PROTOCOL: DatabaseError = DatabaseError::Protocol("MariaDB");
 
-/// Returns true if a packet ends a list. A packet with a row may also begin with the byte [`END`], but has at least 9
-/// bytes.
+/// Returns true if a packet ends a list of columns or rows. A packet with a row may also begin with the byte [`END`],
+/// but such a packet has at least 9 bytes.
 fn is_end(packet: &[u8]) -> bool {
     packet.first() == Some(&END) && packet.len() < 9
 }

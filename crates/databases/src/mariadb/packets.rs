@@ -7,7 +7,7 @@ pub(super) struct Greeting {
     pub(super) nonce: Vec<u8>,
 }
 
-/// Reader of a packet. Holds the bytes of the packet that were not read yet.
+/// Reader of a packet. The value contains the bytes of the packet that are not yet read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
@@ -29,7 +29,7 @@ impl<'a> Reader<'a> {
         Some(text)
     }
 
-    /// Reads one column of a row. The result `Some(None)` is the SQL value NULL.
+    /// Reads one column of a row. Returns `Some(None)` for the SQL value NULL, and `None` if the packet ends too early.
     fn value(&mut self) -> Option<Option<&'a [u8]>> {
         let length = match self.byte()? {
             0xfb => return Some(None),
@@ -59,16 +59,16 @@ impl Greeting {
         // In the greeting, the ID of the server's thread comes before the nonce.
         reader.take(4)?;
         let mut nonce = reader.take(8)?.to_vec();
-        // The next bytes are a zero byte, the lower half of the capabilities, the character set, and the status. The
-        // upper half of the capabilities, a length and reserved bytes follow.
+        // The next bytes are a zero byte, the lower half of the capabilities, the character set, and the status. After
+        // the status come the upper half of the capabilities, a length, and reserved bytes.
         reader.take(1 + 2 + 1 + 2 + 2 + 1 + 10)?;
         nonce.extend_from_slice(reader.take(12)?);
         Some(Self { version, nonce })
     }
 }
 
-/// Capabilities that this client supports: long passwords and flags, protocol 4.1, secure connections, names of login
-/// methods.
+/// Bits of the capabilities that this client supports: long passwords, long flags, protocol 4.1, secure connections,
+/// and names of login methods.
 const CAPABILITIES: u32 = 0x1 | 0x4 | 0x200 | 0x8000 | 0x8_0000;
 const WITH_DATABASE: u32 = 0x8;
 const MAX_PACKET_BYTES: u32 = 1 << 24;
@@ -97,7 +97,8 @@ pub(super) fn login(user: &str, database: &str, proof: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// Returns the proof that the client knows a password: SHA1(password) XOR SHA1(nonce + SHA1(SHA1(password))).
+/// Returns the bytes with which a client proves that it knows a password: SHA1(password) XOR SHA1(nonce +
+/// SHA1(SHA1(password))).
 pub(super) fn proof(password: &str, nonce: &[u8]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
@@ -133,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_proof_is_that_of_the_manual() {
-        // The expected value was computed with the formula of MariaDB's manual in Python's hashlib.
+        // The expected value was computed in Python with hashlib, by the formula in MariaDB's manual.
         let nonce: Vec<u8> = (1..=20).collect();
         let expected = [190, 44, 190, 193, 63, 210, 104, 207, 146, 23, 116, 218, 141, 222, 153, 68, 125, 105, 148, 85];
         assert_eq!(proof("hunter2", &nonce), expected);

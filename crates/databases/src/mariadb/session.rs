@@ -7,8 +7,8 @@ use super::client::{Client, Row};
 use crate::DatabaseError;
 use crate::sums::{BlockerSample, Sample, SessionSample};
 
-/// Statement that selects the sessions of clients with their transactions. `{WAIT}` is replaced by an expression for
-/// the name of the current wait. InnoDB updates the table `innodb_trx` ten times per second.
+/// Statement that selects the clients' sessions with the transactions of these sessions. `{WAIT}` is replaced by an
+/// expression for the name of the current wait. InnoDB updates the table `innodb_trx` ten times per second.
 const SESSIONS: &str = "SELECT p.command, p.state, t.trx_state, LEFT(p.info, 1024), {WAIT} \
     FROM information_schema.processlist p LEFT JOIN information_schema.innodb_trx t ON t.trx_mysql_thread_id = p.id \
     WHERE p.id <> CONNECTION_ID() AND p.user <> 'system user' AND p.command NOT IN ('Daemon', 'Binlog Dump') LIMIT 4096";
@@ -27,8 +27,8 @@ const BLOCKERS: &str = "SELECT l.lock_type, b.trx_mysql_thread_id, p.command, p.
     FROM information_schema.innodb_lock_waits w JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_trx_id \
     JOIN information_schema.innodb_locks l ON l.lock_id = w.requested_lock_id \
     LEFT JOIN information_schema.processlist p ON p.id = b.trx_mysql_thread_id WHERE b.trx_state <> 'LOCK WAIT' LIMIT 16";
-/// Statement that limits the time of each later statement to one second. A statement that takes longer fails and ends
-/// the sampling, because its rows belong to an uncertain moment.
+/// Statement that limits the time of each later statement to one second. A slower statement fails and ends the
+/// sampling, because nobody could say to which moment its rows belong.
 const LIMITS: &str = "SET SESSION max_statement_time = 1";
 
 /// State of a transaction that waits for a row lock.
@@ -43,9 +43,9 @@ pub(crate) struct MariadbSession {
 }
 
 impl MariadbSession {
-    /// Connects and runs each statement once as a test. The user needs the privilege PROCESS. Without the server's
-    /// records of waits, or without the right to read them, loadline cannot see that sessions wait for files or for the
-    /// server's own locks.
+    /// Connects and runs each statement once as a test. The user needs the privilege PROCESS. If the server does not
+    /// record waits, or if the user may not read the records, loadline cannot see that sessions wait for files or for
+    /// the server's own locks.
     pub(crate) fn connect(behind: &Behind) -> Result<Self, DatabaseError> {
         let mut client = Client::connect(behind)?;
         client.query(LIMITS)?;
@@ -90,8 +90,9 @@ fn session(row: &Row) -> Option<SessionSample> {
     Some(SessionSample { state: found, event, statement: text(row, 3).into() })
 }
 
-/// Returns the activity of a session; `None` if the session is idle. `wait` is the name of its current wait, such as
-/// `wait/io/file/innodb/innodb_log_file`. Source: MariaDB's manual, "Thread States", and the table setup_instruments.
+/// Returns the activity of a session; `None` if the session is idle. `wait` is the name of the session's current wait,
+/// such as `wait/io/file/innodb/innodb_log_file`. Source: MariaDB's manual, "Thread States", and the table
+/// setup_instruments.
 fn state_of(command: &str, state: &str, transaction: &str, wait: &str) -> Option<SessionState> {
     Some(match (command, transaction) {
         ("Sleep", "") => return None,

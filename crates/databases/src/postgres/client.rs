@@ -1,6 +1,6 @@
 //! A client of PostgreSQL's protocol, version 3, that runs prepared statements without parameters, and plain statements
-//! that return no rows. The crate `postgres_protocol` encodes and decodes the messages. This file only moves the bytes,
-//! so no async runtime is needed.
+//! that return no rows. The crate `postgres_protocol` encodes and decodes the messages. The client itself only reads
+//! and writes bytes on a blocking connection, so it needs no async runtime.
 
 use std::io::{Read as _, Write as _};
 
@@ -18,15 +18,15 @@ use crate::connection;
 use crate::credentials::{default_user, password};
 use crate::statement::bounded;
 
-/// Maximum length of one message, bytes. The rows that this client's statements select have at most a few kilobytes.
+/// Maximum length of one message, bytes. The statements of this client select only rows of at most a few kilobytes.
 const MAX_MESSAGE_BYTES: i32 = 1 << 20;
 /// Maximum number of rows that the client keeps from one answer.
 const MAX_ROWS: usize = 4096;
 
-/// Texts of a row, `None` for NULL.
+/// Columns of one row as text; `None` for the SQL value NULL.
 pub(super) type Row = Vec<Option<String>>;
 
-/// A connection after its login.
+/// A connection that has logged in.
 #[derive(Debug)]
 pub(super) struct Client {
     connection: BlockingStream,
@@ -157,7 +157,7 @@ fn row(body: &DataRowBody) -> Result<Row, DatabaseError> {
     Ok(row)
 }
 
-/// Returns an error with the server's reason, which is limited in length and safe to show.
+/// Returns an error with the server's reason. The text of the reason is limited in length and safe to show.
 fn refused(fields: ErrorFields<'_>) -> DatabaseError {
     DatabaseError::Refused(bounded(&ServerError::from_fields(fields).message))
 }

@@ -7,8 +7,8 @@ use super::client::{Client, Row};
 use crate::DatabaseError;
 use crate::sums::{BlockerSample, Sample, SessionSample};
 
-/// Statement that selects the sessions of clients. `left` limits the amount of text that the server sends. Loadline
-/// only counts idle sessions, so the statement selects no text for them.
+/// Statement that selects the sessions of clients. `left` limits the amount of text that the server sends. loadline
+/// only counts idle sessions, so the statement selects no text for idle sessions.
 const SESSIONS: &str = "SELECT state, wait_event_type, wait_event, CASE WHEN state = 'idle' THEN '' ELSE left(query, 1024) END \
     FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() LIMIT 4096";
 /// Statement that selects the transactions that block waiting sessions. The statement examines at most four waits,
@@ -19,8 +19,8 @@ const BLOCKERS: &str = "SELECT w.locktype, b.pid, b.state, b.wait_event_type, b.
     FROM (SELECT pid, locktype, waitstart FROM pg_locks WHERE NOT granted AND locktype <> 'tuple' LIMIT 4) w \
     CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) AS p(pid) JOIN pg_stat_activity b ON b.pid = p.pid \
     WHERE b.wait_event_type IS DISTINCT FROM 'Lock'";
-/// Statement that limits the time of each later statement to one second. A statement that takes longer fails and ends
-/// the sampling, because its rows belong to an uncertain moment.
+/// Statement that limits the time of each later statement to one second. A slower statement fails and ends the
+/// sampling, because nobody could say to which moment its rows belong.
 const LIMITS: &str = "SET statement_timeout = 1000";
 /// First major version of PostgreSQL whose view pg_locks contains the time at which a wait began.
 const WAITSTART_VERSION: u32 = 14;
@@ -96,8 +96,8 @@ fn state_of(state: &str, kind: Option<&str>, event: Option<&str>) -> SessionStat
         _ if state.starts_with("idle in transaction") => SessionState::OpenTransaction,
         (Some("Lock"), Some("transactionid" | "tuple")) => SessionState::RowLock,
         (Some("Lock"), _) => SessionState::Lock,
-        // One session writes the write-ahead log to disk for all sessions, and the other sessions wait for this
-        // session.
+        // One session writes the write-ahead log to disk for all sessions, and the other sessions wait until it has
+        // finished.
         (Some("IO"), _) | (Some("LWLock"), Some("WALWrite" | "WALWriteLock")) => SessionState::Disk,
         (Some("LWLock" | "BufferPin" | "Buffer"), _) => SessionState::InternalLock,
         (Some("Timeout"), Some("PgSleep")) => SessionState::Sleep,
@@ -116,8 +116,8 @@ fn blocker(row: &Row) -> BlockerSample {
         id: text(1).and_then(|pid| pid.parse().ok()).unwrap_or_default(),
         state: state_of(text(2).unwrap_or_default(), text(3), text(4)),
         statement: text(5).unwrap_or_default().into(),
-        // For locks other than row locks, the time stays unknown: the waiting session may have begun to wait before the
-        // present holder got the lock.
+        // For locks other than row locks, the age of the lock is unknown, because the waiting session may have begun to
+        // wait before the present holder got the lock.
         held_s: held_s.filter(|seconds| blocked == SessionState::RowLock && *seconds >= 0.0),
     }
 }

@@ -1,5 +1,5 @@
-//! Client side of reflection, without I/O: collects the files that define some services, with all files that these
-//! import. Everything from the server is limited and checked.
+//! Client side of server reflection, without I/O: collects the proto files that define the given services, and all
+//! files that these proto files import. The code limits and checks all data from the server.
 
 use std::collections::BTreeSet;
 
@@ -11,36 +11,36 @@ use crate::error::{TypesError, words};
 use crate::graph::Files;
 use crate::types::Types;
 
-/// Maximum number of proto files that are collected from a server.
+/// Maximum number of proto files that loadline accepts from a server.
 const MAX_FILES: usize = 1000;
-/// Maximum number of rounds of questions. Each round brings the files that the files of the previous round import. Most
-/// servers send all imports at once.
+/// Maximum number of rounds of questions to a server. Each round asks for the files that the previous round's files
+/// import. Most servers send all imported files in the first round.
 const MAX_ROUNDS: usize = 50;
-/// Maximum number of services of a server.
+/// Maximum number of services that a server may list.
 const MAX_SERVICES: usize = 1000;
 /// Maximum length of the name of a service or file, bytes.
 const MAX_NAME_BYTES: usize = 1000;
 
-/// Error in a server's answer to a question of reflection.
+/// Error in a server's answer to a reflection request.
 #[derive(Debug, thiserror::Error)]
 pub enum ReflectionError {
-    /// The server does not know the name that was asked for.
+    /// The server refused the request, for example because it does not know the requested name.
     #[error("the server refuses reflection of {name}: {why} (gRPC status {code})")]
     Refused {
-        /// Name of the service or file.
+        /// Requested name of a service or a file.
         name: String,
-        /// Status code of gRPC.
+        /// gRPC status code in the server's answer.
         code: i32,
-        /// Error message of the server.
+        /// Error message in the server's answer.
         why: String,
     },
-    /// An answer has the wrong form.
+    /// An answer is malformed.
     #[error("the server's answer to reflection is wrong: {0}; give --proto or --protoset instead")]
     Malformed(String),
-    /// The answers exceed a limit.
+    /// The answers exceed a limit of this crate, such as the maximum number of files.
     #[error("the server's answers to reflection exceed a limit: {0}; give --proto or --protoset instead")]
     Limit(String),
-    /// The collected files cannot be used.
+    /// No types can be built from the collected files.
     #[error("the server describes itself by reflection, but {0}; give --proto or --protoset instead")]
     Types(#[from] TypesError),
 }
@@ -49,8 +49,9 @@ fn malformed(why: &str) -> ReflectionError {
     ReflectionError::Malformed(words(why))
 }
 
-/// Collects the files that define some services. The caller sends [`Collector::requests`] in one call, and passes the
-/// answers to [`Collector::read`], until there are no more requests.
+/// Collects the proto files that define the given services. In each round, the caller sends the messages from
+/// [`Collector::requests`] to the server, and passes the answers to [`Collector::read`]. The collection is complete
+/// when there are no more requests.
 #[derive(Debug, Default)]
 pub struct Collector {
     files: Files,
@@ -62,18 +63,18 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Starts to collect the files of these services.
+    /// Starts to collect the files that define `services`.
     pub fn new<'a>(services: impl IntoIterator<Item = &'a str>) -> Self {
         let questions = services.into_iter().map(|name| Question::FileOfSymbol(name.into())).collect();
         Self { questions, ..Self::default() }
     }
 
-    /// Returns the messages of the next call; empty if all files are known.
+    /// Returns the messages to send to the server in this round; empty if all files are known.
     pub fn requests(&self) -> Vec<Vec<u8>> {
         self.questions.iter().cloned().map(encoded).collect()
     }
 
-    /// Reads the answers of a call, in the order of the requests.
+    /// Reads the server's answers of this round, which must be in the order of the requests.
     pub fn read(&mut self, answers: &[&[u8]]) -> Result<(), ReflectionError> {
         let questions = std::mem::take(&mut self.questions);
         if answers.len() != questions.len() {
@@ -93,7 +94,7 @@ impl Collector {
         if file.name().is_empty() || file.name().len() > MAX_NAME_BYTES {
             return Err(malformed("a file without a name, or with an endless one"));
         }
-        // Servers may send a file again with each answer.
+        // A server may send a file several times, in different answers.
         if self.files.contains_key(file.name()) {
             return Ok(());
         }
@@ -108,7 +109,8 @@ impl Collector {
         }
     }
 
-    /// Prepares questions for the imported files that are missing. Each name is asked for only once.
+    /// Prepares the questions of the next round, which ask for imported files that are missing. Fails if a file is
+    /// still missing although an earlier round asked for it.
     fn ask_for_imports(&mut self) -> Result<(), ReflectionError> {
         let imports = self.files.values().flat_map(|file| &file.dependency);
         let missing: BTreeSet<&String> = imports.filter(|name| !self.files.contains_key(*name)).collect();
@@ -140,12 +142,12 @@ impl Collector {
     }
 }
 
-/// Returns the message that asks for the names of all services.
+/// Returns the message that asks a server for the names of all its services.
 pub fn list_request() -> Vec<u8> {
     encoded(Question::Services("*".into()))
 }
 
-/// Returns the names in the answer to [`list_request`].
+/// Returns the names of the services in the answer to [`list_request`].
 pub fn services(answer: &[u8]) -> Result<Vec<String>, ReflectionError> {
     let Answer::Services(list) = decoded(&Question::Services("*".into()), answer)? else {
         return Err(malformed("it has no services"));
@@ -166,7 +168,7 @@ fn encoded(question: Question) -> Vec<u8> {
     Request { question: Some(question) }.encode_to_vec()
 }
 
-/// Decodes the answer to a question. A refusal is an error.
+/// Decodes the answer to a question. Fails if the server refused to answer.
 fn decoded(question: &Question, answer: &[u8]) -> Result<Answer, ReflectionError> {
     let response = Response::decode(answer).map_err(|error| malformed(&error.to_string()))?;
     match response.answer.ok_or_else(|| malformed("it is empty"))? {

@@ -1,17 +1,17 @@
-//! Messages of server reflection. Fields that are not used are left out; the decoder skips them.
+//! Messages of server reflection, with only the fields that loadline uses. The decoder skips all other fields.
 
 use prost::{Message, Oneof};
 
-/// Paths of the method of reflection, the current version first.
+/// Paths of the gRPC method for reflection: first its current version, then an earlier version.
 pub const PATHS: [&str; 2] = [
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// Maximum size of all answers to one call of reflection, bytes.
+/// Maximum total size of a server's answers about reflection, bytes.
 pub const MAX_ANSWER_BYTES: usize = 16 << 20;
 
-/// Question to a server.
+/// Message from the client to the server.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Request {
     #[prost(oneof = "Question", tags = "3, 4, 7")]
@@ -21,10 +21,10 @@ pub(super) struct Request {
 /// Kinds of questions.
 #[derive(Clone, PartialEq, Oneof)]
 pub(super) enum Question {
-    /// Asks for the file with this name.
+    /// Asks for the proto file with the given name.
     #[prost(string, tag = "3")]
     FileByName(String),
-    /// Asks for the file that defines this service or type.
+    /// Asks for the proto file that defines the service or type with the given name.
     #[prost(string, tag = "4")]
     FileOfSymbol(String),
     /// Asks for the names of all services. The server ignores the text.
@@ -32,7 +32,7 @@ pub(super) enum Question {
     Services(String),
 }
 
-/// Answer of a server.
+/// Message from the server to the client.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Response {
     #[prost(oneof = "Answer", tags = "4, 6, 7")]
@@ -42,7 +42,7 @@ pub(super) struct Response {
 /// Kinds of answers.
 #[derive(Clone, PartialEq, Oneof)]
 pub(super) enum Answer {
-    /// Files, among them those that were asked for.
+    /// Proto files: the requested file, and possibly further files.
     #[prost(message, tag = "4")]
     Files(FileList),
     /// Names of all services.
@@ -74,7 +74,7 @@ pub(super) struct ServiceName {
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct ErrorAnswer {
-    /// Status code of gRPC.
+    /// gRPC status code.
     #[prost(int32, tag = "1")]
     pub(super) code: i32,
     #[prost(string, tag = "2")]

@@ -1,5 +1,5 @@
 //! Server reflection: a server describes its own services. Source: `grpc/reflection/v1/reflection.proto` of the gRPC
-//! project. Its earlier version `v1alpha` has the same messages.
+//! project. The protocol's earlier version `v1alpha` has the same messages.
 
 mod collector;
 mod messages;

@@ -9,29 +9,29 @@ use super::messages::{Answer, ErrorAnswer, FileList, PATHS, Question, Request, R
 use crate::error::TypesError;
 use crate::sources::from_text;
 
-/// Status `NOT_FOUND` of gRPC.
+/// gRPC status code `NOT_FOUND`.
 const NOT_FOUND: i32 = 5;
-/// Status `INVALID_ARGUMENT` of gRPC.
+/// gRPC status code `INVALID_ARGUMENT`.
 const INVALID_ARGUMENT: i32 = 3;
 
-/// Descriptions of a server's services, which the server gives to its clients.
+/// Descriptions of a server's services, which the server sends to clients that ask for them.
 #[derive(Clone, Debug)]
 pub struct Reflection {
     files: Vec<FileDescriptorProto>,
 }
 
 impl Reflection {
-    /// Describes the services in a proto file of this program.
+    /// Creates descriptions of the services in the proto file `text`, which is part of the loadline program.
     pub fn new(name: &'static str, text: &'static str) -> Result<Self, TypesError> {
         Ok(Self { files: from_text(name, text)? })
     }
 
-    /// Returns true if a call of this path asks for descriptions.
+    /// Returns true if `path` is the path of a gRPC call that asks for descriptions.
     pub fn is_asked_by(path: &str) -> bool {
         PATHS.contains(&path)
     }
 
-    /// Answers one message of a client.
+    /// Returns the answer to a client's message `request`.
     pub fn answer(&self, request: &[u8]) -> Vec<u8> {
         let question = Request::decode(request).ok().and_then(|request| request.question);
         let answer = match &question {
@@ -48,7 +48,7 @@ impl Reflection {
         Answer::Services(ServiceList { services: names.map(|name| ServiceName { name }).collect() })
     }
 
-    /// Returns the first file for which `is_right` returns true, and all files that it imports.
+    /// Returns an answer with the first file for which `is_right` returns true, and all files that this file imports.
     fn with_imports(&self, is_right: impl Fn(&FileDescriptorProto) -> bool) -> Answer {
         let Some(first) = self.files.iter().find(|file| is_right(file)) else {
             return refusal(NOT_FOUND, "not found");
@@ -73,7 +73,8 @@ fn services_of(file: &FileDescriptorProto) -> impl Iterator<Item = String> {
     file.service.iter().map(|service| format!("{}.{}", file.package(), service.name()))
 }
 
-/// Returns true if a file defines this service, one of its methods, or this message at the top level.
+/// Returns true if `symbol` is the full name of a service, a method, or a message at the top level that the file
+/// defines.
 fn defines(file: &FileDescriptorProto, symbol: &str) -> bool {
     let messages = file.message_type.iter().map(|message| format!("{}.{}", file.package(), message.name()));
     let is_method = |service: &str| symbol.strip_prefix(service).is_some_and(|rest| rest.starts_with('.'));

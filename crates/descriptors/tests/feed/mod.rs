@@ -1,13 +1,13 @@
-//! Function that reads the same bytes in three ways: as an answer of reflection, as one compiled proto file, and as a set
-//! of compiled proto files. A test in `tests` and a fuzz target call it.
+//! A function that reads one input in three ways: as an answer of server reflection, as one compiled proto file, and as
+//! a set of compiled proto files. A test in `tests` and a fuzz target call this function.
 
 use descriptors::Types;
 use descriptors::reflection::{Collector, services};
 use prost::Message as _;
 use prost_types::{FileDescriptorProto, FileDescriptorSet};
 
-/// Reads `bytes` as an answer of reflection, as a descriptor of a file, and as a set of descriptors. Uses all types that
-/// can be built, with `json` as a message. Returns the number of methods that were used.
+/// Reads `bytes` as an answer of server reflection, as one compiled proto file, and as a set of compiled proto files.
+/// Encodes `json` as a message of every method that can be built from the bytes. Returns the number of these methods.
 pub(crate) fn descriptors(bytes: &[u8], json: &str) -> usize {
     let _ = services(bytes);
     let mut collector = Collector::new(["p.S"]);

@@ -1,7 +1,7 @@
 //! Edge-triggered epoll. Each of epoll's data structures corresponds to one in the paper by Banga, Mogul and Druschel
-//! (see `lib.rs`). The kernel's ready list corresponds to the HINTS queue in the paper by Banga, Mogul and Druschel. An
-//! entry's link in the ready list corresponds to the pending bit in the paper by Banga, Mogul and Druschel: a linked
-//! entry is not added again, so the list cannot overflow. At delivery, the kernel checks a file's state again, as does
+//! (see `lib.rs`). The kernel's ready list corresponds to the HINTS queue in the paper by Banga, Mogul and Druschel.
+//! Membership in the ready list corresponds to the pending bit in the paper by Banga, Mogul and Druschel: an entry is
+//! not added a second time, so the list cannot overflow. At delivery, the kernel checks a file's state again, as does
 //! the event API in the paper by Banga, Mogul and Druschel.
 //!
 //! This backend differs from the paper by Banga, Mogul and Druschel in the events that a declaration causes. Declaring
@@ -45,8 +45,8 @@ impl EpollQueue {
         }
         if self.lazy && slot.armed.contains(mask) {
             self.table.open(fd).wanted = mask;
-            // Modifying the registration makes the kernel check the state again. The kernel need not check the state if
-            // the caller reads it itself.
+            // When the registration is modified, the kernel checks the state again. The kernel's check is unnecessary
+            // if the caller reads the state itself.
             return if told { Ok(()) } else { self.modify(fd, slot.generation, slot.armed, mask) };
         }
         if slot.armed.is_none() {
@@ -104,8 +104,8 @@ impl EpollQueue {
     pub(super) fn forget(&mut self, fd: RawFd) {
         if !self.table.copy(fd).armed.is_none() {
             self.clear(fd);
-            // Removing fails only if the descriptor was already closed. When the descriptor was closed, the kernel
-            // removed the registration, unless a duplicate keeps the file open.
+            // Removing fails only if the descriptor was already closed. When a descriptor is closed, the kernel removes
+            // the registration, unless a duplicate keeps the file open.
             let _ = epoll_raw::delete(&self.epoll, fd);
         }
     }

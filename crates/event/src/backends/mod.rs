@@ -1,5 +1,5 @@
-//! Kernel mechanisms of event queues, one file each. A queue calls its mechanism through an enum, so finding the
-//! mechanism costs each call only one well-predicted branch.
+//! Kernel mechanisms of event queues, one file each. A queue calls its mechanism through an enum, so each call needs
+//! only one well-predicted branch to find the mechanism.
 
 mod epoll;
 mod poll;
@@ -41,8 +41,8 @@ impl Mechanism {
         })
     }
 
-    /// Declares or changes an interest. An empty mask revokes the interest. With `told`, the caller reads the current
-    /// state itself, so no event is needed for a descriptor that is already ready.
+    /// Declares or changes an interest. An empty mask revokes the interest. If `told` is true, the caller reads the
+    /// current state itself, so the queue needs no event for a descriptor that is already ready.
     #[inline]
     pub(crate) fn declare(&mut self, fd: RawFd, mask: Mask, told: bool) -> sys::Result<()> {
         each!(self, queue => queue.declare(fd, mask, told))
@@ -70,7 +70,7 @@ impl Mechanism {
         }
     }
 
-    /// Sends collected declarations to the kernel.
+    /// Sends collected declarations of interest to the kernel.
     pub(crate) fn flush(&mut self) -> sys::Result<()> {
         match self {
             Self::Uring(queue) => queue.flush(),

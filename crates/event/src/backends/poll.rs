@@ -90,8 +90,8 @@ impl PollQueue {
                 at += 1;
             }
         }
-        // A descriptor was closed without a call of `forget`. Each call of `next` drops one closed descriptor. Until
-        // all closed descriptors are dropped, waits return at once.
+        // `closed` is a descriptor that was closed without a call of `forget`. Each call of `next` drops one closed
+        // descriptor. Until all closed descriptors are dropped, the kernel's waits return immediately.
         if let Some(fd) = closed {
             self.forget(fd);
             if at == 0 {

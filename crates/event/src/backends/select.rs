@@ -92,8 +92,8 @@ impl SelectQueue {
         let words = self.highest.0 as usize / 64 + 1;
         let (first, low) = (self.turn as usize / 64 % words, (1_u64 << (self.turn % 64)) - 1);
         let mut at = 0;
-        // The scan starts at a bit within a word of the bitmaps. In the word with this bit, the bits from this bit on
-        // are scanned first, and the earlier bits last.
+        // The scan starts at a bit within a word of the bitmaps. The scan begins with the bits from this bit to the end
+        // of its word, and ends with the earlier bits of that word.
         for step in 0..=words {
             let word = (first + step) % words;
             let part = if step == 0 {
@@ -120,8 +120,8 @@ impl SelectQueue {
         at
     }
 
-    /// Removes every declared descriptor that is no longer open. A single closed descriptor makes the whole select(2)
-    /// fail.
+    /// Removes every declared descriptor that is no longer open. The function is needed because a single closed
+    /// descriptor makes the whole select(2) fail.
     fn drop_closed(&mut self) -> sys::Result<()> {
         for fd in 0..=self.highest.0 {
             if !self.table.copy(fd).wanted.is_none() && poll::now(fd, 0)? & poll::NVAL != 0 {

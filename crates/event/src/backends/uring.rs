@@ -1,9 +1,9 @@
-//! io_uring, with one multishot poll per descriptor. Each completion adds a hint to a FIFO queue in user space. A
-//! pending bit per descriptor prevents a second hint for this descriptor while the first is queued. The hint queue and
-//! the pending bits come from the paper by Banga, Mogul and Druschel (see `lib.rs`). In the paper by Banga, Mogul and
-//! Druschel, the kernel maintains the hint queue and the pending bits. Declarations of interest are collected, and the
-//! next wait submits them to the kernel. A wait that finds hints, and has nothing to submit or check, needs no system
-//! call.
+//! io_uring, with one multishot poll per descriptor. Each completion adds a hint (a note that a descriptor may be
+//! ready) to a FIFO queue in user space. For each descriptor, a pending bit prevents a second hint while the first hint
+//! is queued. The hint queue and the pending bits come from the paper by Banga, Mogul and Druschel (see `lib.rs`). In
+//! the paper by Banga, Mogul and Druschel, the kernel maintains the hint queue and the pending bits. Declarations of
+//! interest are collected, and the next wait submits them to the kernel. A wait that finds hints, and has nothing to
+//! submit or check, needs no system call.
 //!
 //! Before delivery, one call of poll(2) checks the current state of the descriptors, as in the paper by Banga, Mogul
 //! and Druschel. A descriptor needs no check if new data arrived after the application had reported that it has read
@@ -35,7 +35,8 @@ const BATCH: u32 = 256;
 pub(crate) struct UringQueue {
     ring: PollRing,
     pub(super) table: Table,
-    /// Tokens of descriptors with possible events, oldest first. Tokens of an outdated generation are skipped.
+    /// Tokens of descriptors with possible events, oldest first. A token of an outdated generation (of a descriptor
+    /// that was closed) is skipped.
     hints: VecDeque<u64>,
     /// Descriptors whose polls the kernel has ended. Polls that the kernel has ended must be armed again.
     ended: Vec<RawFd>,
@@ -74,8 +75,8 @@ impl UringQueue {
         if lazy && slot.armed.contains(mask) {
             slot.wanted = mask;
             if !told {
-                // The event must report the whole current state, not only the bits of a completion. The flags `drained`
-                // and `sure` are cleared, so the next delivery of events checks the descriptor's state.
+                // The next event must report the whole current state, and not only the bits of a completion. The flags
+                // `drained` and `sure` are cleared, so the next delivery of events checks the descriptor's state.
                 (slot.drained, slot.sure) = (false, false);
                 if !std::mem::replace(&mut slot.pending, true) {
                     self.hints.push_back(token(fd, slot.generation));
@@ -105,8 +106,8 @@ impl UringQueue {
     }
 
     pub(super) fn forget(&mut self, fd: RawFd) {
-        // Disarming fails only if the kernel accepts no more requests. If disarming fails, the kernel ends the poll
-        // when the ring is closed.
+        // Disarming fails only if the kernel accepts no more requests. If the kernel accepts no more requests, it ends
+        // the poll when the ring is closed.
         let _ = self.disarm(fd);
     }
 
@@ -267,7 +268,7 @@ impl UringQueue {
 /// is none.
 const UNCERTAIN: i16 = poll::OUT | poll::PRI;
 
-/// Stores the poll bits of a completion. The poll bits are marked as certain if nothing can make them untrue before
+/// Stores the poll bits of a completion. The poll bits are marked as certain if nothing can make them wrong before
 /// delivery.
 #[inline]
 fn remember(slot: &mut Slot, found: i16) {

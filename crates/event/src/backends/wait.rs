@@ -10,9 +10,9 @@ pub(super) fn check_open(fd: RawFd) -> sys::Result<()> {
     if fd < 0 || bits::now(fd, 0)? & bits::NVAL != 0 { Err(Errno::BADF) } else { Ok(()) }
 }
 
-/// Remaining time of a wait that may be repeated. The clock is read only before a repetition, so a wait that is not
-/// repeated needs no clock. The duration of the first wait is unknown, so it is not subtracted. A wait that is repeated
-/// may last up to twice the timeout.
+/// Remaining time of a wait that may have to be repeated. The clock is read only before a repetition, so a wait that is
+/// not repeated needs no clock. Because the clock is not read before the first wait, the duration of the first wait is
+/// unknown and is not subtracted. A wait that is repeated may last up to twice the timeout.
 pub(super) struct Remaining {
     timeout_ns: Option<u64>,
     until_ns: Option<u64>,

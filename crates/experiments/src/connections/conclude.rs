@@ -53,8 +53,8 @@ fn failed(trial: &Trial) -> f64 {
     (trial.tally.error_count() + trial.tally.closed_by_server) as f64
 }
 
-/// Formats a response time in whole microseconds. A lower bound is written with `at least`, and an unknown time in
-/// words.
+/// Formats a response time in whole microseconds. If only a lower bound is known, the text contains `at least`; if the
+/// time is unknown, words replace the number.
 fn whole_us(trial: &Trial, figure: SummaryFigure) -> String {
     match trial.latency_us.figure(figure) {
         TimeFigure::Exact(us) => format!("{us:.0} us"),
@@ -82,8 +82,8 @@ fn words(trial: &Trial) -> String {
     )
 }
 
-/// Returns a sentence that compares the trials: response times with few connections, and CPU time per message with few
-/// connections and with all connections.
+/// Returns a sentence that compares the trial with few connections and the trial with all connections: response times
+/// of the small trial, and CPU time per message of both.
 fn beside(run: &Run) -> Option<String> {
     let (few, all) = (run.trials.first()?, run.trials.last()?);
     let cpu = |t: &Trial| t.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value();

@@ -1,6 +1,7 @@
 //! Memory per connection. The trial with all connections is compared with a trial that has few connections, but equally
-//! many processes. The additional memory of the trial with all connections is divided by the number of its additional
-//! connections. The additional memory does not include the memory that processes use without any connection.
+//! many processes. The difference between the memory of the two trials is divided by the difference between their
+//! numbers of connections. The difference in memory does not include the memory that processes use without any
+//! connection.
 
 use run::{Side, Trial, Window};
 

@@ -7,13 +7,13 @@ use run::Window;
 
 /// Number of descriptors that a process needs beyond one per connection.
 const SPARE: u64 = 300;
-/// Minimum number of processes per side (generators or servers). With only one process, the experiment would be the
-/// same as `loadline load`.
+/// Minimum number of processes per side (generators or servers). With only one process per side, the experiment would
+/// be the same as `loadline load`.
 const MIN_PROCESSES: u32 = 2;
 /// Maximum number of processes per side.
 const MAX_PROCESSES: u32 = 128;
-/// Memory that one connection uses, bytes, rounded up. Measured: 10,300 bytes in the kernel for both ends of the
-/// connection, and 300 bytes in the client's and the server's process together.
+/// Memory that one connection uses, bytes, rounded up. A measurement found 10,300 bytes in the kernel for both ends of
+/// a connection, and 300 bytes in the client's and the server's process together.
 const CONNECTION_BYTES: f64 = 11_000.0;
 /// Memory that a process uses without connections, bytes.
 const PROCESS_BYTES: f64 = 8e6;
@@ -24,7 +24,7 @@ const PIPES: u64 = 3;
 /// Number of descriptors that every process needs for its own purposes.
 const OWN: u64 = 128;
 
-/// Resources of this machine. An unknown resource is `None`, and is not checked.
+/// Resources of this machine. A resource whose size is unknown is `None`, and is not checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resources {
     memory_bytes: Option<f64>,

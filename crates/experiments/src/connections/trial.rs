@@ -16,8 +16,8 @@ use crate::values::{CONNECTIONS, HELD, PROCESSES};
 /// Names of the counter sources that are read during the trial. None of the sources lists single sockets, because a
 /// list of a million sockets would take too long.
 const SOURCES: &[&str] = &["process", "cpu", "sockstat", "memory", "observer"];
-/// Maximum time to wait for the end of the load, seconds. Before generators report their results, they may have to
-/// close a million connections.
+/// Maximum time to wait for the end of the load, seconds. Generators may have to close a million connections before
+/// they report their results.
 const DRAIN_S: f64 = 120.0;
 
 /// Minimum time for which all connections are open before the window begins, seconds.
@@ -29,7 +29,8 @@ struct Servers {
     addrs: Vec<SocketAddr>,
 }
 
-/// Returns the planned time of a trial, seconds. Closing the connections takes about as long as opening them.
+/// Returns the planned time of a trial, seconds. The planned time counts the opening twice, because closing the
+/// connections takes about as long as opening them.
 pub(super) fn planned_s(parameters: &Parameters, connections: u32) -> f64 {
     let opening_s = f64::from(connections) / connects(parameters);
     2.0 * opening_s + OPEN_S + parameters.number("seconds", 5.0) + AROUND_TRIAL_S

@@ -19,8 +19,8 @@ use lab::{Lab, LabError, Local};
 const ARRAY: u32 = 10;
 /// Number of descriptors that each proxy keeps free of cold connections.
 const SPARE: u32 = 2000;
-/// Rate at which cold connections are opened, per second. The slower rate of the other trials
-/// ([`PACE`](super::stand::PACE)) would take a large part of the experiment's time.
+/// Rate at which cold connections are opened, per second. At the slower rate of the other trials
+/// ([`PACE`](super::stand::PACE)), opening the connections would take a large part of the experiment's time.
 const PACE: f64 = 20_000.0;
 /// Maximum time to wait until a proxy listens, and until it reports its counts.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -39,8 +39,8 @@ pub(super) fn planned_s(parameters: &Parameters, contenders: &[Contender]) -> f6
     backends as f64 * (START_S + f64::from(total) / PACE + 2.0 * seconds)
 }
 
-/// Measures each backend on which the cost of a call should not depend on the number of cold connections. Does nothing
-/// if the parameter `across` is 0.
+/// Measures each backend on which the cost of a call should not depend on the number of cold connections. If the
+/// parameter `across` is 0, no backend is measured.
 pub(super) fn processes(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let total = parameters.count("across", 0);
     if total == 0 {
@@ -122,8 +122,8 @@ fn each(
         };
         let key = Key { cold: Some(cold), ..on(name) }.with(PROCESSES, u32::try_from(number).ok());
         let mut one = trial((&format!("{name} processes"), &format!("{cold} cold, proxy {}", at + 1)), &timing, key);
-        // A proxy in another process reports only the median time of its calls. The other statistics of this trial's
-        // calls are unknown, so they are removed.
+        // A proxy in another process reports only the median time of its calls. The trial's other statistics of the
+        // calls are unknown, so this code removes them.
         for name in [CALL_US, P99_US, TRIMMED_US, REJECTED] {
             one.results.put(name, None);
         }

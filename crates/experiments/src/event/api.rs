@@ -16,7 +16,7 @@ use lab::{Lab, LabError};
 
 /// Number of cold connections in figure 6 of the paper (Banga, Mogul and Druschel, USENIX 1999).
 const FIGURE_COLD: u32 = 750;
-/// Maximum time of a call of an event-driven backend, with the work between two calls, seconds.
+/// Maximum time, seconds, for a call of an event-driven backend and the work until the next call.
 const CALL_S: f64 = 10e-6;
 
 /// Returns the planned time of the experiment, seconds.
@@ -29,8 +29,8 @@ pub(super) fn planned_s(parameters: &Parameters) -> f64 {
     let calls_s = seconds.min(CALL_S * f64::from(parameters.count("calls", 10_000)));
     let levels = levels(parameters);
     let opening_s = f64::from(levels.last().copied().unwrap_or(0)) / PACE;
-    // For each number of cold connections, calls and declarations of interest are timed. Calls of a level-triggered
-    // backend are slow, so their time is limited.
+    // For each number of cold connections, the planned time covers timed calls and timed declarations of interest.
+    // Calls of a level-triggered backend are slow, so their time is limited.
     let points_s = f64::from(rounds(parameters)) * told * 2.0 * calls_s + level * 2.0 * seconds;
     let cold_s = opening_s + levels.len() as f64 * points_s;
     let plain = count(Contender::plain);
@@ -87,9 +87,9 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Times calls, and declarations of interest, for one number of cold connections on each backend (except the variants
-/// `untold`). Repeats the measurement in several rounds, but measures a level-triggered backend only in the first
-/// round.
+/// Times calls and declarations of interest, for one number of cold connections, on each backend except the variants
+/// `untold`. The measurement is repeated in several rounds, except for level-triggered backends, which are measured
+/// only in the first round.
 fn cold_point(bench: &Bench, lab: &mut Lab<'_>, cold: u32, rounds: u32) -> Result<(), LabError> {
     // A level-triggered backend is measured in one round only, because the cost of its calls grows up to a thousandfold
     // with the number of cold connections. Other backends are measured in several rounds, to show that the cost of

@@ -7,9 +7,9 @@ use sys::tsc::{self, Calibration};
 use super::callers::Caller;
 use super::hot::Hot;
 
-/// Share of the calls that the trimmed mean leaves out at each end: the fastest and the slowest. The slowest calls
-/// include those that the scheduler interrupted. Most checks use the trimmed mean instead of the median, because the
-/// cycle counter's resolution is too low for the median of short calls.
+/// Share of the calls that the trimmed mean leaves out at each end: this share of the fastest calls and this share of
+/// the slowest calls. The slowest calls include those that the scheduler interrupted. Most checks use the trimmed mean
+/// instead of the median, because the cycle counter's resolution is too low for the median of short calls.
 const TRIM: f64 = 0.05;
 
 /// Statistics of the times of many calls, without the time for reading the clock.
@@ -19,14 +19,15 @@ pub(super) struct Timing {
     pub(super) mean_us: f64,
     pub(super) median_us: f64,
     pub(super) p99_us: f64,
-    /// Mean without the fastest and the slowest 5 % of the calls, microseconds. Most checks use the trimmed mean.
+    /// Mean without the fastest and the slowest 5 % of the calls, microseconds. Most checks use this mean, which is
+    /// called the trimmed mean.
     pub(super) trimmed_us: f64,
     /// Mean number of events per call.
     pub(super) returned: f64,
-    /// Number of calls that found no event and would therefore have blocked. All other fields of this type leave out
-    /// calls that would have blocked.
+    /// Number of calls that found no event and would therefore have blocked. The calls that would have blocked are not
+    /// part of any other field.
     pub(super) rejected: usize,
-    /// Time per event, microseconds: the arrival of the data, the event's share of the call's time, and reading the
+    /// Total time per event, microseconds: sending the data, the event's share of the call's time, and reading the
     /// data.
     pub(super) whole_us: f64,
 }
@@ -74,7 +75,7 @@ pub(super) fn timed(caller: &mut impl Caller, most: usize) -> (u64, usize) {
 }
 
 /// Times calls of one event interface. Before each call, every connection without unread data gets `pieces` pieces of
-/// data. All pieces of a connection cause only one event.
+/// data. The pieces of data that a connection gets at the same time cause only one event.
 pub(super) fn calls(
     caller: &mut impl Caller,
     hot: &mut Hot,
@@ -85,7 +86,8 @@ pub(super) fn calls(
 ) -> Timing {
     let warm = Instant::now();
     let mut turn = 0;
-    // The first calls are not timed. If calls are slow, the untimed first calls end after a tenth of the time limit.
+    // The first calls are not timed, because they only warm up the caches. If calls are slow, the warm-up ends after a
+    // tenth of the time limit.
     while turn < amount.calls / 20 + 3 && (turn < 3 || warm.elapsed() < amount.at_most / 10) {
         turn += 1;
         hot.trigger(pieces);
@@ -109,7 +111,8 @@ pub(super) fn calls(
 }
 
 /// Times two event interfaces that watch the same connections. Each set of events is fetched through both interfaces,
-/// one after the other. The interfaces take turns in going first. The first calls are not counted.
+/// one after the other. The interface that goes first changes after each set of events. The first calls are not
+/// counted.
 pub(super) fn side_by_side(
     (one, other): (&mut impl Caller, &mut impl Caller),
     hot: &mut Hot,

@@ -11,7 +11,7 @@ use sys::epoll_raw::{self, Slots};
 use super::hot::Hot;
 use lab::LabError;
 
-/// An interface that returns events. The benchmark times the calls of the interface.
+/// An interface that returns events, such as the event library. The benchmark times the calls of the interface.
 pub(super) trait Caller {
     /// Makes one call that returns at most `most` events, and returns the number of events. The benchmark times this
     /// function.
@@ -22,7 +22,7 @@ pub(super) trait Caller {
     fn served(&mut self, _fd: RawFd) {}
 }
 
-/// The event library as an interface.
+/// The event library, as one of the two compared interfaces.
 pub(super) struct Library {
     queue: EventQueue,
     events: Vec<Event>,
@@ -44,7 +44,8 @@ impl Library {
         Ok(Self { queue, events: vec![Event::default(); room], tells: true })
     }
 
-    /// Makes this interface no longer tell the library when all data of a descriptor has been read, as in the paper.
+    /// Returns this interface, changed so that it does not tell the library when all data of a descriptor has been
+    /// read, as in the paper.
     pub(super) fn untold(self) -> Self {
         Self { tells: false, ..self }
     }
@@ -80,7 +81,8 @@ impl Caller for Library {
     }
 }
 
-/// The plain epoll system call as an interface. This interface watches the same connections as [`Library`].
+/// The plain epoll system call, as one of the two compared interfaces. This interface watches the same connections as
+/// [`Library`].
 pub(super) struct Bare {
     epoll: Epoll,
     slots: Slots,

@@ -12,8 +12,8 @@ use crate::values::PROCESSES;
 
 /// Backends on which the cost of a call must not grow with the number of cold (idle) connections.
 const FLAT: [&str; 2] = ["epoll", "uring"];
-/// Variants of io_uring, as (name, how it checks events at delivery, limit). The limit is the maximum cost of an event,
-/// as a share of epoll's cost; `None` for no check.
+/// Variants of io_uring, as (name, description of the check at delivery, limit). The limit is the maximum cost of an
+/// event, divided by epoll's cost; `None` for no check.
 const RINGS: [(&str, &str, Option<f64>); 3] = [
     ("uring", "told what has been read, so it looks again only at the rest", Some(0.75)),
     ("uring untold", "looks again at every event", None),
@@ -38,7 +38,7 @@ fn points(run: &Run, of: impl Fn(&Trial) -> Option<(f64, f64)>) -> Vec<(f64, f64
     run.trials.iter().filter_map(of).collect()
 }
 
-/// Returns the median of a result over the trials that `own` selects.
+/// Returns the median of the result `of` over the trials that `own` selects.
 fn middle(run: &Run, own: impl Fn(&Trial) -> bool, of: ValueName<f64>) -> Option<f64> {
     judge::median(run.trials.iter().filter(|t| own(t)).filter_map(|t| t.results.get(of)).collect())
 }
@@ -69,8 +69,8 @@ fn line_of_a_call(run: &mut Run, name: &str) {
     run.findings.fits.insert(format!("{name}, a call against events"), fit);
 }
 
-/// Fits the cost of a call against the number of cold connections, and adds a sentence about its growth. Checks that
-/// the cost of a call does not grow if `flat` is true, and that the cost grows if `flat` is false.
+/// Fits a line to the cost of a call by the number of cold connections, and adds a sentence about the growth of the
+/// cost. Checks that the cost of a call does not grow if `flat` is true, and that the cost grows if `flat` is false.
 fn slope(run: &mut Run, name: &str, flat: bool) {
     let Some((growth, base, most)) = growth(run, name) else { return };
     let fit = run.findings.fits.get(&fit_name(name));
@@ -85,8 +85,8 @@ fn slope(run: &mut Run, name: &str, flat: bool) {
     tell_growth(run, name, (growth, base, most));
 }
 
-/// Adds a sentence about the growth of a call's cost, without a check. If a backend does not check events at delivery,
-/// its calls cost so little that cache misses dominate the growth of their cost.
+/// Adds a sentence about the growth of a call's cost, without a check. The function is for a backend that does not
+/// check events at delivery: its calls are so cheap that cache misses dominate the growth of their cost.
 fn slope_in_words(run: &mut Run, name: &str) {
     if let Some(found) = growth(run, name) {
         tell_growth(run, name, found);
@@ -142,7 +142,7 @@ fn across(run: &mut Run, name: &str) {
     ));
 }
 
-/// Checks how much a call of the library costs beyond the plain system call.
+/// Checks how much more a call of the library costs than the plain system call.
 fn share(run: &mut Run) {
     let cost = |bare: bool| middle(run, |t| t.key.get(BARE) == Some(bare), TRIMMED_US);
     let (Some(bare), Some(library)) = (cost(true), cost(false)) else { return };
@@ -177,7 +177,7 @@ fn full_array(run: &mut Run) {
     run.findings.conclusions.extend(conclusions);
 }
 
-/// Compares the cost of calls by number of arrivals (pieces of data) per event.
+/// Compares the cost of calls whose events have different numbers of arrivals (pieces of data).
 fn hot_rate(run: &mut Run) {
     let cost = |run: &Run, name: &str, arrivals: u32| {
         middle(run, |t| on(t, name) && t.key.get(ARRIVALS) == Some(arrivals), TRIMMED_US)

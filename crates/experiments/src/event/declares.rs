@@ -28,8 +28,8 @@ pub(super) struct Declares {
 }
 
 /// Calls `each` for each descriptor, and then once without a descriptor, to submit the changes. Returns the CPU cycles
-/// per descriptor, plus the cycles for reading the clock once. The clock is read only before the first call and after
-/// the last call of `each`.
+/// per descriptor, plus the cycles for one reading of the clock, which callers subtract again. The clock is read only
+/// before the first call and after the last call of `each`.
 fn batch(fds: &[RawFd], clock: &Calibration, mut each: impl FnMut(Option<RawFd>)) -> u64 {
     let start = tsc::counts();
     fds.iter().for_each(|&fd| each(Some(fd)));
@@ -37,8 +37,8 @@ fn batch(fds: &[RawFd], clock: &Calibration, mut each: impl FnMut(Option<RawFd>)
     tsc::counts().wrapping_sub(start).saturating_sub(clock.overhead) / fds.len().max(1) as u64 + clock.overhead
 }
 
-/// Times declaring and revoking interest in all hot connections, alternately. The measured times include submitting the
-/// collected changes of interest. Also times the plain epoll system calls for the same descriptors.
+/// Alternately declares and revokes interest in all hot connections, and measures the times. The measured times include
+/// submitting the collected changes of interest. Also times the plain epoll system calls for the same descriptors.
 pub(super) fn declares(
     library: &mut Library,
     hot: &mut Hot,

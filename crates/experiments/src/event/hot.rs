@@ -8,7 +8,7 @@ use sys::socket;
 
 use lab::LabError;
 
-/// Hot connections. This process has both ends of each connection.
+/// The hot (active) connections of a benchmark. This process has both ends of each connection.
 pub(super) struct Hot {
     ours: Vec<OwnedFd>,
     theirs: Vec<OwnedFd>,
@@ -45,8 +45,8 @@ impl Hot {
     }
 
     /// Opens connections with one decoy each. A connection and its decoy (a connection without declared interest)
-    /// together always get `pieces` pieces of data. Because the sum is constant, the number of pieces that the
-    /// connection itself gets changes neither the work between two poll calls nor the state of the CPU caches.
+    /// together always get `pieces` pieces of data. Because this sum is constant, the work between two poll calls and
+    /// the state of the CPU caches do not depend on the number of pieces that the connection itself gets.
     pub(super) fn open_with_decoys(count: usize, pieces: usize) -> Result<Self, LabError> {
         let decoys = Some((Box::new(Self::open(count)?), pieces));
         Ok(Self { decoys, ..Self::open(count)? })

@@ -1,7 +1,7 @@
 //! Cost of a call by the number of arrivals (pieces of data) per event, which the paper calls the hot rate. The number
 //! of arrivals alternates from call to call, on one queue with the same connections. Decoys (connections without
-//! declared interest) keep the work between two calls the same. Because the number of arrivals alternates, slow periods
-//! of the machine and cold caches affect calls with any number of arrivals equally.
+//! declared interest) keep the work between two calls the same. Slow periods of the machine and cold caches therefore
+//! affect calls with any number of arrivals equally.
 
 use sys::tsc::Calibration;
 
@@ -14,12 +14,13 @@ use lab::{Lab, LabError};
 
 /// Numbers of arrivals per event that are compared.
 const ARRIVALS_TRIED: [usize; 4] = [1, 2, 4, 8];
-/// Number of connections, which is also the maximum number of events per call. One call can return the events of all
-/// `EVENTS` connections, so all events of a call have the same number of arrivals.
+/// Number of connections, which is also the maximum number of events per call. One call can therefore return the events
+/// of all connections, and all events of a call have the same number of arrivals.
 const EVENTS: usize = 10;
 /// Number of calls that warm up the caches and are not counted.
 const WARM: usize = 100;
-/// Time limit for measuring all of [`ARRIVALS_TRIED`], as a multiple of the time limit for one point of a sweep.
+/// Time limit for measuring all numbers in [`ARRIVALS_TRIED`], as a multiple of the time limit for one point of a
+/// sweep.
 const SECONDS_SHARE: u32 = 6;
 
 /// Returns the planned time of the measurements with one backend, seconds. `calls_s` is the time for the calls of one
@@ -48,7 +49,7 @@ pub(super) fn rate(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Times calls; the number of arrivals per event alternates from call to call. Returns one timing for each number in
+/// Times calls, and changes the number of arrivals per event from call to call. Returns one timing for each number in
 /// [`ARRIVALS_TRIED`].
 fn in_turn(caller: &mut impl Caller, hot: &mut Hot, amount: Amount, clock: &Calibration) -> Vec<Timing> {
     let mut counts: [Vec<u64>; ARRIVALS_TRIED.len()] = Default::default();

@@ -15,9 +15,9 @@ use lab::{CpuSplit, Lab, LabError, Local, start_server, target};
 
 /// Size of the paper's large file, bytes.
 pub(super) const LARGE_BYTES: u64 = 40 << 20;
-/// Congestion control algorithm of the web server and the proxy. An algorithm that paces, such as BBR, can limit
-/// connections with small windows to a very low rate for seconds. With an algorithm that paces, the web server would be
-/// the bottleneck for seconds.
+/// Congestion control algorithm of the web server and the proxy. The algorithm must not be one that paces, such as BBR,
+/// which can limit connections with small windows to a very low rate for seconds. With an algorithm that paces, the web
+/// server would be the bottleneck.
 const CONGESTION: &str = "reno";
 /// Connect timeout of the S-Clients, as in the paper that introduced S-Clients, milliseconds.
 const CONNECT_TIMEOUT_MS: f64 = 500.0;
@@ -26,7 +26,7 @@ const READY_WITHIN: Duration = Duration::from_secs(10);
 /// Warm-up before the timing starts: connections are opened, and TCP windows grow.
 const WARM_UP: Duration = Duration::from_millis(150);
 
-/// Web server behind the proxy. The web server sends its page from memory, so no cache has to warm up.
+/// Web server behind the proxy. The server sends its page from memory, so no file cache has to warm up.
 pub(super) struct Web {
     _server: AgentGroup,
     addr: SocketAddr,
@@ -116,7 +116,7 @@ fn generator(lab: &Lab<'_>, places: &CpuSplit, addr: SocketAddr, intensity: Inte
     Ok(group)
 }
 
-/// A proxy that times its calls of the event API, with the cold connections to this proxy.
+/// A proxy that times its calls of the event API, and the cold connections to this proxy.
 pub(super) struct Relay {
     server: Server,
     timer: CallTimer,
@@ -165,7 +165,7 @@ impl Relay {
     }
 
     /// Closes the cold connections and stops the proxy. Returns the number of cold connections that were open, and the
-    /// number that were lost.
+    /// number of cold connections that were lost.
     pub(super) fn end(self) -> (u64, u64) {
         let held = self.cold.map(Cold::close).unwrap_or_default();
         (held.held, held.lost)

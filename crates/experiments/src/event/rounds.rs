@@ -42,7 +42,7 @@ impl Rounds {
         !self.good.is_empty()
     }
 
-    /// Returns the number of calls in valid rounds.
+    /// Returns the number of calls in rounds that were not rejected.
     pub(super) fn calls(&self) -> usize {
         self.good.len()
     }
@@ -100,8 +100,9 @@ impl Sweep {
         }
     }
 
-    /// Returns the number of calls to time in this round, at a point that already has `have` calls. Returns `None` if
-    /// the point needs no more calls. Array sizes beyond those of the paper get no additional rounds.
+    /// Returns the number of calls to time in round number `round`, at a point at which `have` calls were already
+    /// timed. Returns `None` if the point needs no more calls. Array sizes beyond those of the paper get no additional
+    /// rounds.
     pub(super) fn amount(&self, array: usize, round: u32, have: usize) -> Option<Amount> {
         let (source, wide) = self.longest;
         let own = array <= SOURCE_ARRAY;
@@ -129,8 +130,8 @@ impl Sweep {
 }
 
 /// Time budget of a sweep, so that the experiment takes only minutes. Half of the time budget is divided equally among
-/// all measurements. The other half of the time budget goes to measurements that need more time, in the order in which
-/// they ask for it.
+/// all measurements. Measurements that need more time get the other half of the time budget, in the order in which they
+/// are made.
 pub(super) struct TimeBudget {
     until: Instant,
     share: Duration,
@@ -138,7 +139,7 @@ pub(super) struct TimeBudget {
 }
 
 impl TimeBudget {
-    /// Returns `wanted` with its time limited to what the budget allows.
+    /// Returns `wanted`, with its time reduced to the time that the budget still allows.
     pub(super) fn take(&mut self, wanted: Amount) -> Amount {
         self.left = self.left.saturating_sub(1);
         let free = self.until.saturating_duration_since(Instant::now()).saturating_sub(self.share * self.left);

@@ -21,7 +21,7 @@ pub(super) const HOT: usize = 32;
 /// Rate at which cold connections are opened, per second.
 pub(super) const PACE: f64 = 8000.0;
 
-/// A backend to measure, with its variant.
+/// An event backend to measure, with the variant in which it is used.
 #[derive(Clone, Debug)]
 pub(super) struct Contender {
     /// Name in the plan, such as `uring unchecked`.
@@ -148,8 +148,8 @@ impl Bench {
         let cpus = &self.cpus.server;
         std::thread::scope(|scope| {
             let body = || {
-                // If the kernel refuses to bind the thread to its CPU, the thread shares this CPU with others, which is
-                // acceptable.
+                // An error is acceptable: if the kernel refuses to bind the thread to its CPU, the thread only shares
+                // the CPU with other threads.
                 let _ = sys::limits::confine_to_cpus(cpus);
                 work(self)
             };
@@ -161,9 +161,9 @@ impl Bench {
     }
 }
 
-/// Accepts `wanted` connections. Once the clients have stopped opening connections, the function waits until no
+/// Accepts up to `wanted` connections. Once the clients have stopped opening connections, the function waits until no
 /// connection has arrived for a second. After a second without a new connection, the function returns the connections
-/// accepted so far.
+/// accepted so far, even if there are fewer than `wanted`.
 fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<OwnedFd> {
     let (mut list, mut last) = (Vec::with_capacity(wanted), Instant::now());
     while list.len() < wanted {

@@ -36,8 +36,8 @@ pub(super) fn planned_s(parameters: &Parameters, contenders: &[Contender]) -> f6
     sweep.planned_s(plain) + plain as f64 * (around_s + small_file_s)
 }
 
-/// Measures figure 6: the cost of a call by the maximum number of events per call. The measurement is repeated with
-/// several numbers of clients, which fetch a large file.
+/// Measures the values of figure 6: the cost of a call for each maximum number of events per call. The measurement is
+/// repeated with several numbers of clients, which fetch a large file.
 pub(super) fn arrays(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters, cold: u32) -> Result<(), LabError> {
     let (sweep, web) =
         (Sweep::of(parameters, bench.amount.calls), Web::start(lab, &bench.cpus, parameters, LARGE_BYTES)?);
@@ -91,7 +91,7 @@ fn end(lab: &mut Lab<'_>, relay: Relay, cold: u32) {
     }
 }
 
-/// Measures figure 7: the times of declaring and revoking interest while S-Clients fetch a small file.
+/// Measures the values of figure 7: the times of declaring and revoking interest while S-Clients fetch a small file.
 pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters, cold: u32) -> Result<(), LabError> {
     let web = Web::start(lab, &bench.cpus, parameters, SMALL_BYTES)?;
     for Contender { name, .. } in bench.plain() {
@@ -121,8 +121,8 @@ pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Paramete
     Ok(())
 }
 
-/// Compares the library with the plain system call. Library and system call fetch the same events of the same
-/// connections, one right after the other.
+/// Compares the library with the plain system call. The library and the system call fetch the same events of the same
+/// connections, one directly after the other.
 pub(super) fn share(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     let (bare, library) = bench.on_cpu(|bench| {
         let mut hot = Hot::open(HOT)?;
@@ -135,7 +135,7 @@ pub(super) fn share(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     lab.keep(trial(("share", "library"), &library, key(false))).map(drop)
 }
 
-/// Measures all backends that are not level-triggered, in turn, with calls that return 64 events.
+/// Measures all edge-triggered backends one after the other, with calls that return 64 events.
 pub(super) fn full_array(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     const ROUNDS: usize = 5;
     const ROOM: usize = 64;

@@ -4,8 +4,8 @@ use run::ValueName;
 
 /// Maximum number of events that a timed call may return.
 pub(crate) const ARRAY_MAX: ValueName<u32> = ValueName::new("array_max");
-/// Maximum number of events that a timed call may return. Set only in trials in which every call returns exactly this
-/// maximum number of events.
+/// Maximum number of events that a timed call may return. The value is set only in trials in which every call returns
+/// exactly the maximum number of events.
 pub(crate) const FULL: ValueName<u32> = ValueName::new("full");
 /// Number of arrivals (pieces of data) per event.
 pub(crate) const ARRIVALS: ValueName<u32> = ValueName::new("arrivals");
@@ -27,13 +27,13 @@ pub(crate) const TRIMMED_US: ValueName<f64> = ValueName::new("trimmed_us");
 pub(crate) const RETURNED: ValueName<f64> = ValueName::new("returned");
 /// Number of timed calls.
 pub(crate) const CALLS: ValueName<f64> = ValueName::new("calls");
-/// Number of calls that would have blocked. All other figures of the calls leave out calls that would have blocked.
+/// Number of calls that would have blocked. The other values about calls leave out the calls that would have blocked.
 pub(crate) const REJECTED: ValueName<f64> = ValueName::new("rejected");
 /// Number of rounds that were rejected because one of their calls would have blocked.
 pub(crate) const REJECTED_ROUNDS: ValueName<f64> = ValueName::new("rejected_rounds");
 /// True if there was a round in which no call would have blocked.
 pub(crate) const SATURATED: ValueName<bool> = ValueName::new("saturated");
-/// Time per event, microseconds: the arrival of the data, the event's share of the call's time, and reading the data.
+/// Total time per event, microseconds: sending the data, the event's share of the call's time, and reading the data.
 pub(crate) const WHOLE_US: ValueName<f64> = ValueName::new("whole_us");
 /// Time of a call divided by the number of events that it returned, microseconds.
 pub(crate) const EVENT_US: ValueName<f64> = ValueName::new("event_us");

@@ -21,7 +21,7 @@ pub(crate) struct ChartSpec {
     pub(crate) only: fn(&Trial) -> bool,
     /// Published points as CSV (`series,x,y`); empty if there are none.
     pub(crate) published: &'static str,
-    /// Published values that have no x, as (y, name). Each value is drawn as a horizontal line.
+    /// Published values that have no x value, as (y value, name). Each value is drawn as a horizontal line.
     pub(crate) levels: &'static [(f64, &'static str)],
 }
 
@@ -38,14 +38,14 @@ pub(crate) struct Quantity {
     pub(crate) logarithmic: bool,
 }
 
-/// Lines of a chart.
+/// Determines which lines a chart has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Lines {
     /// One line over all trials, with this name.
     One(&'static str),
     /// One line for each line name that the trials have (`trial.key.line`).
     ByKey,
-    /// One line for each of these values, as (name, value). With one line per value, the chart's `y` only supplies the
+    /// One line for each of these values, as (name, value). With several values, the chart's `y` only supplies the
     /// label and the unit of the axis.
     Values(&'static [(&'static str, Of)]),
 }
@@ -88,7 +88,7 @@ impl ChartSpec {
         Self { only, ..self }
     }
 
-    /// Adds published values that have no x, as (y, name).
+    /// Adds published values that have no x value, as (y value, name).
     pub(crate) const fn levels(self, levels: &'static [(f64, &'static str)]) -> Self {
         Self { levels, ..self }
     }
@@ -132,7 +132,7 @@ fn add(lines: &mut Vec<Line>, name: &str, point: (f64, f64)) {
     }
 }
 
-/// Sorts points by x. Of several points with the same x, keeps the point with the median y.
+/// Sorts points by x. If several points have the same x, keeps only the point with the median y.
 fn medians(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     points.chunk_by(|a, b| a.0 == b.0).map(|same| same[same.len() / 2]).collect()

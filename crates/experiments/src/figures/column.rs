@@ -24,7 +24,7 @@ pub(crate) enum Show {
     /// The cell shows the value, or `< LIMIT` if the value may be noise, where LIMIT is the largest value that may be
     /// noise.
     Above(Of),
-    /// Text instead of a value.
+    /// The cell shows the text that the function returns, instead of a value.
     Words(fn(&Trial) -> Option<String>),
 }
 
@@ -33,7 +33,8 @@ pub(crate) const fn c(head: &'static str, of: Of, unit: Unit) -> Column {
     Column { head, of, unit, show: Show::Value }
 }
 
-/// Creates a column for a growth that was measured. A growth within the noise is shown as the limit of the noise.
+/// Creates a column for a growth that was measured. If the growth is within the noise, the cell shows the limit of the
+/// noise.
 pub(crate) const fn above(head: &'static str, of: Of, noise: Of, unit: Unit) -> Column {
     Column { head, of, unit, show: Show::Above(noise) }
 }
@@ -43,7 +44,7 @@ pub(crate) const fn words(head: &'static str, of: fn(&Trial) -> Option<String>) 
     Column { head, of: Of::Field(|_| None), unit: Unit::Plain, show: Show::Words(of) }
 }
 
-/// Returns the cell of a trial; `None` if the value is unknown. `before` is the trial of the previous row.
+/// Returns the cell of a trial; `None` if the value is unknown. `before` is the trial in the row above this cell.
 pub(crate) fn cell(column: &Column, trial: &Trial, before: Option<&Trial>) -> Option<String> {
     if let Some(word) = word(trial, column) {
         return Some(word);
@@ -72,7 +73,7 @@ pub(crate) fn word(trial: &Trial, column: &Column) -> Option<String> {
 }
 
 /// Returns the limit of the noise as `< LIMIT`, for a growth that is within the noise. Returns `None` if the column
-/// does not show a growth above noise, and if no limit of the noise is known.
+/// does not show growth, or if no limit of the noise is known.
 fn below_noise(column: &Column, trial: &Trial) -> Option<String> {
     let Show::Above(noise) = column.show else { return None };
     value(trial, noise).map(|noise| format!("< {}", quantity(noise, column.unit)))

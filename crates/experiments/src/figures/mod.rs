@@ -28,8 +28,9 @@ pub(crate) struct Figures {
     pub(crate) tables: &'static [TableSpec],
     /// Charts of the experiment.
     pub(crate) charts: &'static [ChartSpec],
-    /// Times by which two runs can be compared. Each entry has a description and the names of several values. If the
-    /// trials of a run lack the first value of an entry, the comparison uses the next value that they have.
+    /// Times by which two runs can be compared. Each entry has a description and the names of several values, in order
+    /// of preference. If the trials of a run lack the first value of an entry, the comparison uses the next value that
+    /// they have.
     pub(crate) compared: &'static [(&'static str, &'static [ValueName<f64>])],
 }
 
@@ -40,7 +41,7 @@ impl Figures {
     /// Builds the tables and charts of a run.
     pub(crate) fn report(&self, run: &Run) -> ExperimentReport {
         let mut tables = ranked::tables(self.rankings, &run.trials);
-        // If a ranking already shows the trials, a terminal does not show further tables of trials.
+        // If a ranking table already shows the trials, a terminal shows no further tables of trials.
         let full_only = !tables.is_empty();
         tables.extend((self.own_table)(run));
         for spec in self.tables {

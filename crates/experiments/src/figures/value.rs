@@ -10,15 +10,16 @@ pub(crate) enum Of {
     Field(fn(&Trial) -> Option<f64>),
     /// A value that the experiment measured.
     Measured(ValueName<f64>),
-    /// A number that the experiment set for the trial, with this name.
+    /// A number that the experiment set for the trial under this name.
     Set(&'static str),
     /// A statistic of the response times, microseconds.
     Response(SummaryFigure),
     /// A statistic of the connect times, microseconds.
     Connect(SummaryFigure),
-    /// Cost per request on a side (client or server), with this cost ID.
+    /// Cost per request on a side (client or server), selected by the ID of the cost.
     Cost(Who, &'static str),
-    /// Counter of a side (client or server) over the measured window, with this counter ID.
+    /// Growth or mean of a counter of a side (client or server) in the measured window, selected by the ID of the
+    /// counter.
     Counter(Who, &'static str),
     /// Statistic of the CPU utilisation of a side's host between samples.
     Busy(Who, Busy),
@@ -41,7 +42,7 @@ pub(crate) enum Busy {
     Most,
 }
 
-/// Creates the value that the experiment set under the name of `name`.
+/// Selects the value that the experiment set under the name of `name`.
 pub(crate) const fn set<T>(name: ValueName<T>) -> Of {
     Of::Set(name.name())
 }

@@ -1,5 +1,5 @@
-//! Checks of the table of I/O models: number of threads, collapse of select with arrays, CPU time of the completion
-//! port, memory of idle connections.
+//! Checks of the measured table of I/O models: number of threads, collapse of select with arrays, CPU time of the
+//! completion port, memory of idle connections.
 
 use run::Relation::{AtLeast, AtMost, Equals};
 use run::{Check, Run, Trial};
@@ -10,8 +10,8 @@ use super::words;
 use crate::Parameters;
 use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MEMORY_PER_CONNECTION_BYTES};
 
-/// Entries of the paper's table in which the paper's non-blocking server stopped transferring bytes. Each row has the
-/// entry's number, and the numbers of accepted and of attempted connections.
+/// Entries of the paper's table in which the paper's non-blocking server stopped transferring bytes. Each row contains
+/// the entry's number, the number of accepted connections and the number of attempted connections.
 const COLLAPSED: [(u32, f64, f64); 2] = [(1, 4011.0, 7000.0), (2, 5779.0, 12_000.0)];
 /// Maximum throughput that counts as a collapse, as a share of the throughput of the model `select`.
 const LEFT: f64 = 0.34;
@@ -50,10 +50,10 @@ fn threads(rows: &[&Trial]) -> Vec<Check> {
 /// Checks the collapse of select with arrays in entries 1 and 2. The paper's server accepted only a part of the
 /// connections, and transferred no bytes. The check covers the share of accepted connections in entries 1 and 2,
 /// because `select-array` accepts only one connection per wait, like the paper's server. In entry 2, few connections
-/// are ready at a time, so the throughput of `select-array` is checked, too. In entry 1, the trial ends before as many
-/// connections are accepted as in the paper, so the throughput of `select-array` would mean nothing. In entry 1 of the
-/// table, `select` is compared with the variant of `select-array` that accepts all connections. `select-array` with all
-/// connections is compared with `select` only if both hold at least as many connections as the paper's server.
+/// are ready at a time, so the throughput of `select-array` is checked, too. In entry 1, the trial ends before
+/// `select-array` has accepted as many connections as in the paper, so its throughput would mean nothing. In entry 1 of
+/// the table, `select` is compared with the variant of `select-array` that accepts all connections. `select-array` with
+/// all connections is compared with `select` only if both hold at least as many connections as the paper's server.
 fn collapse(rows: &[&Trial]) -> Vec<Check> {
     let as_many = |t: &&Trial| t.results.get(HELD).is_some_and(|held| held >= COLLAPSED[0].1);
     let asked = |t: &&Trial| t.key.get(CONNECTIONS).is_some_and(|n| f64::from(n) >= COLLAPSED[0].1);
@@ -80,8 +80,8 @@ fn idle_memory(rows: &[&Trial]) -> Option<Check> {
     Some(Check::new(name, bytes, AtMost, IDLE_BYTES))
 }
 
-/// Checks the CPU time per message of `uring` against the lowest CPU time of the paper's other models. Only I/O models
-/// in the alternating trials of entry 1 are compared.
+/// Checks the CPU time per message of `uring` against the lowest CPU time of the paper's other models. The check
+/// compares only I/O models that took part in the alternating trials of entry 1.
 fn least_processor(rows: &[&Trial]) -> Option<Check> {
     let us = |model: &str| row(rows, model, 1)?.results.get(CPU_US_IN_TURNS);
     let others = SIX.iter().filter(|m| **m != PORT).filter_map(|m| us(m));

@@ -1,6 +1,6 @@
-//! Growth of kernel memory during the load, by part of the memory and per connection. The memory is sampled several
-//! times before the load, after the memory has stopped changing. A growth that is within the spread of the samples
-//! before the load counts as noise.
+//! Growth of kernel memory during the load: for each part of the memory, and per connection. The memory is sampled
+//! several times before the load, after the memory has stopped changing. A growth that is within the spread of the
+//! samples before the load counts as noise.
 
 use std::time::Duration;
 
@@ -18,18 +18,18 @@ use crate::values::{HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES};
 const PAGE_BYTES: f64 = 4096.0;
 /// Names of the counter sources that are read before the load.
 const SOURCES: [&str; 4] = ["process", "sockstat", "slab", "memory"];
-/// Number of samples that are kept: the latest ones.
+/// Number of samples that are kept; older samples are dropped.
 const SAMPLES: usize = 5;
 /// Time between two samples.
 const EVERY: Duration = Duration::from_millis(40);
 /// Maximum number of samples of the memory before the load. After this number of samples, the load starts even if the
-/// memory still changes. (Memory of the previous trial is freed within a second or two.)
+/// memory still changes. (The kernel frees the memory of the previous trial within a second or two.)
 const MAX_SAMPLES: usize = 50;
 /// Maximum difference between the kept samples at which the memory counts as settled, bytes.
 const MAX_SETTLED_CHANGE_BYTES: f64 = 262_144.0;
 
-/// A part of the memory: the names under which its growth and its noise are stored, its counter, and the bytes per unit
-/// of this counter. If `mine` is true, only memory of the server's processes counts.
+/// A part of the memory, with four facts: the names under which its growth and its noise are stored, its counter, and
+/// the bytes per unit of this counter. If `mine` is true, only memory of the server's processes counts.
 struct Part {
     grown: [ValueName<f64>; 2],
     counter: &'static str,
@@ -99,7 +99,8 @@ impl Before {
     }
 }
 
-/// Growth of a part of the memory, bytes. A growth within the noise is replaced by the limit of the noise.
+/// Growth of a part of the memory, bytes; or, for a growth within the noise, the largest growth that may be noise. For
+/// a growth within the noise, only this upper limit is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Growth {
     Bytes(f64),
@@ -107,7 +108,7 @@ enum Growth {
 }
 
 /// Computes a growth from the memory during the load (`now`), and the mean and spread of the samples before the load.
-/// If the memory has shrunk, the noise must be at least as large as the decrease.
+/// If the memory has shrunk, the noise is at least as large as the decrease.
 fn growth(now: f64, before: f64, spread: f64) -> Growth {
     let (grown, noise) = (now - before, spread.max(before - now));
     if grown > noise || grown == 0.0 { Growth::Bytes(grown) } else { Growth::BelowNoise(noise) }

@@ -1,4 +1,4 @@
-//! Loads of the entries in the paper's table. As in the paper, the connections of a load are grouped in blocks.
+//! Loads of the entries in the paper's table. As in the paper, the connections of a load form several blocks.
 
 use run::{Blocks, Intensity, LoadPlan, Protocol, ThinkTime, Trial};
 

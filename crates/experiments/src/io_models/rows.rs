@@ -1,4 +1,4 @@
-//! Selects trials by I/O model and entry, and returns the server's cost per message.
+//! Finds the trial of an I/O model in an entry (load), and returns the server's cost per message.
 
 use run::Trial;
 

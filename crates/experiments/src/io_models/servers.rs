@@ -19,7 +19,7 @@ pub(super) const COUNTED: &str = "Server";
 /// Maximum time to wait for a server's counts. A busy server reports its counts late.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Number of server processes, and the index of the server process that each block of connections uses.
+/// Number of server processes, and for each block of connections the index of its server process.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
     pub(super) processes: usize,
@@ -80,8 +80,8 @@ impl Servers {
         self.pids.iter().copied().zip(self.addrs.iter().copied()).collect()
     }
 
-    /// Returns the address of server process number `at`. If there is no process with this number, returns the address
-    /// of the first process.
+    /// Returns the address of server process number `at`. If `at` is too high, returns the address of the first
+    /// process.
     pub(super) fn addr(&self, at: usize) -> SocketAddr {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         self.addrs.get(at).or(self.addrs.first()).copied().unwrap_or(any)

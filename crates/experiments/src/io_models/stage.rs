@@ -10,7 +10,7 @@ use super::servers::Servers;
 use crate::Parameters;
 use lab::{CpuSplit, Host, Lab, LabError, Local, NamespaceHost, Observation, ObservedServer};
 
-/// Number of client hosts in a simulated network. The paper had the same number of client machines.
+/// Number of client hosts in a simulated network. The paper used the same number of client machines.
 const CLIENTS: usize = 3;
 
 /// Hosts on which the entries run.
@@ -74,8 +74,8 @@ impl ThisMachine {
         self.server.as_ref()
     }
 
-    /// Returns the client host that runs block number `block`. Blocks of connections are assigned to the client hosts
-    /// in rotation.
+    /// Returns the client host that runs block number `block`. The blocks of connections are assigned to the client
+    /// hosts in rotation (block 0 to the first host, block 1 to the next).
     pub(super) fn client(&self, block: usize) -> &dyn Host {
         self.clients[block % self.clients.len()].as_ref()
     }

@@ -23,7 +23,7 @@ pub(super) fn trials(parameters: &Parameters) -> u32 {
     parameters.count("turns", 3).saturating_mul(1 + OTHERS as u32)
 }
 
-/// Returns the parameters of the alternating trials, which are half as long as the others.
+/// Returns the parameters of the alternating trials, which are half as long as the other trials.
 pub(super) fn short(parameters: &Parameters) -> Parameters {
     let half = |name, default| parameters.number(name, default) / 2.0;
     parameters.with("seconds", half("seconds", 4.0)).with("warmup_s", half("warmup_s", 6.0))
@@ -51,8 +51,8 @@ pub(super) fn play(lab: &mut Lab<'_>, stage: &Stage, parameters: &Parameters) ->
     Ok(())
 }
 
-/// Returns the completion port, and the models with the lowest cost among the paper's other models. Returns nothing if
-/// the cost of the completion port, or of every other model, is unknown.
+/// Returns the completion port, and the models with the lowest cost among the paper's other models. Returns an empty
+/// list if the cost of the completion port, or of every other model, is unknown.
 fn models(rows: &[&Trial]) -> Vec<&'static str> {
     let known = |model: &&'static str| Some((*model, cost(row(rows, model, 1)?)?));
     let mut others: Vec<(&str, f64)> = SIX.iter().filter(|m| **m != PORT).filter_map(known).collect();

@@ -10,7 +10,7 @@ pub(crate) const THREADS_AT_REST: ValueName<f64> = ValueName::new("threads_at_re
 pub(crate) const THREADS_BY_RULE: ValueName<f64> = ValueName::new("threads_by_rule");
 /// Number of the server's threads at a moment at which the numbers of threads and connections did not change.
 pub(crate) const THREADS_THEN: ValueName<f64> = ValueName::new("threads_then");
-/// Number of accepted connections at the moment of `threads_then`.
+/// Number of accepted connections at the moment at which `threads_then` was read.
 pub(crate) const HELD_THEN: ValueName<f64> = ValueName::new("held_then");
 /// Rate of context switches of the server's threads, per second.
 pub(crate) const SWITCHES_PER_S: ValueName<f64> = ValueName::new("switches_per_s");

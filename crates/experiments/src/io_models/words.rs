@@ -45,8 +45,8 @@ fn limits(of: &[&Trial]) -> String {
     if list.is_empty() { String::new() } else { format!("; limited by: {}", list.join(", ")) }
 }
 
-/// Names the model with the highest throughput. If all models handle the offered load, the text says so and names no
-/// model.
+/// Names the model with the highest throughput. If all models handle the offered load, the sentence says so and names
+/// no model.
 fn most_through(full: &[&Trial]) -> String {
     let through = |t: &Trial| t.results.get(BYTES_PER_S).unwrap_or(0.0);
     let mut sorted = full.to_vec();

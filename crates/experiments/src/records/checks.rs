@@ -13,8 +13,8 @@ pub(super) fn no_disk(trials: &[Trial]) -> Check {
     Check::new("records from the server's disk a read", most, Equals, 0.0)
 }
 
-/// Checks that the verdict agrees with the utilisation of the wire. Returns `None` if the wire is neither clearly full
-/// nor clearly less than full.
+/// Checks that the verdict agrees with the utilisation of the wire. Returns `None` if the wire was neither clearly full
+/// nor clearly below its limit.
 pub(super) fn wire_and_verdict(wire_use: f64, verdict: &str) -> Option<Check> {
     let medium = verdict == "network-medium";
     let holds = |right: bool| f64::from(u8::from(right));

@@ -12,7 +12,7 @@ use super::values::{
     WIRE_USE_WITHOUT_FRAMING,
 };
 
-/// Describes step 1: how long one read uses each device, with one client.
+/// Describes step 1 of the study: how long one read uses each device, with one client.
 pub(super) fn demand(first: &Trial, bed: &TestBed) -> String {
     let mut parts = vec![
         ("server's process", cost(first.server.as_ref(), "process_cpu_us")),
@@ -44,12 +44,13 @@ pub(super) fn growth_words(trials: &[Trial], steps: &[Step]) -> String {
     format!("2. Reads/s: {}. Response time N/X: {}.{last}", x.join(", "), r.join(", "))
 }
 
-/// Utilisation from which the server's CPU counts as full, because clients may be waiting for it.
+/// Minimum utilisation at which the server's CPU counts as full, because clients may then wait for it.
 const SERVER_BUSY: f64 = 0.8;
 
-/// Concludes where reads are delayed. `a_read` contains the server's CPU time per read, and `r_us` the response time,
-/// each with one client and with all clients. `busy` is the server's CPU utilisation with all clients. If the response
-/// time grew although CPU time per read stayed the same and the CPU was not full, the delay is outside of the server.
+/// Concludes which part of the system delays reads. `a_read` contains the server's CPU time per read, and `r_us` the
+/// response time, each with one client and with all clients. `busy` is the server's CPU utilisation with all clients.
+/// If the response time grew although CPU time per read stayed the same and the CPU was not full, the delay is outside
+/// of the server.
 fn where_the_delay_is(a_read: [f64; 2], busy: f64, r_us: [f64; 2]) -> &'static str {
     if [a_read[0], a_read[1], busy, r_us[0], r_us[1]].iter().any(|v| v.is_nan()) {
         return "which says nothing while a part of it is unknown";

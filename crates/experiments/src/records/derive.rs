@@ -9,8 +9,8 @@ use super::values::{
 };
 use crate::values::{BYTES_PER_S, WIRE_USE};
 
-/// Use of the simulated network's wire in the measured window. With several wires, all fields except `all` describe the
-/// busiest wire.
+/// Traffic on the simulated network's wire in the measured window. With several wires, all fields except `all` describe
+/// the busiest wire.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wire {
     /// Name of the simulated wire.
@@ -23,7 +23,8 @@ pub(crate) struct Wire {
     pub(crate) use_: f64,
     /// Rate of the wire, bytes per second.
     pub(super) rate: f64,
-    /// Bytes and frames per second over all wires together. A frame that crosses two wires counts once.
+    /// Bytes and frames per second over all wires together. A frame that crosses two wires (into a switch and out of
+    /// it) counts once.
     pub(super) all: (f64, f64),
 }
 
@@ -98,7 +99,7 @@ pub(super) fn record_bytes(trial: &Trial) -> f64 {
     known(trial.key.record_bytes.map(|n| n as f64))
 }
 
-/// Returns a cost per read on one side, by the cost's ID.
+/// Returns the cost per read with the ID `id` on one side (client or server).
 pub(super) fn cost(side: Option<&Side>, id: &str) -> Option<f64> {
     side?.costs.get(id)?.per_request.value()
 }
@@ -113,8 +114,8 @@ pub(super) fn processor_us(side: Option<&Side>) -> Option<f64> {
 
 /// Returns the part of a side's CPU utilisation that comes from the experiment: from the side's processes and from all
 /// interrupts. CPU time of other programs is left out, because a dedicated host would not run them. Most kernels charge
-/// interrupts to the process that they interrupt. The result is at most the CPU time that was not idle, so that no
-/// interrupt counts twice.
+/// interrupts to the process that they interrupt. The result is at most the part of the CPU time that was not idle, so
+/// that the time of an interrupt does not count twice.
 pub(super) fn busy(side: Option<&Side>, trial: &Trial) -> Option<f64> {
     let side = side?;
     let times = side.recording.cpu_times("total", trial.measured.window)?;
@@ -127,7 +128,8 @@ pub(super) fn of_size(trials: &[Trial], size: f64) -> Option<&Trial> {
     trials.iter().find(|t| record_bytes(t) == size)
 }
 
-/// Returns the throughput with records of `size` bytes, in bytes per second; NaN if it was not measured.
+/// Returns the throughput of the trial with records of `size` bytes, in bytes per second; NaN if there is no such
+/// trial.
 pub(super) fn at(trials: &[Trial], size: f64) -> f64 {
     of_size(trials, size).map_or(f64::NAN, |t| known(t.results.get(BYTES_PER_S)))
 }
@@ -159,8 +161,8 @@ mod tests {
         trial
     }
 
-    /// Returns a side with one CPU. `own` is the share of CPU time that the process used. `system` and `softirq` are
-    /// shares that were counted in clock ticks.
+    /// Returns a side with one CPU. `own` is the share of CPU time that the side's process used. `system` and `softirq`
+    /// are shares that were counted in clock ticks.
     fn loaded(own: f64, system: f64, softirq: f64) -> Side {
         let column = |id: &'static str, instance: &str, share: f64| Column {
             counter: CounterId::new(id),

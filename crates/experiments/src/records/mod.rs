@@ -4,8 +4,8 @@
 //!
 //! If there are two or more CPUs, server and clients have separate CPUs, because they had separate machines in the
 //! study. An exchange that took milliseconds on the study's machines takes microseconds today, so a single client would
-//! fill the wire. To prevent that one client fills the wire, the server can sleep for a fixed time per exchange
-//! (`exchange_ms`).
+//! fill the wire. The server can sleep for a fixed time per exchange (`exchange_ms`), so that a single client does not
+//! fill the wire.
 
 mod checks;
 mod clients;

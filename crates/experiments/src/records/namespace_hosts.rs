@@ -26,7 +26,8 @@ pub(super) struct NamespaceHosts {
 }
 
 impl NamespaceHosts {
-    /// Builds the hosts, and starts the server. `plan` makes the server's plan from the fixed time per exchange.
+    /// Builds the hosts, and starts the server. `plan` is a function that makes the server's plan from the fixed time
+    /// per exchange.
     pub(super) fn build(
         lab: &mut Lab<'_>,
         parameters: &Parameters,
@@ -78,7 +79,7 @@ impl NamespaceHosts {
 }
 
 /// Returns the fixed time per exchange, milliseconds: `asked`, if it is at least 0. If `asked` is negative, returns the
-/// study's time on a medium like the study's network, and 0 on other media.
+/// study's fixed time on a medium like the study's network, and 0 on other media.
 fn exchange_ms(lab: &mut Lab<'_>, bed: &Testbed, asked: f64) -> f64 {
     let exchange_ms = match asked >= 0.0 {
         true => asked,

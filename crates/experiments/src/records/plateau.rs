@@ -12,8 +12,8 @@ use crate::figures::{Client, Of, Server, value};
 /// Size of the records that the study analyses in detail, bytes.
 const RECORD: u64 = 2048;
 
-/// A level at which a read is counted, for example the client's messages. A count that the level does not have is
-/// `None`.
+/// A level of the network stack at which the table counts a read, for example the client's messages. A count that does
+/// not exist at a level is `None`.
 struct Level {
     name: &'static str,
     bytes_out: Option<Of>,
@@ -104,7 +104,7 @@ fn row(level: &Level, trial: &Trial) -> Option<Vec<Option<String>>> {
     })
 }
 
-/// Formats a number with one decimal, or with three if it is below 10. In this format, readers recognise the published
+/// Formats a number with one decimal, or with three if it is below 10. The format lets readers recognise the published
 /// values 60 and 2108.
 fn exact(v: f64) -> String {
     let text = if v < 10.0 { format!("{v:.3}") } else { format!("{v:.1}") };

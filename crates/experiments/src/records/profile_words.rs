@@ -28,7 +28,8 @@ pub(super) fn words(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Strin
     words
 }
 
-/// Names the device that a read uses longest, in the first trial and in the last trial. Also names the verdict.
+/// Names the device that a read uses longest, in the first trial and in the last trial. Also names the verdict on the
+/// run.
 fn largest(trials: &[Trial], verdict: &str) -> String {
     let of = |t: &Trial| {
         let r = &t.results;
@@ -139,8 +140,8 @@ fn processors(t: &Trial) -> String {
     )
 }
 
-/// Compares a host's CPU time per read with the CPU time per read of the host's process. The host's CPU time is counted
-/// in clock ticks. If clock ticks are too coarse, the text says so.
+/// Compares the CPU time per read of a whole host with that of the host's process. The host's CPU time is counted in
+/// clock ticks. If clock ticks are too long for the comparison, the text says so.
 fn host_words(name: &str, side: Option<&Side>) -> String {
     let of = |id: &str| cost(side, id);
     let gap = match (of("cpu_net_us"), of("process_cpu_us")) {
@@ -169,8 +170,8 @@ fn host_words(name: &str, side: Option<&Side>) -> String {
 }
 
 /// Explains why the parts of a read (CPU times, wire time and fixed time) add up to more than its measured time. A
-/// medium that the kernel simulates sends faster after a pause. The time that the simulated medium saves after pauses
-/// is not a sign of parallel work.
+/// medium that the kernel simulates sends faster after a pause, which makes the measured time shorter than the sum. The
+/// time that the simulated medium saves after pauses is not a sign of parallel work.
 fn overlap(more_us: f64, catches_up_us: f64) -> String {
     let sum = format!("The sum is {} more than was measured", duration(more_us));
     let overlap = "parts of the read overlap, the wire carries one packet while the hosts work on another";

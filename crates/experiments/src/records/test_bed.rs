@@ -167,7 +167,7 @@ fn serve_plan(parameters: &Parameters, exchange_ms: f64, clients: u32) -> ServeP
     let mut options = BTreeMap::from([("large_read_buffers".to_string(), buffers.to_string())]);
     let mut plan = ServePlan { service: "record".into(), model: "auto".into(), ..ServePlan::default() };
     if exchange_ms > 0.0 {
-        // The server has one worker per client, so a sleep in one client's exchange does not delay other clients.
+        // The server has one worker per client, so while a worker sleeps, the other clients are still served.
         plan.model = "workers".into();
         options.insert("sleep_ms".into(), exchange_ms.to_string());
         options.insert("workers".into(), clients.to_string());

@@ -1,6 +1,6 @@
-//! `lab bursty`: how peaks affect a server whose mean load is well below its capacity. A peak has `a` times the mean
-//! rate, for a share `b` of the time, and overflows the listen queue. The server is idle between the peaks, but cannot
-//! make up for the requests that it dropped.
+//! `lab bursty`: how peaks affect a server whose mean load is well below its capacity. At a peak, the rate is `a` times
+//! the mean rate for a share `b` of the time, and the listen queue overflows. The server is idle between the peaks, but
+//! cannot make up for the requests that it dropped.
 
 use run::Relation::AtLeast;
 use run::{Arrival, Check, Key, LoadPlan, Run, Trial};
@@ -47,9 +47,9 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Returns the arrival processes to compare, the steady one first. Each arrival process has a name, the peak rate
-/// divided by the mean rate, and the share of time at the peak. For self-similar arrivals, the peak rate and the share
-/// of time are given as 0.
+/// Returns the arrival processes to compare, the steady one first. Each arrival process is given as: name, peak rate
+/// divided by the mean rate, share of time at the peak. For self-similar arrivals, the peak rate and the share of time
+/// are given as 0.
 fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
     let period_s = parameters.number("period_s", 5.0);
     let (peaks, shares) =
@@ -70,8 +70,8 @@ fn seconds(parameters: &Parameters) -> f64 {
 }
 
 /// Returns the load plan of a trial. Each arrival is one connect of an S-Client. The S-Client gives up after the
-/// timeout T, and does not try again. The paper's clients also waited for a think time between two connects; the
-/// clients here do not. The trial lasts a whole number of periods, and all its requests are counted.
+/// timeout T, and does not try again. Unlike the paper's clients, these clients do not wait for a think time between
+/// two connects. The trial lasts a whole number of periods, and all its requests are counted.
 fn offering(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     // Self-similar arrivals have no maximum rate, but in practice their rate stays below eight times the mean.
     let peak = if peak > 0.0 { peak } else { 8.0 };
@@ -92,8 +92,8 @@ fn put_losses(run: &mut Run) {
     }
 }
 
-/// Returns the share of the due requests that completed, over the whole trial. A measured window could miss late
-/// effects of a peak.
+/// Returns the share of the due requests that completed, over the whole trial. The whole trial counts, because a
+/// measured window could miss late effects of a peak.
 fn done(trial: &Trial) -> f64 {
     trial.tally.completed as f64 / (trial.tally.due as f64).max(1.0)
 }

@@ -13,8 +13,9 @@ pub(super) fn syns_sent(trial: &Trial) -> f64 {
 }
 
 /// Stores the number of connections that the server's kernel opened, and the number of SYNs that it received (`opens`
-/// plus `drops`). If the kernel has answered SYNs with cookies, the number of SYNs is not stored. A SYN answered with a
-/// cookie is counted only when the client's acknowledgement arrives, so `opens` plus `drops` would be too small.
+/// plus `drops`). If the kernel has answered SYNs with cookies, the number of SYNs is not stored. The kernel counts a
+/// SYN that it answered with a cookie only when the client's acknowledgement arrives, so `opens` plus `drops` would be
+/// too small.
 pub(super) fn put_kernel(trial: &mut Trial, opens: Option<f64>, drops: Option<f64>, cookies: Option<f64>) {
     trial.results.put(OPENS_KERNEL, opens);
     match cookies.filter(|n| *n > 0.0) {

@@ -110,7 +110,7 @@ impl NamespaceHosts {
         Ok(trial)
     }
 
-    /// Returns the loads of the client hosts. Hosts that get no part of the load are left out.
+    /// Returns the loads of the client hosts. Leaves out hosts that get no part of the load.
     fn loads(&self, plan: &LoadPlan) -> Vec<Load<'_>> {
         let shares = deal(plan, self.clients.len() as u32).into_iter().zip(&self.clients);
         let load = |plan: LoadPlan, host| Load {
@@ -181,8 +181,8 @@ struct Counts {
 }
 
 /// Stores the counts of connection requests by the generator, the filter and the kernel in a trial's results. The
-/// generator's count of connection requests comes from the trial. The counts of the filter and of the kernel are the
-/// growth from `before` to `after`, which were read before and after the trial.
+/// generator's count of connection requests is already part of the trial. The counts of the filter and of the kernel
+/// are the growth from `before` to `after`, which were read before and after the trial.
 fn put_counts(trial: &mut Trial, before: Counts, after: Counts) {
     trial.results.put(SYNS_GENERATOR, syns_sent(trial));
     trial.results.put(SYNS_FILTER, (after.filter - before.filter) as f64);

@@ -15,7 +15,7 @@ const MISSING: &str = "SYNs are counted by the generators and by the kernel of t
 /// Note about the unchanged network settings.
 const SETTINGS: &str = "the network settings of the server's host (syncookies, backlogs) are left as they are";
 
-/// Hosts of a plan. The server runs on the plan's server host.
+/// Hosts that the plan of an experiment names. The server runs on the plan's server host.
 pub(super) struct OtherHosts(HostsSetup);
 
 impl OtherHosts {

@@ -62,14 +62,14 @@ fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
     }
 }
 
-/// Maximum throughput that counts as declined, as a share of the best throughput. If throughput lost less than this
-/// constant allows, the loss may be noise.
+/// Maximum throughput that counts as declined, as a share of the best throughput. A smaller loss of throughput may be
+/// noise.
 const DECLINED: f64 = 0.97;
 
 /// Stores the CPU time that each dropped connection request cost, but only if throughput declined and more requests
-/// were dropped than the server can complete. Dropped connection requests took the share (1 - X/X0) of a CPU. X is the
-/// trial's throughput, and X0 is the best throughput with the same setting of syncookies. The cost of a dropped request
-/// is this share, (1 - X/X0), divided by the rate of drops.
+/// were dropped than the server can complete. The dropped connection requests together took the share (1 - X/X0) of a
+/// CPU. X is the trial's throughput, and X0 is the best throughput with the same setting of syncookies. The cost of a
+/// dropped request is this share, (1 - X/X0), divided by the rate of drops.
 fn put_costs(run: &mut Run) {
     let rates: Vec<_> = run.trials.iter().map(|t| (t.key.get(SYNCOOKIES), t.rates.completed_rate)).collect();
     for trial in &mut run.trials {
@@ -161,8 +161,8 @@ fn phantoms(run: &Run) -> String {
 }
 
 /// Returns the difference between the SYNs that the generator sent and the SYNs that the filter counted, as a share of
-/// the sent SYNs. The kernel's count cannot be used: if the accept queue is full, the kernel also counts the last
-/// acknowledgements of phantom connections.
+/// the sent SYNs. The kernel's count is unsuitable: if the accept queue is full, the kernel also counts the last
+/// handshake packets of phantom connections.
 fn unarrived(trial: &Trial) -> Option<f64> {
     let (sent, arrived) = (trial.results.get(SYNS_GENERATOR)?, trial.results.get(SYNS_FILTER)?);
     Some((sent - arrived).abs() / sent.max(1.0))
@@ -184,8 +184,8 @@ mod tests {
         let mut run = Run { trials: trials.map(|(c, s, x)| trial(c, s, x)).to_vec(), ..Run::default() };
         put_costs(&mut run);
         let costs: Vec<_> = run.trials.iter().map(|t| t.results.get(US_PER_DROPPED_SYN)).collect();
-        // In this test, 33,332 drops per second took a quarter of a CPU. With syncookies on, there is only one trial,
-        // which is therefore also the best one, so the drops have no cost.
+        // In this test, 33,332 drops per second took a quarter of a CPU. With syncookies on, the test has only one
+        // trial, which is therefore also the best one, so no cost of a drop is stored.
         assert_eq!(costs, [None, None, Some(1e6 * 0.25 / 33_332.0), None]);
     }
 }

@@ -8,9 +8,9 @@ use crate::experiment::AROUND_TRIAL_S;
 /// Size of the paper's file, bytes.
 const FILE_BYTES: u64 = 1294;
 
-/// Number of descriptors of paced S-Clients, divided by the number that a constant rate at the height of the peaks
-/// would need. For short times, the rate of random arrivals exceeds its mean, so more descriptors are needed than for a
-/// constant rate.
+/// Number of descriptors of S-Clients with an arrival process, divided by the number that a constant rate equal to the
+/// peak rate would need. For short times, the rate of random arrivals is higher than its mean, so random arrivals need
+/// more descriptors than a constant rate.
 const PEAK_ROOM: f64 = 4.0;
 
 /// Returns the capacity (requests per second) and the plan of the paper's server. Each request takes a fixed CPU time,

@@ -12,7 +12,7 @@ use crate::experiment::BUILD_S;
 use lab::{Lab, LabError};
 
 /// Minimum share of the rate D/T (descriptors divided by the timeout) that the generator must send. A generator that
-/// sends less has reached its limit.
+/// sends less than this share of the rate D/T has reached its limit.
 const KEEPS_UP: f64 = 0.95;
 /// Highest rate in the paper (2065 requests/s) divided by the capacity of the paper's server (130 requests/s), rounded.
 const PAST_CAPACITY: f64 = 16.0;
@@ -52,8 +52,8 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
 }
 
 /// Runs trials with more and more descriptors. Stops at the maximum number of descriptors, or when the generator can no
-/// longer send at the rate that the descriptors allow. Returns what limited the generator; `None` if it was always fast
-/// enough.
+/// longer send at the rate that the descriptors allow. Returns the resource that limited the generator; `None` if the
+/// generator was always fast enough.
 fn s_clients(
     lab: &mut Lab<'_>,
     setup: &mut TestSetup,

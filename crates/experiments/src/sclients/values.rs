@@ -34,7 +34,7 @@ pub(crate) const SYN_RATE: ValueName<f64> = ValueName::new("syn_rate");
 pub(crate) const OVERFLOWS_PER_S: ValueName<f64> = ValueName::new("overflows_per_s");
 /// Rate of syncookies that the server's kernel sent, per second.
 pub(crate) const COOKIES_SENT_PER_S: ValueName<f64> = ValueName::new("cookies_sent_per_s");
-/// Number of connections that are open for the client, but unknown to the server.
+/// Number of phantom connections, which are open for the client but unknown to the server.
 pub(crate) const PHANTOMS: ValueName<f64> = ValueName::new("phantoms");
 /// CPU time that each dropped connection request cost the server, microseconds.
 pub(crate) const US_PER_DROPPED_SYN: ValueName<f64> = ValueName::new("us_per_dropped_syn");

@@ -1,6 +1,6 @@
 //! `lab wan`: a server at the end of a long line with delay and loss. The longer the delay, the longer a connection
-//! stays open. A server that has a limited number of threads, and needs one thread per open connection, therefore loses
-//! throughput. A server with an event loop does not lose throughput, and only has more open connections.
+//! stays open. A server with a limited number of threads that needs one thread per open connection therefore loses
+//! throughput. A server with an event loop loses no throughput; it only has more open connections.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Arrival, Check, Intensity, Key, LoadPlan, Run, Trial};
@@ -91,8 +91,8 @@ fn open(trial: &Trial) -> f64 {
     trial.results.get(OPEN_CONNECTIONS).unwrap_or(f64::NAN)
 }
 
-/// Returns the two trials without loss that have the shortest and the longest delay. If `limited` is true, only trials
-/// of the server model with threads count, otherwise only trials of the other models.
+/// Returns the two trials without loss that have the shortest and the longest delay. If `limited` is true, considers
+/// only trials of the server model with threads, otherwise only trials of the other models.
 fn ends(run: &Run, limited: bool) -> Option<(&Trial, &Trial)> {
     let own = |t: &&Trial| t.key.get(LOSS) == Some(0.0) && (t.key.get(MODEL).as_deref() == Some(LIMITED)) == limited;
     let clean = || run.trials.iter().filter(own);

@@ -5,8 +5,9 @@ use run::{AnswerCheck, ArenaAnswer, ArenaProfile, ArenaRefusal, ArenaRefusalKind
 /// Maximum number of characters of a body that an error message quotes.
 const MAX_SHOWN_CHARS: usize = 60;
 
-/// Compares a server's answer with the status, length and text that the load profile expects. Anything that the profile
-/// does not specify is compared with the first server's answer. Returns a description of the first difference, if any.
+/// Compares a server's answer with the status, length and text that the load profile expects. For anything that the
+/// profile does not specify, the first server's answer is the expected answer. Returns a description of the first
+/// difference, if any.
 pub fn wrong_answer(
     profile: &ArenaProfile,
     first: Option<(&str, &ArenaAnswer)>,

@@ -8,8 +8,9 @@ use stats::two_means::Trimmed;
 
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
 
-/// Returns the accepted turns (measurements) of a server under a load. If `twin` is true, returns the turns of the
-/// server's second start instead. A server is started twice only to measure the noise.
+/// Returns the accepted turns (measurements) of a server under a load. If `twin` is true, returns the turns
+/// (measurements) of the server's second start. One server is started twice only to measure the noise between two
+/// starts.
 pub(super) fn turns(state: &ArenaState, place: ArenaPlace, twin: bool) -> impl Iterator<Item = &ArenaTurn> {
     state.turns.iter().filter(move |turn| turn.place == place && turn.twin == twin && turn.refused.is_none())
 }

@@ -84,7 +84,7 @@ fn too_few(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
     }
 }
 
-/// Assigns a group to every server that can be ranked. A cell with a `refused_kind` gets no group.
+/// Assigns a group to every server that can be ranked. A result (cell) with a `refused_kind` gets no group.
 fn rank(state: &ArenaState, cells: &mut [(ArenaPlace, ArenaCell)]) {
     let ranked = cells.iter().enumerate().filter(|(_, (_, cell))| cell.refused_kind.is_none());
     let mut values: Vec<(usize, Vec<f64>)> =

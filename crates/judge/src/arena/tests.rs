@@ -11,7 +11,7 @@ use super::*;
 const ROUNDS: u32 = 12;
 
 /// Makes a finished comparison under one load. `costs` are the CPU times per request of the servers in microseconds.
-/// The first server takes part twice.
+/// The first server takes part twice, so that the comparison measures the noise between two starts.
 fn simulated(costs: &[f64], sd: f64, seed: u64) -> ArenaState {
     let mut random = fastrand::Rng::with_seed(seed);
     let entry = |i: usize| ArenaEntry { name: format!("s{i}"), ..ArenaEntry::default() };

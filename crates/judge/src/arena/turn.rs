@@ -9,8 +9,8 @@ use crate::thresholds::KEEPS_UP;
 /// Name of the cost by which servers are ranked: CPU time per request.
 const CPU: &str = "process_cpu_us";
 
-/// Returns the figures of a turn. The caller fills in the server and the load profile. `errors` is the share of failed
-/// requests that is allowed.
+/// Returns the figures of a turn (one measurement of a server at the common rate). The caller fills in the server and
+/// the load profile. `errors` is the share of failed requests that is allowed.
 pub fn measured(trial: &Trial, rate: f64, errors: f64) -> ArenaTurn {
     let server = trial.server.as_ref();
     let counter =

@@ -1,4 +1,4 @@
-//! Counts of the answered, late and failed requests of a window. Each count covers the whole window, or only its
+//! Counts of the answered, late and failed requests of a window. Each count covers either the whole window or only its
 //! undisturbed time.
 
 use run::{AnswerTime, Trial};

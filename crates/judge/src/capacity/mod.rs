@@ -37,10 +37,10 @@ pub(crate) struct Found<'a> {
 
 /// Finds the capacity, and the trial that shows it, from the open-loop search and the sweep (closed-loop steps with
 /// more and more clients). In a run without search and sweep, uses the run's other loads. `chances` is the result of
-/// [`chances`] for this run.
+/// the function [`chances`] for the run.
 ///
-/// Closed-loop clients send less while the server is slow. A step of the sweep can therefore show the capacity only
-/// below the offered rate at which the search failed.
+/// Closed-loop clients send less while the server is slow. A step of the sweep therefore shows the capacity only if its
+/// rate is below the offered rate at which the search failed.
 pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option<Found<'a>> {
     // Counters that other tools collected come without response times and failures, so no objective applies to them.
     if !facts.run.sent_requests() {
@@ -92,7 +92,7 @@ fn nearest<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
 
 /// Returns the trial with the lowest offered rate, at or above `rate`, that clearly missed the objective. If no trial
 /// missed the objective clearly, returns the trial with the lowest rate that missed the objective at all. Ignores
-/// trials below `rate`, because a disturbance and not the load made them fail.
+/// trials below `rate`, because a disturbance, not the load, made these trials fail.
 fn past<'a>(facts: &Facts<'a>, chances: &[Option<f64>], rate: f64) -> Option<&'a Trial> {
     let told = |t: &Trial| {
         let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, t));
@@ -168,9 +168,9 @@ mod tests {
         assert!(c.held && c.rate <= best && c.rate > best / 2.0 && c.method.contains("the best of"), "{c:?}");
     }
 
-    /// The server has ten workers and needs 10 ms per request, and the search ended at 139/s. Every load met the
-    /// objective. The last window completed more requests than were offered in it, because some requests were waiting
-    /// when the window began.
+    /// The test's server has ten workers and needs 10 ms per request, and the search ended at 139 requests/s. Every
+    /// load met the objective. The last window completed more requests than were offered in it, because some requests
+    /// were waiting when the window began.
     #[test]
     fn where_no_load_failed_the_capacity_is_at_least_the_highest_offered_rate() {
         let backlog = |t: &mut run::Trial, p: &crate::planted::Point| {
@@ -219,8 +219,9 @@ mod tests {
         assert!((c.rate - 1842.0).abs() < 1.0 && c.failed_at.is_some_and(|rate| (rate - 2631.0).abs() < 1.0), "{c:?}");
     }
 
-    /// This case occurred with a quota of a quarter of a CPU. In half a second, a closed loop completed 65 requests
-    /// (128/s) by chance, and loadline reported "at least 128/s", although the server can complete only 123/s.
+    /// The situation of this test occurred with a quota of a quarter of a CPU. In half a second, a closed loop
+    /// completed 65 requests (128/s) by chance, and loadline reported "at least 128/s", although the server can
+    /// complete only 123/s.
     #[test]
     fn a_lower_bound_from_few_requests_of_a_closed_loop_allows_for_chance() {
         let of = |completed| {
@@ -238,8 +239,8 @@ mod tests {
     }
 
     /// Other programs disturbed the sweep step with one client and the search step at a low rate, and both met the
-    /// objective nevertheless. The undisturbed steps had too many clients for the objective. An earlier version of
-    /// loadline found no rate that met the objective in this case.
+    /// objective nevertheless. The undisturbed steps had too many clients to meet the objective. In the situation of
+    /// this test, an earlier version of loadline found no rate that met the objective.
     #[test]
     fn a_disturbed_step_that_met_the_objective_gives_a_lower_bound() {
         let disturb = |t: &mut run::Trial, p: &crate::planted::Point| {

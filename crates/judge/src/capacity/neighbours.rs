@@ -7,26 +7,27 @@ use super::tenths::disturbed_tenths;
 use crate::single::{closed, good};
 use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
 
-/// Usual share of the CPUs that other programs take during the loads of a search. Interrupts count as taken by other
-/// programs, although packets of the load cause them, too. Other programs disturb the search if their share of the CPUs
-/// is well above the usual share, both with interrupts included and with interrupts left out. Some kernels count
-/// interrupts as CPU time of the interrupted program, too. The share without interrupts is then too small, so a small
-/// program may stay unseen.
+/// Usual share of the CPUs that other programs take during the loads of a search. CPU time of interrupts counts as CPU
+/// time of other programs, although packets of the load also cause interrupts. Other programs disturb the search if
+/// their share of the CPUs is well above the usual share, both with interrupts included and with interrupts left out.
+/// Some kernels count interrupts as CPU time of the interrupted program, too. On such a kernel, the share without
+/// interrupts is too small, so a program that uses little CPU time may remain undetected.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct UsualShare {
     /// Usual share of the CPUs that other programs and interrupts take, 0 to 1.
     share: f64,
-    /// Usual share without the interrupts, 0 to 1.
+    /// Usual share of the CPUs that other programs take, without interrupts, 0 to 1.
     without_interrupts: f64,
-    /// True if other programs disturbed most of every step of the sweep, although the first of them was repeated. If
-    /// every step was disturbed, the sweep has no better steps, so the disturbed steps count.
+    /// True if other programs disturbed most of every step of the sweep, although the first disturbed step was
+    /// repeated. If every step was disturbed, the sweep has no better steps, so the disturbed steps count.
     in_every_sweep_step: bool,
-    /// True if other programs disturbed most of every step of the search, although the first of them was repeated.
+    /// True if other programs disturbed most of every step of the search, although the first disturbed step was
+    /// repeated.
     in_every_search_step: bool,
 }
 
 impl UsualShare {
-    /// Finds the usual share during the loads of a search.
+    /// Finds the usual share of the CPUs that other programs take during the loads of a search.
     pub(crate) fn of<'a>(trials: impl Iterator<Item = &'a Trial> + Clone) -> Self {
         let usual = Self {
             share: lower_quartile(trials.clone(), |t| t.measured.others.clone()),
@@ -61,8 +62,8 @@ impl UsualShare {
     }
 
     /// Returns the periods of a trial in which other programs took an unusual share of the CPUs, in seconds since the
-    /// load began. The kernel counts CPU time in coarse ticks, so each tenth of a second is judged by its mean with the
-    /// two neighbouring tenths.
+    /// load began. The kernel counts CPU time in coarse ticks, so each tenth of a second is judged by the mean of this
+    /// tenth and its two neighbours.
     pub(crate) fn exceeded(self, trial: &Trial) -> Vec<Window> {
         let (others, without) = (&trial.measured.others, without_interrupts(trial));
         let around =
@@ -96,16 +97,16 @@ impl UsualShare {
     }
 }
 
-/// Returns the share of the CPUs that other programs took in each tenth of a second of a trial. The share of the
-/// interrupts is subtracted.
+/// Returns the share of the CPUs that other programs took in each tenth of a second of a trial. The share that
+/// interrupts took is subtracted.
 fn without_interrupts(trial: &Trial) -> Vec<f64> {
     let interrupts = trial.measured.interrupts.iter().copied().chain(std::iter::repeat(0.0));
     trial.measured.others.iter().zip(interrupts).map(|(others, interrupts)| (others - interrupts).max(0.0)).collect()
 }
 
 /// Returns the lower quartile of a CPU share over all tenths of a second with a high load. A program that runs during
-/// half of the search does not change this quartile. The kernel's work grows with the load, so tenths with a light load
-/// are left out. `shares` returns the share in each tenth of a second of a trial.
+/// half of the search does not change the lower quartile. The kernel's work grows with the load, so tenths with a light
+/// load are left out. `shares` returns the share in each tenth of a second of a trial.
 fn lower_quartile<'a>(trials: impl Iterator<Item = &'a Trial> + Clone, shares: impl Fn(&Trial) -> Vec<f64>) -> f64 {
     let most = trials.clone().map(good).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
     let loaded = trials.filter(|t| good(t) >= COUNTED_LOAD * most);
@@ -153,7 +154,7 @@ mod tests {
         assert!(!spoiled(&trials)(&Trial { intensity, ..disturbed }), "clients leave no backlog");
     }
 
-    /// The packets of a higher rate cause more interrupts, on a CPU that runs no observed program.
+    /// At a higher rate, the packets cause more interrupts, on a CPU that runs no observed program.
     #[test]
     fn interrupts_of_a_higher_rate_are_no_neighbour() {
         let with = |rate: f64, others: f64, interrupts: f64| {
@@ -164,7 +165,7 @@ mod tests {
         let (low, high, beside) = (with(900.0, 0.25, 0.2), with(1400.0, 0.45, 0.4), with(1400.0, 0.65, 0.4));
         let spoils = |trial: &Trial| spoiled(&[low.clone(), low.clone(), trial.clone()])(trial);
         assert!(!spoils(&high) && spoils(&beside));
-        // The same interrupts as time of the interrupted server.
+        // On some kernels, the CPU time of these interrupts counts as CPU time of the interrupted server.
         let of_server = with(1400.0, 0.05, 0.4);
         assert!(!spoiled(&[of_server.clone(), of_server, high.clone()])(&high));
     }

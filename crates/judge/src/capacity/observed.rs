@@ -25,7 +25,8 @@ impl<'a> At<'a> {
     }
 }
 
-/// Returns the constraint of a part of the objective. `full` is the completed rate of the saturated closed loop.
+/// Returns one part of the objective (such as a limit on a percentile) as a constraint for the capacity model. `full`
+/// is the completed rate of the saturated closed loop.
 pub(super) fn constraint(part: Part, full: Option<f64>) -> Constraint {
     match part {
         Part::Late { limit_us, allowed, .. } => {
@@ -40,10 +41,10 @@ pub(super) fn constraint(part: Part, full: Option<f64>) -> Constraint {
     }
 }
 
-/// Returns the counts of a window for a part of the objective. If `clean` is true, the disturbed time of the window is
-/// left out, but the share of failed requests always covers the whole window. Returns `None` if the window has no
-/// answers, or if all of its time is left out. Also returns `None` if `clean` is true and the hypervisor took too much
-/// of the window's time.
+/// Returns the counts of a window for one part of the objective, such as a limit on a percentile. If `clean` is true,
+/// the disturbed time of the window is left out, but the share of failed requests always covers the whole window.
+/// Returns `None` if the window has no answers, or if all of its time is left out. Also returns `None` if `clean` is
+/// true and the hypervisor took too much of the window's time.
 pub(super) fn shown(at: &At<'_>, part: Part, clean: bool) -> Option<WindowObservation> {
     let At { rate, trial, .. } = *at;
     if clean && is_dropped(trial) {

@@ -29,7 +29,7 @@ pub fn own_pool(trial: &Trial, trials: &[Trial], limits: &Limits) -> Option<OwnL
 }
 
 /// Returns the mean time for which a request occupied a connection, microseconds. With one connection per request, the
-/// time on a connection includes the connect.
+/// time on a connection includes the time to connect.
 fn on_a_connection_us(trial: &Trial) -> f64 {
     trial.service_us.mean + if trial.tally.connected > 1 + trial.tally.sent / 2 { trial.connect_us.mean } else { 0.0 }
 }

@@ -23,8 +23,8 @@ pub(super) struct Tried<'f, 'a> {
     closed: Option<&'a Trial>,
     /// Best trial of a run without search and sweep.
     alone: Option<&'a Trial>,
-    /// Best of the steps that other programs disturbed. Without other programs, the server would have completed at
-    /// least as much in this step.
+    /// Best of the search and sweep steps that other programs disturbed. Without other programs, the server would have
+    /// completed at least as many requests in this step.
     disturbed: Option<&'a Trial>,
     /// Trials of the search, of the sweep and of other loads, including trials that missed the objective.
     all: Vec<&'a Trial>,
@@ -40,7 +40,7 @@ pub(super) struct Tried<'f, 'a> {
 impl<'f, 'a> Tried<'f, 'a> {
     /// Returns the best trials of a run. In a search, the rates of a lower bound come from [`surely_carried`]. The
     /// highest of several rates is partly high by chance, and only an estimate from all windows would correct this. If
-    /// the user chose the loads, the rates are those that were measured.
+    /// the user chose the loads, the returned rates are the measured rates.
     pub(super) fn of(facts: &'f Facts<'a>) -> Self {
         let mut tried = Self::by(facts, carried);
         tried.estimated = tried.estimate();
@@ -137,8 +137,8 @@ impl<'f, 'a> Tried<'f, 'a> {
     /// Returns true if windows of the search failed below `rate`, while other windows met the objective above `rate`.
     /// The failed windows below `rate` must clearly outnumber the successful windows above `rate`: for example, 2 to 0,
     /// or 4 to 1. For this test, a window counts as failed only if too many of its requests failed, not if answers were
-    /// late. A real limit of the server makes only high rates fail. A proxy without free ports, in contrast, fails now
-    /// and then at any rate.
+    /// late. A real limit of the server makes only high rates fail. A proxy without free ports, unlike a server at its
+    /// limit, fails now and then at any rate.
     fn fails_below(&self, rate: f64) -> bool {
         let facts = self.facts;
         let count = |is: &dyn Fn(&Trial) -> bool| facts.search.iter().filter(|t| is(t)).count() as u32;

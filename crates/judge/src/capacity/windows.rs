@@ -29,8 +29,8 @@ fn is_searched(trial: &Trial) -> bool {
     !closed(trial) && matches!(trial.kind, TrialKind::Search | TrialKind::Overload)
 }
 
-/// Estimates the capacity as [`pooled`] does. `search` contains the windows of a search, except those whose load had
-/// too few connections.
+/// Estimates the capacity in the way that [`pooled`] describes. `search` contains the windows of a search, except those
+/// whose load had too few connections.
 pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     pooled_of(search, trials, limits, UsualShare::of(trials.iter()))
 }
@@ -68,8 +68,8 @@ fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: O
     match found {
         Some(found) => Some(Pooled { left_out: Some(left_out), ..found }),
         None if spoiled.is_empty() => with.map(|with| Pooled { left_out: Some(excluded), ..with }),
-        // Too little undisturbed time remains for an estimate. The returned estimate includes the disturbed time of
-        // `windows`, but leaves out the spoiled windows.
+        // This branch runs if too little undisturbed time remains for an estimate. The returned estimate includes the
+        // disturbed time of `windows`, but leaves out the spoiled windows.
         None => by(windows, limits, full, false).map(|found| Pooled { left_out: Some(left_out), ..found }),
     }
 }

@@ -1,6 +1,6 @@
 //! Simulated comparisons of two live servers whose difference in CPU time per request is known. Other programs run in
-//! bursts on the same machine. The two servers' windows alternate for 60 s. While the data grows, the data is analysed
-//! four times (each time is a look), as in a live comparison.
+//! bursts on the machine of the two servers. The two servers' windows alternate for 60 s. While the data grows, the
+//! data is analysed four times (each time is a look), as in a live comparison.
 
 use fastrand::Rng;
 use stats::normal;
@@ -103,7 +103,7 @@ impl Bursts {
         let met = random.usize(..2);
         let (mut cell, mut begin_s, mut first): (Cell, f64, usize) = ([Vec::new(), Vec::new()], 0.0, 0);
         for turn in 0..PAIRS {
-            // Every second pair reverses the order of the two servers in the pair before it.
+            // In every second pair of windows, the two servers run in the reverse order of the pair before.
             first = if turn % 2 == 0 { random.usize(..2) } else { 1 - first };
             for side in [first, 1 - first] {
                 begin_s += AROUND_S;
@@ -168,7 +168,7 @@ fn levels() -> Vec<f64> {
     (1..=shares.len()).map(|looks| look_level(COMPARE_LEVEL / 2.0, &shares[..looks])).collect()
 }
 
-/// Also prints the table for `docs/explanation/compare.md`.
+/// The test also prints the table for `docs/explanation/compare.md`.
 #[test]
 fn five_percent_are_decided_beside_bursts_and_equal_servers_are_not() {
     let levels = levels();

@@ -33,8 +33,8 @@ struct Held {
 /// no search of one side found a rate that met the objective, the comparison of the capacities says so.
 pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     let ([old, new], pairing) = (both.runs, both.pairing);
-    // Both sides are judged by the objective of the first old run. The objective of each run is derived from the run's
-    // own unloaded response time, so the objectives of different runs may differ.
+    // Both sides are judged by the objective of the first run of the old side. The objective of each run is derived
+    // from the run's own unloaded response time, so the objectives of different runs may differ.
     let limits = old.first().map(|run| &run.findings.limits)?;
     let tried = [old, new].map(|runs| tried(runs, limits));
     let held = tried.each_ref().map(|all| all.iter().flatten().copied().collect::<Vec<Held>>());

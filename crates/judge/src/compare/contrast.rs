@@ -5,8 +5,7 @@
 //! virtual machines stay the same within a run.
 //!
 //! With fewer than three runs or repeats, each window is an observation. For two live servers, each pair of windows may
-//! be an observation instead (`paired`). If a side has a single window under some condition, each condition is an
-//! observation.
+//! be one observation (`paired`). If a side has a single window under some condition, each condition is an observation.
 
 use super::disturbance::Disturbance;
 use super::observations::{Cell, Observation, Pairing, Uncertainty};

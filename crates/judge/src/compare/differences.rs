@@ -56,7 +56,7 @@ fn of(runs: &[Run], facts: fn(&Run) -> Vec<(String, String)>) -> Facts {
     let mut all = Facts::new();
     for (name, value) in runs.iter().flat_map(facts) {
         // Placeholders for secrets have a different salt in each run, so equal secrets would look different. Before the
-        // comparison, the same text therefore replaces all placeholders.
+        // comparison, one common text therefore replaces all placeholders.
         all.entry(name).or_default().insert(run::unify_placeholders(&value));
     }
     all
@@ -241,7 +241,8 @@ mod tests {
             Some(RequestSet { requests, ..RequestSet::default() })
         };
         assert_eq!(pair(statement("read"), statement("write")), ["request: old 1 × read, new 1 × write"]);
-        // Each run has its own salt for secrets, but differences of salts do not count.
+        // Each run has its own salt for secrets, but a difference between salts does not count as a difference between
+        // runs.
         let secret =
             pair(set("<redacted:0a1b2c3d>", "<redacted:11111111>"), set("<redacted:deadbeef>", "<redacted:2>"));
         assert_eq!(secret, Vec::<String>::new());

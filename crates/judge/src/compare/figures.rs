@@ -88,7 +88,7 @@ pub(crate) const FIGURES: &[FigureSpec] = &[
     FigureSpec { unit: FigureUnit::Bytes, level: true, ..beside("memory", memory) },
 ];
 
-/// Returns a response time in microseconds. Returns `None` if only a lower bound is known.
+/// Returns a response time in microseconds. The result is `None` if only a lower bound of the response time is known.
 fn known(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     trial.latency_us.figure(figure).exact().and_then(positive)
 }
@@ -112,7 +112,7 @@ pub(crate) fn costs(runs: &[Run]) -> BTreeMap<String, FigureUnit> {
     all.map(|(id, cost)| (id.clone(), cost.unit)).collect()
 }
 
-/// Returns true if a trial sent any request. A trial that only times function calls sends none.
+/// Returns true if a trial sent any request. A trial that only times function calls sends no request.
 pub(crate) fn asked(trial: &Trial) -> bool {
     trial.rates.completed_rate > 0.0 || trial.tally.sent > 0 || trial.tally.attempted > 0
 }

@@ -2,8 +2,8 @@
 //!
 //! Figures are grouped into families. The figures of a family share one significance level (weighted Bonferroni
 //! correction). The server's CPU time per request scatters least, so it gets half of its family's significance level.
-//! All other figures in the family of the CPU time together get the other half of this level. If the data is analysed
-//! several times (looks), each figure's significance level is divided among the looks.
+//! All other figures of this family together get the other half of the family's significance level. If the data is
+//! analysed several times (looks), each figure's significance level is divided among the looks.
 
 use run::{ComparedFigure, FigureRole};
 

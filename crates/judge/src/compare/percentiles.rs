@@ -18,7 +18,7 @@ use stats::Sample;
 /// Number of draws of the bootstrap. With 300 draws, the estimated standard error itself is off by about 4 %.
 const DRAWS: usize = 300;
 
-/// Response time of requests that were never answered, nanoseconds. This time is longer than any time in a histogram.
+/// Response time of requests that were never answered, nanoseconds. The value is longer than any time in a histogram.
 const NEVER_NS: u64 = u64::MAX;
 
 /// Returns the histogram of a trial's response times. Returns `None` if the histogram is missing or empty.

@@ -23,8 +23,8 @@ fn runs(random: &mut Rng, count: usize, cpu_us: f64) -> Vec<Run> {
     (0..count).map(one).collect()
 }
 
-/// Compares `DRAWS` pairs of servers. Returns the number of comparisons that find the new server slower, and the number
-/// that find it faster, by its CPU time per request.
+/// Compares `DRAWS` pairs of simulated servers. Returns the number of comparisons that find the new server slower, and
+/// the number that find it faster, by its CPU time per request.
 fn worded(count: usize, slower: f64) -> [usize; 2] {
     let word = |seed: u64| {
         let mut random = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x4ee7);

@@ -258,7 +258,7 @@ fn a_new_server_that_died_is_a_regression_whatever_its_figures_are() {
     }
     let old = both(&died(&a, ended), &a);
     assert!(old.outcome != ComparisonOutcome::Regressed && !old.deaths[0].new, "{old:?}");
-    // If the generator ended instead, the comparison counts no death of the server.
+    // If the generator ended but the server did not, the comparison counts no death of the server.
     assert!(both(&a, &died(&b, run::IncidentKind::GeneratorEnded)).deaths.is_empty());
     let mut silent = b.clone();
     silent.trials.iter_mut().for_each(|t| (t.measured.tally.completed, t.tally.sent) = (0, 4));
@@ -375,7 +375,7 @@ fn memory_of_repeated_runs_has_an_interval() {
 }
 
 /// Two runs of one server may differ by 1 %. One run per side, however long, does not prove a difference of 2 %; four
-/// runs per side do.
+/// runs per side prove it.
 #[test]
 fn a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by() {
     let mut random = Rng::with_seed(8);

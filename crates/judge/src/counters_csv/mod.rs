@@ -36,14 +36,14 @@ pub const MAX_CASES: usize = run::MAX_TRIALS;
 /// Maximum size of a file, bytes: 800 bytes per case.
 pub const MAX_BYTES: u64 = 8 << 20;
 
-/// One operating point, as collected.
+/// One operating point, with its collected figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Case {
     /// Name of the operating point.
     pub name: String,
     /// Collected figures, by column.
     pub values: Values,
-    /// Printed figures, by quantity.
+    /// Values that a book or paper printed for a quantity, by quantity.
     pub printed: Values,
 }
 

@@ -342,5 +342,5 @@ pub const QUANTITIES: &[Quantity] = &[
     ),
 ];
 
-/// Figures by name.
+/// Figures of one case, by name.
 pub type Values = BTreeMap<String, f64>;

@@ -18,7 +18,7 @@ pub(super) struct Counts {
     edges: [Counted; 2],
 }
 
-/// Numbers of requests, each divided by the length of a step.
+/// Sums of rates over steps, per second: each step adds its number of requests, divided by the length of a step.
 #[derive(Default)]
 pub(super) struct Counted {
     completed: f64,

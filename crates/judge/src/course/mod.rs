@@ -41,7 +41,8 @@ pub(crate) fn changes_rate(run: &Run, trial: &Trial) -> bool {
 
 /// Finds the highest rate that met the objective below every rate that failed. If a part with a rising or falling rate
 /// failed, it is unknown at which of its rates the failure began. If any part of the load failed, each part that met
-/// the objective therefore shows only its lowest rate. A part of the load whose result is unknown counts as failed.
+/// the objective therefore counts only with its lowest rate. A part of the load whose result is unknown counts as
+/// failed.
 fn held(parts: Vec<CoursePart>) -> CourseFinding {
     let (top, bottom) = (|part: &CoursePart| part.from.max(part.to), |part: &CoursePart| part.from.min(part.to));
     let lowest = |is_wanted: fn(&CoursePart) -> bool| {

@@ -54,7 +54,7 @@ fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limi
 
 /// Returns the limit that a part of the load exceeded. `offered` is the part's mean offered rate. The number of random
 /// arrivals varies by about its square root. A server that keeps up may therefore complete slightly fewer requests in a
-/// short part than this rate gives.
+/// short part than the offered rate gives.
 fn breach(part: &CoursePart, (counts, times): (&Counts, &Times), offered: f64, limits: &Limits) -> Option<Breach> {
     let due = offered * (part.to_s - part.from_s);
     let (kept, least) = (part.completed / offered, HELD_RATE - COURSE_NOISE / due.sqrt());

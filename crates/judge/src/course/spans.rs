@@ -34,8 +34,8 @@ pub(super) fn spans(stages: &[Stage], trial: &Trial) -> Vec<f64> {
 }
 
 /// Cuts a ramp into at most [`RAMP_PARTS`] parts, and returns the time at which each part begins. The parts begin where
-/// a [`run::Moment`] begins, so each percentile belongs to one part. If there are no moments, the parts are equally
-/// long.
+/// a [`run::Moment`] (interval with percentiles) begins, so each percentile belongs to one part. If the load has no
+/// moments, all parts have equal lengths.
 fn cut(from_s: f64, to_s: f64, moments: &[f64]) -> Vec<f64> {
     if moments.is_empty() {
         let parts = ((to_s - from_s) / MIN_PART_S).floor().clamp(1.0, RAMP_PARTS as f64);

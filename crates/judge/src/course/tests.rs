@@ -86,8 +86,8 @@ fn steps_are_parts_and_a_sine_is_judged_by_its_rates() {
     assert_eq!(course(&even), None);
 }
 
-/// Adds moments of `step_s` seconds to a load. The 99th percentile of a moment is a millisecond, or a second if the
-/// moment contains a time in `slow`.
+/// Adds moments (intervals with percentiles) of `step_s` seconds to a load. The 99th percentile of a moment (interval
+/// with percentiles) is a millisecond, or a second if the moment contains a time in `slow`.
 fn divide(run: &mut Run, step_s: f64, slow: std::ops::Range<f64>) {
     let moment = |i: u32| {
         let (from_s, to_s) = (f64::from(i) * step_s, f64::from(i + 1) * step_s);
@@ -111,7 +111,8 @@ fn fail(run: &mut Run, share: f64, steps: std::ops::Range<usize>) {
     trial.measured.series_failed = failed;
 }
 
-/// The server failed from 2.0 s to 2.3 s, at 400/s to 445/s. The moments are longer than a tenth of the ramp.
+/// The server failed from 2.0 s to 2.3 s, at 400/s to 445/s. The moments (intervals with percentiles) are longer than a
+/// tenth of the ramp.
 #[test]
 fn a_ramp_that_failed_for_a_moment_blames_only_the_rates_of_that_moment() {
     let stages = [Stage { seconds: 6.0, from: 100.0, to: 1000.0 }];
@@ -129,8 +130,8 @@ fn a_ramp_that_failed_for_a_moment_blames_only_the_rates_of_that_moment() {
     }
 }
 
-/// Requests failed only in the last tenth of a second before the rate rose, or only in the first one after it. If
-/// later requests failed, too, all failures belong to the higher rate.
+/// Requests failed only in the last tenth of a second before the rate rose, or only in the first tenth of a second
+/// after the rise. If later requests failed, too, all failures belong to the higher rate.
 #[test]
 fn failures_at_the_edge_of_a_stage_are_blamed_on_neither_neighbour() {
     let step = |rate| Stage { seconds: 2.0, from: rate, to: rate };
@@ -150,8 +151,8 @@ fn failures_at_the_edge_of_a_stage_are_blamed_on_neither_neighbour() {
     assert_eq!((found.held_rate, found.failed, found.unknown), (Some(1000.0), Some(2), None), "{found:?}");
 }
 
-/// The server answers slowly in the last two seconds of the load. One moment begins before these last two seconds and
-/// ends in them.
+/// The server answers slowly in the last two seconds of the load. One moment (interval with percentiles) begins before
+/// the last two seconds of the load and ends within them.
 #[test]
 fn a_moment_of_two_stages_shows_neither_that_they_held_nor_that_they_failed() {
     let step = |rate| Stage { seconds: 2.0, from: rate, to: rate };

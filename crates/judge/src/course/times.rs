@@ -4,31 +4,33 @@ use run::{DETAIL_INTERVAL, Limits, Moment, TICK_INTERVAL, TimeLimits, Trial};
 
 use crate::thresholds::COURSE_NOISE;
 
-/// Maximum time, seconds, by which a moment may begin before the part to which it belongs. A part still counts as
-/// covered by moments if they leave out at most this much of its time. Moments end where the generator reports details
-/// ([`DETAIL_INTERVAL`]). The last of these reports in a stage may therefore come up to [`DETAIL_INTERVAL`] before the
-/// end of the stage, and a report may be late.
+/// Maximum time, seconds, by which a moment (interval with percentiles) may begin before the part to which it belongs.
+/// A part still counts as covered by moments (intervals with percentiles) if they leave out at most this much of its
+/// time. Moments (intervals with percentiles) end where the generator reports details ([`DETAIL_INTERVAL`]). The last
+/// report of a stage may therefore come up to [`DETAIL_INTERVAL`] before the end of the stage, and a report may be
+/// late.
 const MAX_EARLY_S: f64 = DETAIL_INTERVAL.as_secs_f64() + MAX_LATE_S;
-/// Maximum time, seconds, by which a moment may end after its part: the time that a report may be late.
+/// Maximum time, seconds, by which a moment (interval with percentiles) may end after its part, because a report may be
+/// late.
 const MAX_LATE_S: f64 = TICK_INTERVAL.as_secs_f64();
 
 /// Response times of a part.
 pub(super) struct Times {
-    /// Times of all moments that overlap the part.
+    /// Response times of all moments (intervals with percentiles) that overlap the part.
     around: Largest,
-    /// True if moments cover the part.
+    /// True if moments (intervals with percentiles) cover the whole part.
     is_covered: bool,
-    /// Times of the moments that certainly belong to the part.
+    /// Response times of the moments (intervals with percentiles) that certainly belong to the part.
     pub(super) inside: Largest,
 }
 
-/// Largest value of each percentile of the response time among a group of moments.
+/// Largest value of each percentile of the response time among a group of moments (intervals with percentiles).
 pub(super) struct Largest {
     pub(super) p50: Bound,
     pub(super) p99: Bound,
 }
 
-/// Bound of a percentile.
+/// Bound of a percentile over a group of moments (intervals with percentiles).
 pub(super) struct Bound {
     /// Largest percentile of any moment, microseconds.
     pub(super) us: Option<f64>,

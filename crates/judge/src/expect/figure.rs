@@ -11,7 +11,8 @@ pub(super) struct Figure {
     pub(super) low: Option<f64>,
     /// Upper end of the interval. If only `low` is known, the interval has no upper end.
     pub(super) high: Option<f64>,
-    /// Share of the requests that were never answered. Set only if unanswered requests make the value a lower bound.
+    /// Share of the requests that were never answered. This share is set only if unanswered requests make the value a
+    /// lower bound.
     pub(super) lost: Option<f64>,
     /// True if the search ended too early, so the capacity is only a lower bound.
     pub(super) none_failed: bool,

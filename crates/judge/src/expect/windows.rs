@@ -6,10 +6,10 @@ use super::figure::Figure;
 use crate::single::none_good;
 use crate::thresholds::NEAR_CAPACITY;
 
-/// Minimum number of stretches of all windows together. Each window is divided into equally many stretches. With 10 to
-/// 30 stretches, the interval of a mean is nearly as precise as possible (B. Schmeiser, *Operations Research* 30,
-/// 1982). Ten stretches are the fewest in the range of 10 to 30 stretches. The fewer stretches there are, the longer
-/// and the less correlated they are.
+/// Minimum number of stretches of all windows together. All windows are divided into the same number of stretches
+/// (parts of equal length). With 10 to 30 stretches, the interval of a mean is nearly as precise as possible (B.
+/// Schmeiser, *Operations Research* 30, 1982). Ten stretches are the fewest in the range of 10 to 30 stretches. The
+/// fewer stretches there are, the longer and the less correlated they are.
 pub(super) const STRETCHES: usize = 10;
 
 /// Prefixes of the names of figures that belong to a time other than the response time.

@@ -25,8 +25,8 @@ struct Changes {
     runs: Vec<usize>,
     series: Series,
     points: Vec<ChangePoint>,
-    /// Changes that are found if the recent runs are left out. Not computed (empty) if all changes in `points` are in
-    /// recent runs.
+    /// Changes that are found even if the recent runs are left out. Not computed (empty) if all changes in `points` are
+    /// in recent runs.
     earlier: Vec<ChangePoint>,
 }
 

@@ -38,7 +38,7 @@ pub struct HistoryLimits {
     pub threshold: f64,
 }
 
-/// Stored runs of a history. Only each run's figures are kept in memory.
+/// Stored runs of a history. Only the figures of each stored run are kept in memory.
 #[derive(Clone, Debug, Default)]
 pub struct HistoryRuns {
     series: BTreeMap<Identity, Vec<KeptRun>>,
@@ -51,7 +51,7 @@ struct KeptRun {
     start_ns: i128,
     version: String,
     run: HistoryRun,
-    /// Values in the order of [`FIGURES`].
+    /// Values of the run's figures, in the order of [`FIGURES`].
     values: Vec<Option<HistoryValue>>,
 }
 

@@ -33,8 +33,9 @@ impl<'a> Load<'a> {
         Some(Self { trial: view.trial, rate: ratio(view.trial.rates.completed_rate, rate)?, full: full(share) })
     }
 
-    /// Returns true if the rate was at most half of the other rate. A full thread cannot double its rate, but it may
-    /// raise it by less, for example by handling several requests at once.
+    /// Returns true if the rate of the lighter load was at most half of the rate that it is compared with. A full
+    /// thread cannot double its rate, but it may raise its rate by less, for example by handling several requests at
+    /// once.
     pub(super) fn is_much_lower(&self) -> bool {
         self.rate * REACHED <= MUCH_LOWER
     }
@@ -45,8 +46,9 @@ impl<'a> Load<'a> {
     }
 
     /// Returns true if the resource was full although no request waited for it: with at least eight clients, less than
-    /// one request waited anywhere. `r1_us` is the response time with one client, `share` the busy share under the
-    /// other load. With too many clients, the number of waiting requests is not exact enough.
+    /// one request waited anywhere. `r1_us` is the response time with one client, and `share` the busy share under the
+    /// load that the lighter load is compared with. With too many clients, the number of waiting requests is not exact
+    /// enough.
     fn is_full_without_a_queue(&self, r1_us: f64, share: f64) -> bool {
         let in_flight = clients(self.trial);
         let is_exact = in_flight >= QUEUE_IN_FLIGHT && LITTLE_DIFFERS * in_flight < 1.0;
@@ -59,7 +61,7 @@ impl<'a> Load<'a> {
 /// Returns the greatest probability that a resource with the busy share `share` had time left under the lighter loads,
 /// by the utilization law. A load under which the resource was full does not count if the resource had room at the same
 /// rate or a higher one: the server may have warmed up in between. If only the sweep shows that the resource was full
-/// under a much lower load, this stays open, because a server that warms up is slow at first.
+/// under a much lower load, the result is at least `CLOSE`, because a server that warms up is slow at first.
 pub(super) fn room_by_law(loads: &[Load<'_>], share: f64) -> f64 {
     let had_room = |rate: f64| loads.iter().any(|load| load.rate >= rate && load.full < LIKELY);
     let r1_us = r1_us(loads);

@@ -23,7 +23,7 @@ const DEVICE_USE: &[&str] = &["medium.bytes", "cgroup.cpu_periods", "cgroup.cpu_
 const LOW_IS_STRONG: &[&str] = &["cpu.idle"];
 
 impl PlantedRun {
-    /// Combines the causes of two planted runs in one run.
+    /// Combines the causes of two made-up runs in one run.
     pub(crate) fn beside(self, other: Self) -> Self {
         let grows = self.x_max >= GROWS && other.x_max >= GROWS;
         let r1_us = self.r1_us.max(other.r1_us).max(LEAST_R1_US);

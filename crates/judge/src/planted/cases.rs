@@ -13,7 +13,7 @@ pub(crate) fn held_by_a_window() -> PlantedRun {
     windows_up_to(1e9)
 }
 
-/// Makes a run like [`held_by_a_window`], with this highest rate.
+/// Makes a run in which the TCP window is the limit, like [`held_by_a_window`], with the given highest rate.
 pub(crate) fn windows_up_to(x_max: f64) -> PlantedRun {
     PlantedRun::new(400_000.0, x_max)
         .rates(&[])
@@ -51,7 +51,7 @@ const fn p(id: &'static str, story: &'static str, plant: fn() -> PlantedRun) -> 
     Planted { id, story, plant }
 }
 
-/// All planted runs, at least one for each bottleneck.
+/// All runs with a planted (known) bottleneck, at least one for each bottleneck.
 pub const PLANTED: &[Planted] = &[
     p("client-fds", "connects fail with EMFILE in the last steps", || {
         let full = |t: &mut Trial, p: &super::Point| {

@@ -1,5 +1,5 @@
-//! Tests that no two sentences about one run contradict each other. Covers all planted runs, and runs with a measured
-//! rate above a figure that should be its upper bound.
+//! Tests that no two sentences about one run contradict each other. The tests cover all made-up runs, and runs with a
+//! measured rate above a figure that should be its upper bound.
 
 use run::{Run, Trial, TrialKind};
 
@@ -32,8 +32,8 @@ fn no_planted_run_prints_two_figures_that_contradict_each_other() {
     every_sentence_is_said_by_some(&runs);
 }
 
-/// Texts that the checks below search for. Each of these texts must occur in a sentence about at least one planted run.
-/// If a text occurred nowhere, a check might pass only because a sentence was reworded.
+/// Texts that the checks below search for. Each text that the checks search for must occur in a sentence about at least
+/// one made-up run. If a text occurred nowhere, a check might pass only because a sentence was reworded.
 const SENTENCES: &[&str] = &[
     LITTLE,
     NO_STEP,
@@ -66,14 +66,14 @@ fn is_room(e: &run::Evidence) -> bool {
     e.counter == "cpu.idle" && e.value.is_some() && e.limit.is_some()
 }
 
-/// Function that makes a planted run.
+/// Function that makes a made-up run.
 type Planted = fn() -> PlantedRun;
 
 /// Runs with a measured rate above a figure that should be its upper bound. Each run comes with words of the expected
 /// warning; `None` if no warning is expected, because nothing contradicts the rate.
 const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
-    // With one client, every request pays for a wake-up of the server, so R1 is long. The rate with N clients therefore
-    // exceeds N / R1, which should be its upper bound.
+    // With one client, every request includes a wake-up of the server, so R1 (the response time with one client) is
+    // long. The rate with N clients therefore exceeds N / R1, which should be its upper bound.
     (Some("R1 and the knee are too high"), || {
         PlantedRun::new(1000.0, 4000.0).change(|t, p| {
             if t.kind == TrialKind::Sweep && p.n < 2.0 {

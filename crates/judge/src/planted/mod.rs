@@ -55,13 +55,13 @@ pub struct Planted {
 }
 
 impl Planted {
-    /// Returns the planted run, for which no verdict exists yet.
+    /// Returns the made-up run, for which no verdict exists yet.
     pub fn run(&self) -> Run {
         (self.plant)().run()
     }
 }
 
-/// Returns the planted run of a bottleneck; `None` for an unknown ID.
+/// Returns the made-up run of a bottleneck; `None` for an unknown ID.
 pub fn planted(id: &str) -> Option<Run> {
     PLANTED.iter().find(|p| p.id == id).map(|p| p.run())
 }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     /// Pairs of IDs: the planted bottleneck of a run, and another rule that also finds its signs in this run. The test
-    /// below fails if a second rule finds its signs in a planted run and the pair is not in this list. The test also
+    /// below fails if a second rule finds its signs in a made-up run and the pair is not in this list. The test also
     /// fails if a listed pair no longer occurs. In each pair, the planted cause explains the second rule's signs, or
     /// the cause's rule has a higher tier. For example, an idle server whose rate stays flat also looks like a server
     /// with a fixed number of workers.
@@ -184,7 +184,8 @@ mod tests {
     }
 
     /// Makes a run of a single-threaded server that is pinned to one CPU, while other programs fill all CPUs. Each
-    /// argument describes one side by two numbers of CPUs: the side's CPU use, and the CPU use that it waits for.
+    /// argument describes one side by two numbers of CPUs: the CPU use that the side gets, and the CPU use for which it
+    /// waits.
     fn disturbed(server: (f64, f64), client: (f64, f64)) -> run::Bottleneck {
         let x = 20_000.0;
         let mut planted_run = PlantedRun::new(500.0, x)

@@ -11,8 +11,8 @@ fn sleeps() -> PlantedRun {
     PlantedRun::new(20_000.0, 200.0).rates(&[]).level(Who::Server, "connection.receive_queue", "", 60.0)
 }
 
-/// One request at a time holds a spin lock for 1 ms, and the threads that wait for it spin: HAProxy's threads, adaptive
-/// mutexes, or the spin locks of PostgreSQL. With more CPUs, this server would not complete more requests.
+/// One request at a time holds a spin lock for 1 ms, and the threads that wait for the lock spin, as in HAProxy, in
+/// adaptive mutexes, or in PostgreSQL. With more CPUs, this server would not complete more requests.
 #[test]
 fn cpus_that_are_full_of_spinning_threads_are_no_sure_limit() {
     let planted = PlantedRun::new(1000.0, 1000.0).rates(&[]);
@@ -37,7 +37,8 @@ fn work_in_the_background_that_starts_during_the_sweep_is_not_the_limit() {
     assert_ne!(all.id, "server-cpu", "{all:#?}");
 }
 
-/// A server with one thread per connection. Its only client keeps one thread busy all the time, and no request waits.
+/// The server of this test has one thread per connection. The server's only client keeps one thread busy all the time,
+/// and no request waits.
 #[test]
 fn a_load_without_a_waiting_request_shows_no_full_thread() {
     let judged = |clients: u32| {

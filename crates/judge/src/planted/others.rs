@@ -80,10 +80,10 @@ fn every_rule_names_the_counters_that_it_shares() {
     }
 }
 
-/// Function that makes a planted run.
+/// Function that makes a made-up run.
 type Plant = fn() -> PlantedRun;
 
-/// Returns the instances (such as devices or processes) that a counter has in a planted run. If the planted run has no
+/// Returns the instances (such as devices or processes) that a counter has in a made-up run. If the made-up run has no
 /// instance of the counter, returns the usual instance.
 fn instances(planted: &PlantedRun, who: Who, id: &str) -> Vec<String> {
     let known: Vec<String> =

@@ -1,5 +1,5 @@
-//! Tests of runs whose open loop later completed far more than the plateau of the sweep. The server changed in between:
-//! its code was compiled, its cache was filled, or it started more workers.
+//! Tests of runs whose open loop later completed far more than the plateau of the sweep. The server changed between the
+//! sweep and the open loop: its code was compiled, its cache was filled, or it started more workers.
 
 use run::{Bottleneck, Run, TrialKind};
 
@@ -24,8 +24,8 @@ fn grown(later: f64) -> PlantedRun {
     PlantedRun::new(1600.0, SWEEP).steps(&[1, 2, 4, 8, 16, 32]).rates(&[0.5, 0.9, 1.4, 2.0, 2.6]).change(completes)
 }
 
-/// Returns the CPU use of a server that spends 1.6 ms of CPU time on a request during the sweep, and `later_us` after
-/// it.
+/// Returns the CPU use of a server that spends 1.6 ms of CPU time on a request during the sweep, and `later_us`
+/// microseconds after the sweep.
 fn warms_up(p: &Point, later: f64, later_us: f64) -> f64 {
     match p.offered > p.x {
         true => (p.offered.min(later) * later_us / 1e6).min(3.98),
@@ -68,14 +68,14 @@ fn the_number_of_workers_during_the_sweep_is_not_the_limit_of_a_server_that_star
     assert!(!verdict.advice.iter().any(|advice| advice.contains("children")), "{verdict:#?}");
 }
 
-/// A server whose CPUs are full in the open loop, too, is still limited by its CPUs, after the warm-up as before.
+/// A server whose CPUs are full in the open loop, too, is limited by its CPUs both before and after the warm-up.
 #[test]
 fn cpus_that_are_full_after_the_warm_up_are_the_limit() {
     let (verdict, _) = judged(&uses(grown(5600.0), |p| warms_up(p, 5600.0, 710.0)));
     assert!(verdict.id == "server-cpu" && verdict.confidence >= 0.8, "{verdict:#?}");
 }
 
-/// An open loop that completed 40 % more than the sweep, with half of the CPUs, leaves it open what limits the server.
+/// An open loop that completed 40 % more than the sweep, with half of the CPUs, does not show what limits the server.
 #[test]
 fn cpus_with_room_in_a_faster_open_loop_are_no_sure_limit() {
     let verdict = |later_us: f64| judged(&uses(grown(3500.0), move |p| warms_up(p, 3500.0, later_us))).0;
@@ -84,7 +84,7 @@ fn cpus_with_room_in_a_faster_open_loop_are_no_sure_limit() {
     assert!(full.id == "server-cpu" && full.confidence >= 0.9, "{full:#?}");
 }
 
-/// An open loop that completed hardly more than the sweep leaves its plateau as it is.
+/// An open loop that completed hardly more than the sweep does not change the plateau of the sweep.
 #[test]
 fn a_plateau_that_an_open_loop_hardly_exceeds_stays_the_limit() {
     let (verdict, run) = judged(&uses(grown(2600.0), |p| warms_up(p, 2600.0, 1600.0)));

@@ -1,4 +1,4 @@
-//! Builder of planted runs: invented runs whose bottleneck is known. A run has a given response time with one client
+//! Builder of made-up runs: invented runs whose bottleneck is known. A run has a given response time with one client
 //! (R1) and a given highest rate (Xmax), a sweep, and an open-loop search. The run's two hosts have four CPUs each.
 //! Every counter has a harmless value unless a case changes it.
 
@@ -9,10 +9,10 @@ use run::{
     Tally, ThinkTime, Trial, TrialKind, Window, counter,
 };
 
-/// Length of the measured window of a planted trial, seconds.
+/// Length of the measured window of a made-up trial, seconds.
 const WINDOW_S: f64 = 2.0;
 
-/// Operating point of a planted run: one load with its results.
+/// Operating point of a made-up run: one load with its results.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
     /// Number of clients in a closed loop, or mean number of requests in flight in an open loop.
@@ -49,7 +49,7 @@ pub(super) struct Row {
     pub(super) planted: bool,
 }
 
-/// Builder of a planted run.
+/// Builder of a made-up run.
 pub struct PlantedRun {
     pub(super) r1_us: f64,
     pub(super) x_max: f64,
@@ -227,14 +227,14 @@ impl PlantedRun {
         self
     }
 
-    /// Returns the verdict on the planted run.
+    /// Returns the verdict on the made-up run.
     pub fn verdict(&self) -> run::Bottleneck {
         let mut run = self.run();
         crate::judge(&mut run);
         run.findings.bottleneck
     }
 
-    /// Returns the planted run.
+    /// Returns the made-up run.
     pub fn run(&self) -> Run {
         let closed = self.steps.iter().map(|n| self.closed(*n));
         let open = self.rates.iter().map(|share| self.open(*share));

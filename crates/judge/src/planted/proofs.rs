@@ -1,6 +1,6 @@
-//! Planted experiments on verdicts, and the sentences about these experiments. A lever slows a resource. A lever is
-//! switched on and off in slots or in turns. In slots, the lever is switched within one trial, at the start of each
-//! slot (a fraction of a second). In turns, trials with and without the lever alternate.
+//! Made-up experiments on verdicts, and the sentences about these experiments. A lever slows a resource. A lever is
+//! switched on and off in time slots or in turns. In slots, the lever is switched within one trial, at the start of
+//! each slot (a fraction of a second). In turns, trials with and without the lever alternate.
 
 use run::{
     Bottleneck, CPU_COUNT_LEVER, Evidence, LeverSlots, Proof, ProofTrial, Run, SwitchTrial, UpstreamLimit, WaitsFor,
@@ -10,7 +10,7 @@ use super::sentence::Sentence;
 use super::{PlantedRun, Point, Who, planted};
 use crate::prove::{conclude, predicted, suspects_of};
 
-/// Number of slots in each planted experiment.
+/// Number of time slots in each made-up experiment.
 const SLOTS: usize = 160;
 /// Share of its resource that each lever takes, 0 to 1.
 const DOSE: f64 = 0.25;
@@ -50,8 +50,9 @@ pub(crate) fn slots_beside(first: &str, own: f64, server: f64) -> ProofTrial {
     trial
 }
 
-/// Makes a lever hardly effective. The threads to be slowed ran or waited for a CPU for the share `wanted` of the time.
-/// The CPU thief (a busy loop) took the share `taken` of the CPU. The measured speed of the threads stays 1.
+/// Changes a lever so that it has hardly any effect. The threads to be slowed ran or waited for a CPU for the share
+/// `wanted` of the time. The CPU thief (a busy loop) took the share `taken` of the CPU. The measured speed of the
+/// threads stays 1.
 fn hardly_wanted(trial: &mut ProofTrial, lever: usize, wanted: f64, taken: f64) {
     let lever = &mut trial.levers[lever];
     lever.speed.iter_mut().for_each(|speed| *speed = 1.0);
@@ -59,7 +60,7 @@ fn hardly_wanted(trial: &mut ProofTrial, lever: usize, wanted: f64, taken: f64) 
 }
 
 /// Makes a trial with one lever, which takes the share `taken` of the server's CPUs away. `ratio` is throughput in the
-/// slots with the lever on, divided by throughput in the other slots.
+/// time slots with the lever on, divided by throughput in the other slots.
 pub(crate) fn count(taken: f64, ratio: f64) -> ProofTrial {
     let mut trial = slots(CPU_COUNT_LEVER, 0.0, 0.0);
     trial.levers.truncate(1);
@@ -140,8 +141,8 @@ pub(crate) fn of_few_clients(id: &str, more_load: Option<f64>) -> (Proof, Bottle
     })
 }
 
-/// Makes a run of a server that handles three requests at a time. No counter shows what limits it to three, or the
-/// queue.
+/// Makes a run of a server that handles three requests at a time. No counter shows the queue, or the cause of the limit
+/// of three requests.
 fn unseen_queue() -> Run {
     PlantedRun::new(20_000.0, 150.0).run()
 }
@@ -192,7 +193,7 @@ fn tried(verdict: Bottleneck, experiment: impl Fn(&mut Proof, &str)) -> (Proof, 
     tried_on(run, verdict, experiment)
 }
 
-/// Makes an experiment with slots. `own` and `client` are the elasticities of throughput for the resource that the
+/// Makes an experiment with time slots. `own` and `client` are the elasticities of throughput for the resource that the
 /// verdict names and for the generator's CPU.
 pub(crate) fn in_slots(id: &str, own: f64, client: f64) -> (Proof, Bottleneck) {
     tried(verdict(id, 0.9), |proof, lever| proof.trials.push(slots(lever, own, client)))
@@ -213,7 +214,7 @@ pub(crate) fn upstream(limit: Option<run::UpstreamLimit>, own: f64) -> (Proof, B
     })
 }
 
-/// Makes an experiment during which throughput falls by 40 % at slot `slot`, and stays low.
+/// Makes an experiment during which throughput falls by 40 % at time slot `slot`, and stays low.
 pub(crate) fn slower_from(id: &str, confidence: f64, slot: usize) -> (Proof, Bottleneck) {
     tried(verdict(id, confidence), |proof, lever| {
         let mut trial = slots(lever, 0.95, 0.02);
@@ -227,7 +228,8 @@ pub(crate) fn slower_from(id: &str, confidence: f64, slot: usize) -> (Proof, Bot
     })
 }
 
-/// Makes an experiment on a full server whose throughput falls much more than predicted from the dose of the lever.
+/// Makes an experiment on a full server whose throughput falls much more than predicted from the dose (the share of its
+/// resource that the lever takes).
 pub(crate) fn astray() -> (Proof, Bottleneck) {
     in_slots("server-cpu", 1.7, -0.5)
 }
@@ -322,8 +324,8 @@ pub(crate) fn upstream_in_use(used: f64, ratio: f64) -> (Proof, Bottleneck) {
 }
 
 /// Makes an experiment on a server with one thread, which wanted its CPU for the share `used` of the time while the
-/// lever was off. The lever was on in half of the slots. `ratio` is throughput with the lever divided by throughput
-/// without it. The load of the experiment was recorded.
+/// lever was off. The lever was on in half of the time slots. `ratio` is throughput with the lever divided by
+/// throughput without it. The load of the experiment was recorded.
 #[cfg(test)]
 pub(crate) fn thread_in_use(used: f64, ratio: f64) -> (Proof, Bottleneck) {
     let wanted = used * (1.0 + ratio / (1.0 - DOSE)) / 2.0;
@@ -332,7 +334,7 @@ pub(crate) fn thread_in_use(used: f64, ratio: f64) -> (Proof, Bottleneck) {
 
 /// Makes an experiment on a server with one thread per request, whose lever misses most of the threads. The threads
 /// that the lever saw wanted a CPU for 17 % of the time, but the counters of the load show that the server used 90 % of
-/// a CPU. Throughput varied much from slot to slot.
+/// a CPU. Throughput varied much from time slot to slot.
 #[cfg(test)]
 pub(crate) fn misses_threads() -> (Proof, Bottleneck) {
     recorded(0.0, |lever| {
@@ -345,7 +347,8 @@ pub(crate) fn misses_threads() -> (Proof, Bottleneck) {
 }
 
 /// Makes an experiment on a server whose thread runs for 90 % of the time, and waits for a CPU for the share `waits` of
-/// the time. The load of the experiment was recorded. `slots` makes its slots from the verdict's lever.
+/// the time. The load of the experiment was recorded. `slots` makes the experiment's time slots from the verdict's
+/// lever.
 #[cfg(test)]
 fn recorded(waits: f64, slots: impl Fn(&str) -> ProofTrial) -> (Proof, Bottleneck) {
     let mut run = PlantedRun::new(10_000.0, 100.0)
@@ -401,7 +404,7 @@ pub(crate) fn argued(mut run: Run) -> Bottleneck {
     run.findings.bottleneck
 }
 
-/// Functions that make all planted experiments.
+/// Functions that make all made-up experiments.
 const PROOFS: &[fn() -> (Proof, Bottleneck)] = &[
     || in_slots("server-cpu", 0.95, 0.02),
     || in_slots("client-cpu", 0.9, 0.05),
@@ -450,7 +453,7 @@ const PROOFS: &[fn() -> (Proof, Bottleneck)] = &[
     watches_too_few,
 ];
 
-/// Returns the sentences about each planted experiment and about the verdict after the experiment.
+/// Returns the sentences about each made-up experiment and about the verdict after the experiment.
 pub(super) fn sentences() -> Vec<Sentence> {
     let of = |make: &fn() -> (Proof, Bottleneck)| {
         let (proof, verdict) = make();

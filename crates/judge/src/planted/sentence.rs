@@ -1,4 +1,4 @@
-//! A sentence about a planted run or experiment.
+//! A sentence about a made-up run or experiment.
 
 /// A sentence with its kind, and with the ID of the bottleneck that it is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,11 +1,11 @@
-//! Parts of planted runs that tests in several modules use.
+//! Parts of made-up runs that tests in several modules use.
 
 use run::Run;
 
 use super::{PlantedRun, Point, Who};
 use crate::sides::window_of;
 
-/// Names of the four threads of a planted server.
+/// Names of the four threads of a made-up server.
 const THREADS: [&str; 4] = ["srv:100/101", "srv:100/102", "srv:100/103", "srv:100/104"];
 
 /// Sets the CPU use of the server at each operating point, in CPUs, equally divided among its four threads.

@@ -1,4 +1,4 @@
-//! Planted runs: a run without a warning, and a run for each kind of warning.
+//! Made-up runs: a run without a warning, and a run for each kind of warning.
 
 use run::{Intensity, Run, Trial, TrialKind};
 

@@ -1,4 +1,4 @@
-//! Collects every kind of sentence about planted runs, so that all kinds can be read together.
+//! Collects every kind of sentence about made-up runs, so that all kinds can be read together.
 
 use std::collections::BTreeSet;
 
@@ -71,7 +71,7 @@ fn rules() -> Vec<Sentence> {
     RULES.iter().flat_map(of).collect()
 }
 
-/// Returns the sentences about each planted run, first with all counters, then without each counter that its rule
+/// Returns the sentences about each made-up run, first with all counters, then without each counter that its rule
 /// needs. The result also contains the sentences about runs with warnings.
 fn judged() -> Vec<Sentence> {
     let planted = PLANTED.iter().flat_map(|planted| {

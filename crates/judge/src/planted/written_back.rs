@@ -34,7 +34,8 @@ fn pool_of_eight(is_read: bool, busy: f64, waits: f64, stalled: f64) -> PlantedR
         })
 }
 
-/// A server writes its log or uploads to the page cache. The kernel's flusher keeps the disk full, and waits for it.
+/// A server writes its log or uploads to the page cache. The kernel's flusher keeps the disk full, and itself waits for
+/// the disk.
 #[test]
 fn pages_that_the_kernel_writes_back_hold_up_no_request() {
     for (busy, stalled) in [(0.95, 0.3), (0.99, 0.9), (0.9, 0.05)] {
@@ -61,8 +62,8 @@ fn a_disk_that_is_full_of_asynchronous_reads_may_be_the_limit() {
     assert!(reads.id == "server-disk" && (0.5..=0.6).contains(&reads.confidence), "{reads:#?}");
 }
 
-/// Linux 5.0 to 6.9 may count a whole clock tick (4 ms) as busy for each short write. A disk with 1,000 writes of 80 µs
-/// per second is then counted as 98 % busy, although a write is in progress for only 8 % of the time.
+/// Linux 5.0 to 6.9 may count a whole clock tick (4 ms) as busy for each short write. On such a kernel, a disk with
+/// 1,000 writes of 80 µs per second is counted as 98 % busy, although a write is in progress for only 8 % of the time.
 #[test]
 fn a_disk_is_busy_for_no_longer_than_requests_are_in_progress() {
     let in_flight = |requests: f64| {

@@ -3,30 +3,31 @@
 //!
 //! The throughput of a single slot (a fraction of a second) is noisy. Shared machines also change their speed by up to
 //! a third within tenths of a second, and keep the new speed for a while. Neighbouring residuals are therefore
-//! correlated: autocorrelations of 0.2 to 0.95 were seen between slots of 15 to 60 ms.
+//! correlated: autocorrelations of 0.2 to 0.95 were seen between time slots of 15 to 60 ms.
 //!
-//! In the model, the throughput without levers is a level that moves from slot to slot, plus noise in each slot. If the
-//! throughput's level hardly moves, the mean of all earlier slots is the best prediction of the next slot. If the
-//! throughput's level moves much, the last slot is the best prediction of the next slot's throughput. Maximum
-//! likelihood chooses the variance of the level's movement.
+//! In the model, the throughput without levers is a level that moves from time slot to slot, plus noise in each slot.
+//! If the throughput's level hardly moves, the mean of all earlier time slots is the best prediction of the next slot.
+//! If the throughput's level moves much, the last time slot is the best prediction of the next slot's throughput.
+//! Maximum likelihood chooses the variance of the level's movement.
 //!
 //! Source: A. Harvey, *Forecasting, structural time series models and the Kalman filter* (1989), the local level model.
-//! The innovation of a slot is the slot's value minus its prediction. Innovations, divided by their standard
+//! The innovation of a time slot is the slot's value minus its prediction. Innovations, divided by their standard
 //! deviations, have unit variance and are independent of each other. Ordinary least squares on the divided innovations
-//! equals generalized least squares on the slots' values.
+//! equals generalized least squares on the time slots' values.
 
 use run::LeverSlots;
 
 use stats::average;
 use stats::fit::robust::{Robust, residuals, robust};
 
-/// Candidate variances of the movement of the throughput's level per slot, relative to the variance of the noise in a
-/// slot. With the largest candidate variance, the prediction of a slot depends almost only on the preceding slot.
+/// Candidate variances of the movement of the throughput's level per time slot, relative to the variance of the noise
+/// in a slot. With the largest candidate variance, the prediction of a time slot depends almost only on the preceding
+/// slot.
 const MOVES: &[f64] = &[0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
-/// Maximum distance, in slots, of two slots whose residuals may still be correlated for reasons outside the model.
+/// Maximum distance, in time slots, of two slots whose residuals may still be correlated for reasons outside the model.
 const LAGS: usize = 3;
 
-/// Regressors for the slots of a trial, transformed by the level model.
+/// Regressors for the time slots of a trial, transformed by the level model.
 pub(super) struct Against {
     rows: Vec<Vec<f64>>,
     level: Level,
@@ -34,16 +35,16 @@ pub(super) struct Against {
 
 impl Against {
     /// Fits a model for each candidate variance of the level's movement, and returns the model that fits `figure` best.
-    /// `figure` contains one value per slot.
+    /// `figure` contains one value per time slot.
     pub(super) fn best(levers: &[LeverSlots], slots: &[usize], figure: &[f64]) -> Result<Self, String> {
         let all = MOVES.iter().map(|moves| Self::moving(levers, slots, *moves));
         let told = all.filter_map(|against| Some((against.likelihood(figure)?, against)));
         told.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, against)| against).ok_or_else(|| TOGETHER.into())
     }
 
-    /// Builds the regressors for a given variance of the movement of the throughput's level. Each slot except the first
-    /// gets a row. For each lever, the row of a slot tells whether the lever is on, and whether this state changed
-    /// since the preceding slot. Finally, each regressor is replaced by its innovations in the level model.
+    /// Builds the regressors for a given variance of the movement of the throughput's level. Each time slot except the
+    /// first gets a row. For each lever, the row of a time slot tells whether the lever is on, and whether this state
+    /// changed since the preceding slot. Finally, each regressor is replaced by its innovations in the level model.
     fn moving(levers: &[LeverSlots], slots: &[usize], moves: f64) -> Self {
         let level = Level::moving(slots, moves);
         let of_slots: Vec<Vec<f64>> = slots.iter().map(|t| of_levers(levers, *t)).collect();
@@ -53,7 +54,7 @@ impl Against {
         Self { rows: (0..level.steps.len()).map(row).collect(), level }
     }
 
-    /// Regresses a figure (one value per slot) on the states of the levers.
+    /// Regresses a figure (one value per time slot) on the states of the levers.
     pub(super) fn fit(&self, figure: &[f64]) -> Result<Robust, String> {
         robust(&self.level.innovations(figure), &self.rows, LAGS).ok_or_else(|| TOGETHER.into())
     }
@@ -71,34 +72,34 @@ impl Against {
 
 const TOGETHER: &str = "the levers were always on together, so their effects cannot be separated";
 
-/// Returns the regressors of a slot. Each lever has two regressors. The first regressor is 1 while the lever is on, and
-/// 0 while the lever is off. The second regressor is the first regressor of the preceding slot, minus the first
-/// regressor of this slot.
+/// Returns the regressors of a time slot. Each lever has two regressors. The first regressor is 1 while the lever is
+/// on, and 0 while the lever is off. The second regressor is the first regressor of the preceding time slot, minus the
+/// first regressor of this slot.
 pub(super) fn of_levers(levers: &[LeverSlots], t: usize) -> Vec<f64> {
     let on = |l: &LeverSlots, t: usize| f64::from(u8::from(l.on[t]));
     let now = levers.iter().map(|l| on(l, t));
     now.chain(levers.iter().map(|l| on(l, t - 1) - on(l, t))).collect()
 }
 
-/// Weights with which the estimated level of throughput follows the throughput of each slot.
+/// Weights with which the estimated level of throughput follows the throughput of each time slot.
 struct Level {
-    /// For each slot except the first, its weights in the level model.
+    /// For each time slot except the first, its weights in the level model.
     steps: Vec<Step>,
 }
 
-/// Weights with which the level model treats the value of one slot.
+/// Weights with which the level model treats the value of one time slot.
 struct Step {
-    /// Share of the slot's innovation by which the estimated level of throughput moves.
+    /// Share of the time slot's innovation by which the estimated level of throughput moves.
     gain: f64,
-    /// Inverse of the innovation's standard deviation, in units of one slot's noise. The innovation is the slot's value
-    /// minus its prediction from the slots before.
+    /// Inverse of the innovation's standard deviation, in units of one time slot's noise. The innovation is the time
+    /// slot's value minus its prediction from the slots before.
     known: f64,
 }
 
 impl Level {
     fn moving(slots: &[usize], moves: f64) -> Self {
-        // Variance of the throughput's level after the slots so far, in units of the variance of one slot's noise.
-        // After the first slot, the variance of the throughput's level equals the variance of one slot's noise.
+        // Variance of the throughput's level after the time slots so far, in units of the variance of one slot's noise.
+        // After the first time slot, the variance of the throughput's level equals the variance of one slot's noise.
         let mut open = 1.0;
         let step = |pair: &[usize]| {
             let expected = open + moves * (pair[1] - pair[0]) as f64;
@@ -108,8 +109,8 @@ impl Level {
         Self { steps: slots.windows(2).map(step).collect() }
     }
 
-    /// Returns the innovations of all slots except the first. Each innovation is divided by its standard deviation,
-    /// which is in units of one slot's noise.
+    /// Returns the innovations of all time slots except the first. Each innovation is divided by its standard
+    /// deviation, which is in units of one time slot's noise.
     fn innovations(&self, figure: &[f64]) -> Vec<f64> {
         let mut level = figure.first().copied().unwrap_or_default();
         let new = |(step, value): (&Step, &f64)| {
@@ -135,7 +136,7 @@ mod tests {
 
     /// Simulates a trial. The elasticity of throughput is 0.8 for the server's speed and 0.1 for the generator's. The
     /// machine alternates between two speeds. The lower speed is two thirds of the higher speed. The machine keeps each
-    /// speed for `keeps` slots on average. If `keeps` is 0, the machine has only one speed.
+    /// speed for `keeps` time slots on average. If `keeps` is 0, the machine has only one speed.
     fn trial(seed: u64, noise: f64, keeps: f64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut on = || (0..SLOTS).map(|_| random.bool()).collect::<Vec<bool>>();
@@ -210,8 +211,8 @@ mod tests {
         assert!((last(0.0) - 20.0).abs() < 1e-9 && (last(10.0) - 1.0).abs() < 0.1, "{} {}", last(0.0), last(10.0));
     }
 
-    /// The throughput's level also moves during slots that were not measured, so the level is less certain after such
-    /// slots.
+    /// The throughput's level also moves during time slots that were not measured, so the level is less certain after
+    /// such slots.
     #[test]
     fn slots_that_were_not_seen_leave_the_level_more_open() {
         let (all, some) = (Level::moving(&[1, 2, 3], 1.0), Level::moving(&[1, 2, 9], 1.0));

@@ -14,12 +14,12 @@ pub(super) struct OpenNetwork {
     pub(super) dose: f64,
 }
 
-/// Number of blocks of slots in a trial.
+/// Number of blocks of time slots in a trial.
 const BLOCKS: usize = 24;
-/// Length of a slot, seconds.
+/// Length of a time slot, seconds.
 const SLOT_S: f64 = 1500.0;
-/// Length of the part at the start of a slot that is not measured, seconds. The measurement skips several hundred
-/// service times, because the queues of the preceding slot last that long.
+/// Length of the part at the start of a time slot that is not measured, seconds. The measurement skips several hundred
+/// service times, because the queues of the preceding time slot last that long.
 const SETTLE_S: f64 = 150.0;
 
 impl OpenNetwork {
@@ -55,8 +55,8 @@ impl OpenNetwork {
         ProofTrial { slot_s: SLOT_S, slot_times: times, levers, ..ProofTrial::default() }
     }
 
-    /// Returns the response times of each slot. Requests pass each station in the order of their arrival. A second of
-    /// simulated time is recorded as a millisecond.
+    /// Returns the response times of each time slot. Requests pass each station in the order of their arrival. A second
+    /// of simulated time is recorded as a millisecond.
     fn times(&self, on: &[Vec<bool>], random: &mut fastrand::Rng) -> Vec<SlotHist> {
         let slots = on.first().map_or(0, Vec::len);
         let mut counts = vec![vec![0u64; SlotHist::BUCKETS]; slots];
@@ -84,8 +84,8 @@ impl OpenNetwork {
     }
 }
 
-/// Returns the state of each lever in each slot. Every lever is on in one slot of each block, and no two levers are on
-/// at once.
+/// Returns the state of each lever in each time slot. Every lever is on in one time slot of each block, and no two
+/// levers are on at once.
 fn one_at_a_time(levers: usize, random: &mut fastrand::Rng) -> Vec<Vec<bool>> {
     let mut on = vec![Vec::new(); levers];
     for _ in 0..BLOCKS {

@@ -104,8 +104,8 @@ pub fn predicted_at_rate(run: &Run, of: ProofMetric, dose: f64) -> Proof {
     Proof { prediction: Some(prediction), predicted_share: Some((ratio - 1.0) / whole), ..proof }
 }
 
-/// Evaluates the slots of an experiment at a fixed rate. A slot is a short time in which each lever is either on or
-/// off.
+/// Evaluates the time slots of an experiment at a fixed rate. A slot is a short time in which each lever is either on
+/// or off.
 pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect_of(trial).ok()).collect();
     let Some(trial) = ProofTrial::of_speeds(&proof.trials) else { return };
@@ -172,7 +172,8 @@ fn size(proof: &Proof) -> EffectSize {
 }
 
 /// Compares the measured shares with the prediction, and sets the outcome. The remainder is the share that no lever
-/// explains. If only a small share was predicted for the lever, a large remainder merely supports the verdict.
+/// explains. If only a small share was predicted for the lever, a large remainder (the share that no lever explains)
+/// supports the verdict, but does not prove it.
 fn weighed(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
     let carries = proof.predicted_share.is_some_and(|share| share >= MOST);
     let told = shares_sentence(proof);
@@ -202,7 +203,7 @@ fn weighed(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck, lever
 
 /// Returns true if the lever also slows upstreams on the same CPUs, and the upstreams' part of the effect matters. The
 /// check moves the upstreams' part of the lever's effect to the remainder. The upstreams' part matters if the lever's
-/// own resource is then not certainly the largest part.
+/// own resource is not certainly the largest part after this move.
 fn slows_more(facts: &Facts<'_>, proof: &Proof, lever: &str) -> bool {
     let own_share = own_share(facts, lever);
     let times = |e: Estimate, share: f64| Estimate { value: e.value * share, low: e.low * share, high: e.high * share };
@@ -313,8 +314,8 @@ mod tests {
         run
     }
 
-    /// The queueing network knows no upstreams. An earlier version of loadline refuted its prediction, because the
-    /// lever on the application's CPUs slowed the database.
+    /// The queueing network of the prediction does not include upstreams. An earlier version of loadline refuted its
+    /// prediction, because the lever on the application's CPUs slowed the database.
     #[test]
     fn a_lever_that_also_slows_an_upstream_refutes_and_proves_nothing() {
         let outcome = |cpus, masks, predicted| {

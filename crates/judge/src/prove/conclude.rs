@@ -1,6 +1,6 @@
-//! Comparison of the predicted with the measured effects of an experiment's levers, and the resulting change of the
-//! verdict. A lever slows a resource, in slots (fractions of a second) or in turns (trials with and without the lever
-//! alternate).
+//! Comparison of the predicted with the measured effects of an experiment's levers (which slow resources), and the
+//! resulting change of the verdict. A lever slows a resource, in slots (fractions of a second) or in turns (trials with
+//! and without the lever alternate).
 
 mod own_turns;
 mod verdict_test;
@@ -77,7 +77,7 @@ pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottl
 /// An experiment and the verdict that it tests.
 struct Experiment<'a> {
     facts: &'a Facts<'a>,
-    /// Effect of each lever that was switched on and off in the slots of a trial.
+    /// Effect of each lever (a slowdown of a resource) that was switched on and off in the time slots of a trial.
     effects: &'a [Effect],
     turns: Option<OwnTurns>,
     /// Lever that acts on the resource that the verdict names.
@@ -85,9 +85,9 @@ struct Experiment<'a> {
     /// Lever on another resource than the verdict's, if this resource explains most of the throughput.
     rival: Option<String>,
     signs: Option<CpuSigns>,
-    /// Reason why the slots prove nothing, if any.
+    /// Reason why the time slots prove nothing, if any.
     doubt: Option<String>,
-    /// IDs of the bottlenecks that the levers' small effects excluded.
+    /// IDs of the bottlenecks that the experiment excluded, because slowing their resources had only small effects.
     excluded: Vec<&'static str>,
     /// Sign of another cause that no lever tested, in words, if any.
     other: Option<String>,
@@ -240,7 +240,8 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    /// Returns true if the effect of the verdict's lever, tested in turns, exceeds its prediction by far.
+    /// Returns true if the effect of the verdict's lever, measured in turns (loads with and without the lever), exceeds
+    /// its prediction by far.
     fn exceeds(&self) -> bool {
         self.turns.as_ref().is_some_and(|turns| turns.check == PredictionCheck::Exceeded)
     }
@@ -255,8 +256,8 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    /// Returns a sentence about a lever that may itself have filled its resource. The sentence is empty if there is no
-    /// such lever.
+    /// Returns a sentence about a lever that may itself have filled its resource. The sentence is empty if no lever may
+    /// have filled its resource.
     fn filled(&self, proof: &Proof, verdict: &Bottleneck) -> String {
         let of_turns = self.turns.as_ref().filter(|turns| may_be_filled(verdict, &turns.effect, turns.predicted));
         let of_turns = of_turns.and_then(|turns| Some((turns.suspect.lever, utilization::of_verdict(verdict)?)));

@@ -25,7 +25,7 @@ pub(super) enum CountEffect {
     Open,
     /// Throughput fell about as much as the loss of CPUs predicts.
     Follows,
-    /// Throughput did not fall. The remaining CPUs were still as many as the server uses.
+    /// Throughput did not fall. At least as many CPUs remained as the server uses.
     Enough,
     /// Throughput hardly fell, although the server had fewer CPUs than it uses.
     Unchanged,
@@ -70,7 +70,7 @@ pub(super) enum CpuLimit {
 
 impl CpuLimit {
     /// Returns the ID of the bottleneck, and true if only one request at a time runs on a CPU. Returns `None` if the
-    /// kind of limit is open.
+    /// kind of limit is unknown.
     pub(super) fn bottleneck(self) -> Option<(&'static str, bool)> {
         match self {
             Self::AllCpus => Some(("server-cpu", false)),
@@ -84,8 +84,8 @@ impl CpuLimit {
 
 impl CpuSigns {
     /// Reads the signs of a CPU limit from the run and the experiment. Returns `None` if the server's CPU use is
-    /// unknown, or if the server uses its whole CPU quota. The quota and not the CPUs then limits a server whose
-    /// throughput follows the CPU's speed.
+    /// unknown, or if the server uses its whole CPU quota. A server that uses its whole CPU quota is limited by the
+    /// quota, not by the CPUs, even if its throughput follows the CPU's speed.
     pub(super) fn of(facts: &Facts<'_>, proof: &Proof) -> Option<Self> {
         let view = facts.full_server().filter(|view| crate::quota::used_up(facts, view) < LIKELY)?;
         let (used, allowed) = (view.cpu_used()?, view.cpu_allowed()?);
@@ -116,8 +116,8 @@ impl CpuSigns {
             CountEffect::Enough => self.among_idle_cpus(),
             _ if self.spins => CpuLimit::Open,
             _ if share >= FULL || self.own_busy >= FULL && share >= HALF_BUSY && !self.is_serial() => CpuLimit::AllCpus,
-            // With a single CPU, all kinds of CPU limit look alike. A nearly full CPU counts as a limit of all CPUs.
-            // Otherwise, the kind of limit is open.
+            // With a single CPU, all kinds of CPU limit look alike. A nearly full CPU counts as a limit of all CPUs. If
+            // the single CPU is not nearly full, the kind of limit is unknown.
             _ if self.allowed < SEVERAL_CPUS && self.own_busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             _ if self.allowed < SEVERAL_CPUS => CpuLimit::Open,
             _ if share >= NEARLY_FULL => CpuLimit::Open,
@@ -173,8 +173,8 @@ impl CpuSigns {
 /// throughput changes. Returns `None` if no experiment measured the effect of fewer CPUs.
 pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)> {
     let mut trial = ProofTrial::of_lever(&proof.trials, run::CPU_COUNT_LEVER)?.clone();
-    // The share of time in which the server's threads run or wait for a CPU bounds the effect of the CPUs' speed. This
-    // bound does not apply to the effect of the number of CPUs.
+    // The share of time in which the server's threads run or wait for a CPU bounds the effect of the CPUs' speed. The
+    // share of time does not bound the effect of the number of CPUs.
     trial.levers.iter_mut().for_each(|lever| lever.wanted = None);
     let found = estimate(&trial).ok()?;
     let is_measured = found.bases.first()?.is_measured();
@@ -228,20 +228,21 @@ mod tests {
     #[test]
     fn serial_work_on_the_cpu_is_told_from_full_cpus() {
         for (signs, limit) in [
-            // These signs occurred with the threads of an interpreter that has a global lock, and with arithmetic under
-            // a mutex.
+            // The values below were seen with the threads of an interpreter that has a global lock, and with arithmetic
+            // under a mutex.
             (signs(0.99, 0.13, 1.1), CpuLimit::Serial { spins: false }),
             (signs(1.2, 0.3, 1.2), CpuLimit::Serial { spins: false }),
-            // These signs occurred with a dispatcher that moved between two threads.
+            // The values below were seen with a dispatcher that moved between two threads.
             (signs(0.93, 0.5, 1.0), CpuLimit::Serial { spins: false }),
-            // These signs occurred with an event loop that was 88 % busy, and with an event loop beside a thread pool.
+            // The values below were seen with an event loop that was 88 % busy, and with an event loop beside a thread
+            // pool.
             (signs(0.92, 0.88, 1.1), CpuLimit::OneThread),
             (signs(1.25, 0.96, 1.2), CpuLimit::OneThread),
             (signs(1.98, 0.5, 2.1), CpuLimit::AllCpus),
             (signs(1.85, 0.93, 2.1), CpuLimit::AllCpus),
             (CpuSigns { allowed: 1.0, busy: 0.93, own_busy: 0.93, ..signs(0.91, 0.91, 1.0) }, CpuLimit::AllCpus),
             (CpuSigns { allowed: 1.0, busy: 0.6, own_busy: 0.6, ..signs(0.5, 0.5, 1.0) }, CpuLimit::Open),
-            // These signs occurred with several workers, each of which computes and waits.
+            // The values below were seen with several workers, each of which computes and waits.
             (signs(1.3, 0.65, 2.2), CpuLimit::Workers),
             (signs(0.5, 0.5, 1.0), CpuLimit::Workers),
             (CpuSigns { busy: 0.93, own_busy: 0.93, ..signs(1.85, 0.5, 2.0) }, CpuLimit::Open),

@@ -19,7 +19,7 @@ pub(super) enum Own {
     Follows,
     /// The lever's resource explains the largest share of throughput, but throughput did not change as predicted.
     Astray,
-    /// The lever certainly had hardly any effect.
+    /// The lever (a slowdown of the verdict's resource) certainly had hardly any effect.
     Small,
     /// The measurement is too inexact for a decision about the lever's resource. The lever's resource may explain much
     /// of the throughput, or little.
@@ -64,14 +64,15 @@ pub(super) enum MoreLoad {
     Open,
 }
 
-/// Signs that the slowed resource is full, so that a larger load would not raise throughput. The decision needs these
-/// signs, because throughput of a closed loop follows the speed of each resource even if nothing is full.
+/// Signs that the slowed resource is full, so that a larger load would not raise throughput. The decision needs signs
+/// that the resource is full, because throughput of a closed loop follows the speed of each resource even if nothing is
+/// full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Saturation {
-    /// A plateau, a queue or a larger load shows that throughput has stopped growing. Also used if the lever does not
-    /// test a full resource.
+    /// A plateau, a queue or a larger load shows that throughput has stopped growing. This value is also used if the
+    /// lever does not test a full resource.
     Shown,
-    /// Nothing shows if throughput would grow with the load.
+    /// Nothing shows whether throughput would grow with the load.
     Open,
     /// A larger load raised throughput.
     Refuted,
@@ -118,8 +119,8 @@ pub(super) struct Test {
     /// True if the effect of the verdict's own lever was predicted before the experiment. For the verdict
     /// `not-saturated`, the verdict's own lever is a larger load, and throughput must also have grown as predicted.
     pub(super) is_predicted: bool,
-    /// True if the effects of the levers are not reliable. Either something else changed throughput as much as the
-    /// levers did, or a lever slowed more than its own resource.
+    /// True if the measured effects of the levers (slowdowns of resources) are not reliable. Either something else
+    /// changed throughput as much as the levers did, or a lever slowed more than its own resource.
     pub(super) is_disturbed: bool,
     pub(super) rival: Rival,
     /// True if the levers exclude the CPUs of client and server, and all other resources that they slowed.
@@ -137,7 +138,7 @@ pub(super) struct Test {
 pub(super) enum Conclusion {
     /// The lever of the verdict's own resource changed throughput as predicted.
     Proven,
-    /// A lever showed the cause, but its effect was not predicted.
+    /// A lever (a slowdown of a resource) showed the cause, but its effect was not predicted.
     Found,
     /// The CPU's speed limits throughput. The counters, not the experiment, show that only one request at a time runs
     /// on a CPU.
@@ -205,8 +206,8 @@ pub(super) fn decide(test: &Test) -> Conclusion {
     }
 }
 
-/// Decides the outcome if no lever acted on the verdict's resource. Only the verdict `not-saturated` can then be
-/// proven: a larger load must raise throughput as predicted.
+/// Decides the outcome if no lever acted on the verdict's resource. Without a lever on the verdict's resource, only the
+/// verdict `not-saturated` can be proven: a larger load must raise throughput as predicted.
 fn without_own_lever(test: &Test) -> Conclusion {
     use Conclusion as C;
     match (test.subject, test.rival, test.more_load) {

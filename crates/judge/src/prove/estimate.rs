@@ -2,16 +2,16 @@
 //! resource. An elasticity is the relative change of throughput, divided by the relative change of the resource's
 //! speed.
 //!
-//! Two regressions use the slots of one trial; the regressors of both are the states of the levers. The first
+//! Two regressions use the time slots of one trial; the regressors of both are the states of the levers. The first
 //! regression explains the logarithm of the throughput. The second regression explains the logarithm of each resource's
 //! measured speed. An elasticity is the lever's coefficient for the throughput, divided by the lever's coefficient for
 //! the speed. The levers are instrumental variables for the speeds, so errors of single readings average out. A
 //! regression of throughput on the measured speeds would be biased towards zero. If a lever slows two resources on one
-//! CPU, the equations separate its effects.
+//! CPU, a system of equations separates the lever's effects on the two resources.
 //!
-//! Requests that wait at the end of a slot are served in the next slot. The regression therefore has one more variable
-//! for each lever: the change of the lever's state since the preceding slot. This variable takes up the effect of the
-//! requests that are served late.
+//! Requests that wait at the end of a time slot are served in the next slot. The regression therefore has one more
+//! variable for each lever: the change of the lever's state since the preceding time slot. The variable for the change
+//! of the lever's state takes up the effect of the requests that are served late.
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofTrial};
 
@@ -20,17 +20,17 @@ use super::nonlinearity::Nonlinearity;
 use crate::thresholds::{ALIKE, DOSE_GIVEN, UNWANTED};
 use stats::fit::robust::{Robust, inverse, product, times};
 
-/// Minimum number of slots per parameter: one for each lever, and one for the level of the throughput.
+/// Minimum number of time slots per parameter: one for each lever, and one for the level of the throughput.
 const SLOTS_OF_A_LEVER: usize = 8;
 /// Minimum change of a resource's speed, as a logarithm, from which an elasticity can be estimated.
 const LEAST_DOSE: f64 = 0.02;
-/// Half-width of a 95 % interval in standard errors (Student's t for the hundred or more slots of a trial).
+/// Half-width of a 95 % interval in standard errors (Student's t for the hundred or more time slots of a trial).
 const Z95: f64 = 1.98;
 
 /// Assumed dose of a lever (the share of its resource that it takes) if the run records no planned dose.
 pub(super) const DEFAULT_DOSE: f64 = 0.25;
 
-/// Results from a trial's slots. Each list has one entry per lever, in the order of the trial's levers.
+/// Results from a trial's time slots. Each list has one entry per lever, in the order of the trial's levers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Estimates {
     /// Elasticity of each lever's resource.
@@ -55,17 +55,18 @@ enum Known {
     AtMost(f64, ElasticityBasis),
 }
 
-/// Estimates elasticities from the slots of a trial. If no estimate is possible, the error message gives the reason.
+/// Estimates elasticities from the time slots of a trial. If no estimate is possible, the error message gives the
+/// reason.
 ///
 /// The elasticity of a resource is at most its utilization. With one client and no queue, elasticity and utilization
 /// are equal. If threads need the resource for only a small share of the time, its elasticity lies between 0 and this
 /// share. The elasticity of a resource that is hardly used therefore need not be measured. If the interval of the
-/// regression is wider than this bound, the bound replaces the result of the regression. If a lever took much less than
-/// planned, the elasticity counts as unknown, even if threads hardly need the resource. If something kept the lever's
-/// CPU thief from the CPU, the same thing may have kept the slowed threads from the CPU.
+/// regression is wider than the bound from the utilization, the bound replaces the result of the regression. If a lever
+/// took much less than planned, the elasticity counts as unknown, even if threads hardly need the resource. If
+/// something kept the lever's CPU thief from the CPU, the same thing may have kept the slowed threads from the CPU.
 ///
-/// If throughput fell by more than a bound allows, the observed threads are not those that do the work. The elasticity
-/// of this resource then counts as unknown.
+/// If throughput fell by more than a bound allows, the observed threads are not those that do the work. If throughput
+/// contradicts a resource's bound in this way, the elasticity of the resource counts as unknown.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
@@ -84,8 +85,8 @@ pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     }
 }
 
-/// Chooses the method for a lever's elasticity. `felt` is the measured dose: the relative loss of speed of the lever's
-/// resource.
+/// Chooses the method to find the elasticity of a lever's resource. `felt` is the measured dose: the relative loss of
+/// speed of the lever's resource.
 fn known(lever: &LeverSlots, felt: f64) -> Known {
     let is_felt = felt >= 1.0 - (-LEAST_DOSE).exp();
     let bound = wanted(lever).filter(|wanted| *wanted <= UNWANTED || !is_felt);
@@ -103,9 +104,10 @@ pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
     lever.taken.unwrap_or(felt) >= DOSE_GIVEN * ordered
 }
 
-/// Returns an upper bound of the share of time for which threads needed a lever's resource, 0 to 1. If this share was
-/// measured, it is the bound. Otherwise, the bound is the share of the CPU that the CPU thief (a busy loop) did not
-/// get. Returns `None` if both shares are unknown.
+/// Returns an upper bound of the share of time for which threads needed a lever's resource, 0 to 1. If the share of
+/// time for which threads needed the resource was measured, this share is the bound. If this share was not measured,
+/// the bound is the share of the CPU that the CPU thief (a busy loop) did not get. Returns `None` if both shares are
+/// unknown.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }
@@ -124,8 +126,8 @@ fn speeds(levers: &[LeverSlots], slots: &[usize]) -> Vec<Vec<f64>> {
 /// doses.
 type Regressed = (Vec<Estimate>, Estimate, Vec<Vec<f64>>);
 
-/// Values of a trial's usable slots: the logarithm of throughput (`y`) and the logarithms of the speeds. Also contains
-/// the effects of the levers on throughput and on the speeds.
+/// Values of a trial's usable time slots: the logarithm of throughput (`y`) and the logarithms of the speeds. Also
+/// contains the effects of the levers on throughput and on the speeds.
 struct Seen<'a> {
     levers: &'a [LeverSlots],
     y: Vec<f64>,
@@ -146,9 +148,9 @@ impl<'a> Seen<'a> {
     }
 
     /// Handles two levers that slow each other's resource nearly as much as their own. The CPU levers of a client and
-    /// of a server that use the same CPUs are an example. For such levers, the equations give only the sum of both
-    /// elasticities. The elasticity of the less used resource is therefore bounded instead of estimated. The bound
-    /// makes the elasticity of the more used resource more precise.
+    /// of a server that use the same CPUs are an example. For two levers that slow each other's resource, the equations
+    /// give only the sum of both elasticities. The elasticity of the less used resource is therefore bounded instead of
+    /// estimated. The bound makes the elasticity of the more used resource more precise.
     fn join(&self, known: &mut [Known]) {
         let felt = |lever: usize, resource: usize| self.doses[lever][resource] / self.doses[resource][resource];
         let most = |at: usize| self.levers[at].wanted.unwrap_or(1.0).min(1.0);
@@ -201,8 +203,9 @@ impl<'a> Seen<'a> {
     }
 
     /// Estimates some elasticities by regression, and bounds the other elasticities. A lever in the regression may also
-    /// slow a resource whose elasticity is only bounded. An unknown part of this lever's effect then belongs to the
-    /// bounded resource. This part lies between 0 and the largest effect that the upper bound of the elasticity allows.
+    /// slow a resource whose elasticity is only bounded. If a lever also slows a bounded resource, an unknown part of
+    /// the lever's effect belongs to this resource. The unknown part lies between 0 and the largest effect that the
+    /// upper bound of the elasticity allows.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
         let used: Vec<usize> = (0..known.len()).filter(|j| known[*j] == Known::Regression).collect();
         let (mut of_used, mut remainder, by_dose) = self.regress(&used)?;
@@ -276,14 +279,15 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Returns the minimum number of slots for an estimate with `levers` levers.
+/// Returns the minimum number of time slots for an estimate with `levers` levers.
 pub fn fewest_slots(levers: usize) -> usize {
-    // The first slot is not usable, because it has no preceding slot.
+    // The first time slot is not usable, because it has no preceding slot.
     SLOTS_OF_A_LEVER * (levers + 1) + 1
 }
 
-/// Returns the indexes of all slots in which a request completed and all speeds are known. Leaves out the first slot,
-/// because it has no preceding slot. If too few slots are usable, the error message says how many are needed.
+/// Returns the indexes of all time slots in which a request completed and all speeds are known. Leaves out the first
+/// time slot, because it has no preceding slot. If too few time slots are usable, the error message says how many are
+/// needed.
 pub(super) fn usable(trial: &ProofTrial) -> Result<Vec<usize>, String> {
     let n = trial.completed_rate.len();
     if trial.levers.is_empty() {

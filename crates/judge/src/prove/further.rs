@@ -13,8 +13,8 @@ use crate::single::sides_of;
 use crate::thresholds::MOST;
 use crate::view::View;
 
-/// Returns true if throughput may mostly follow the speed of the server's CPU. A trial with fewer CPUs is then useful.
-/// Returns `None` if the effect of the CPU's speed was not measured.
+/// Returns true if throughput may mostly follow the speed of the server's CPU. If the result is true, a trial with
+/// fewer CPUs is useful. Returns `None` if the effect of the CPU's speed was not measured.
 pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     let trial = ProofTrial::of_speeds(&run.findings.proof.as_ref()?.trials)?;
     let at = trial.levers.iter().position(|lever| lever.lever == "server-cpu")?;

@@ -1,6 +1,6 @@
-//! Interim analyses ("looks") of a running experiment. Every look may decide wrongly by chance, so early looks need
-//! clearer results (the bounds of O'Brien and Fleming). With these bounds, all looks together decide wrongly in one of
-//! twenty experiments, as often as a single look at the end.
+//! Interim analyses ("looks") of a running experiment. Every look (interim analysis) may decide wrongly by chance, so
+//! early looks need clearer results (the bounds of O'Brien and Fleming). With these bounds, all looks together decide
+//! wrongly in one of twenty experiments, as often as a single look at the end.
 //!
 //! Source: C. Jennison and B. Turnbull, *Group sequential methods* (2000), table 2.3.
 
@@ -17,9 +17,9 @@ pub const MAX_LOOKS: usize = 4;
 const LAST_BORDER: [f64; MAX_LOOKS] = [1.960, 1.977, 2.004, 2.024];
 /// Half-width of an ordinary 95 % interval, in standard errors.
 const USUAL_BORDER: f64 = 1.960;
-/// Returns true if the slots so far show for certain how much of the throughput the first lever's resource explains:
-/// more than half, or less. The current look is number `look` of `looks`. The experiment ends after the last look in
-/// any case.
+/// Returns true if the time slots so far show for certain how much of the throughput the first lever's resource
+/// explains: more than half, or less. The current look (interim analysis) is number `look` of `looks`. The experiment
+/// ends after the last look (interim analysis) in any case.
 pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
     let found = estimate(trial).ok().and_then(|found| found.elasticities.first().copied());
     found.is_some_and(|found| {
@@ -29,10 +29,11 @@ pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
 }
 
 /// Number of parameters of an estimate with one lever: the level of the throughput, the lever's effect, and the lever's
-/// effect in the following slot.
+/// effect in the following time slot.
 const PARAMETERS: f64 = 3.0;
 
-/// Widens a 95 % interval to the bound of this look. Student's t distribution accounts for a small number of slots.
+/// Widens a 95 % interval to the bound of this look. Student's t distribution accounts for a small number of time
+/// slots.
 fn stretched(found: &Estimate, look: usize, looks: usize, slots: usize) -> Estimate {
     let few = t95((slots as f64 - PARAMETERS).max(1.0)) / USUAL_BORDER;
     let (look, looks) = (look.clamp(1, MAX_LOOKS), looks.clamp(1, MAX_LOOKS));
@@ -49,7 +50,7 @@ mod tests {
 
     const SLOTS: usize = 18;
 
-    /// Adds slots to a trial. The lever takes half of a resource that has the elasticity `elasticity`.
+    /// Adds time slots to a trial. The lever takes half of a resource that has the elasticity `elasticity`.
     fn round(trial: &mut ProofTrial, elasticity: f64, noise: f64, random: &mut fastrand::Rng) {
         for _ in 0..SLOTS {
             let on = random.bool();

@@ -1,6 +1,6 @@
-//! Experiments that test verdicts. An experiment divides a load into short slots, and slows a resource in some of these
-//! slots (with a "lever"). The experiment estimates the share of throughput that each resource explains, and compares
-//! this share with a prediction. See `docs/explanation/experiment.md`.
+//! Experiments that test verdicts. An experiment divides a load into short time slots, and slows a resource in some of
+//! these slots (with a "lever"). The experiment estimates the share of throughput that each resource explains, and
+//! compares this share with a prediction. See `docs/explanation/experiment.md`.
 
 mod against;
 #[cfg(test)]

@@ -15,18 +15,18 @@ pub(super) struct Network {
     pub(super) clients: u32,
     /// Speed of a station while its lever is on; 1 is full speed.
     pub(super) left: f64,
-    /// Length of a slot, in mean service times of the slowest station. In a slot that is shorter than some response times,
-    /// queues do not settle.
+    /// Length of a time slot, in mean service times of the slowest station. In a time slot that is shorter than some
+    /// response times, queues do not settle.
     pub(super) slot_s: f64,
-    /// Number of stations with a lever: the first ones.
+    /// Number of stations with a lever; these are the first stations.
     pub(super) slowed: usize,
 }
 
-/// Number of slots in a trial.
+/// Number of time slots in a trial.
 const SLOTS: usize = 160;
 
 impl Network {
-    /// Returns the exact elasticity of each station with a lever, while all levers are off.
+    /// Returns the exact elasticity of throughput for the speed of each station with a lever, while all levers are off.
     pub(super) fn exact(&self) -> Vec<f64> {
         let mut all = self.stations.clone();
         all.push(Station::delay(self.delay_s));
@@ -41,9 +41,9 @@ impl Network {
         self.stations.iter().map(|station| rate * station.demand_s).collect()
     }
 
-    /// Simulates one trial. Returns the trial, and the utilizations of each station with a lever: in the slots without
-    /// this lever, and in a load before the trial. All times are exponential, so the network is a Markov chain: the
-    /// next event depends only on the current state.
+    /// Simulates one trial. Returns the trial, and the utilizations of each station with a lever: in the time slots
+    /// without this lever, and in a load before the trial. All times are exponential, so the network is a Markov chain:
+    /// the next event depends only on the current state.
     pub(super) fn trial(&self, seed: u64) -> (ProofTrial, Vec<Vec<f64>>) {
         let mut random = fastrand::Rng::with_seed(seed);
         let on: Vec<Vec<bool>> = (0..self.slowed).map(|_| balanced(&mut random)).collect();
@@ -140,7 +140,7 @@ impl Network {
     }
 }
 
-/// Returns for each slot true if the lever is on. In every 8 slots, the lever is on in a random half.
+/// Returns for each time slot true if the lever is on. In every 8 time slots, the lever is on in a random half.
 fn balanced(random: &mut fastrand::Rng) -> Vec<bool> {
     let mut all = Vec::with_capacity(SLOTS);
     while all.len() < SLOTS {

@@ -1,27 +1,28 @@
-//! Correction of measured elasticities for the size of the doses.
+//! Correction of measured elasticities for the size of the doses (the shares of resources that levers take).
 
 use crate::thresholds::CURVATURE;
 
 /// Correction of the measured elasticities for the size of the doses. While a lever slows a resource, the resource
 /// limits throughput more than it does without the lever, so the measured elasticity is too large.
 pub(super) struct Nonlinearity {
-    /// Amount by which the doses raise each measured elasticity.
+    /// Amount by which the doses (shares of resources that levers take) raise each measured elasticity.
     pub(super) by: Vec<f64>,
     /// Factor, at least 1, by which the correction widens the standard errors.
     stretch: f64,
-    /// Largest dose, as a logarithm.
+    /// Largest dose (share of its resource that a lever takes), as a logarithm.
     dose: f64,
 }
 
 impl Nonlinearity {
-    /// Computes the correction for the size of the doses. The correction assumes a constant elasticity of substitution
-    /// between the speeds; a [`CURVATURE`] of 1 is exact for one client. With constant elasticity of substitution, the
-    /// elasticity of a resource grows with its slowdown, relative to the mean slowdown of all resources.
+    /// Computes the correction for the size of the doses (shares of resources that levers take). The correction assumes
+    /// a constant elasticity of substitution between the speeds; a [`CURVATURE`] of 1 is exact for one client. With
+    /// constant elasticity of substitution, the elasticity of a resource grows with its slowdown, relative to the mean
+    /// slowdown of all resources.
     ///
     /// The correction counts only the slowdown that the levers cause. Other slowdowns are left out: even without
     /// levers, a thread may get only half a CPU because of other threads of its process.
     pub(super) fn of(elasticities: &[f64], doses: &[Vec<f64>]) -> Self {
-        // Each lever is on in half of the slots.
+        // Each lever is on in half of the time slots.
         let slowed: Vec<f64> =
             (0..elasticities.len()).map(|k| -doses.iter().map(|of| of[k]).sum::<f64>() / 2.0).collect();
         let shares: Vec<f64> = elasticities.iter().map(|e| e.clamp(0.0, 1.0)).collect();

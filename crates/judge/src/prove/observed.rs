@@ -132,8 +132,8 @@ mod tests {
         }
     }
 
-    /// This case occurs with nginx in front of workers that listen on a Unix socket. Nothing shows that nginx passes
-    /// all requests on, but its child processes leave no request unread.
+    /// The situation of this test also occurs with nginx in front of workers that listen on a Unix socket. Nothing
+    /// shows that nginx passes all requests on, but its child processes leave no request unread.
     #[test]
     fn children_that_read_all_requests_at_once_are_not_seen_directly() {
         let seen = |unread: f64, what: &str| {
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!((is_seen(true), is_seen(false)), (true, false));
     }
 
-    /// If the table lists counters for a bottleneck, the planted run of this bottleneck must show at least one of these
+    /// If the table lists counters for a bottleneck, the made-up run of this bottleneck must show at least one of these
     /// counters.
     #[test]
     fn the_rules_report_what_they_saw() {

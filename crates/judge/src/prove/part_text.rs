@@ -6,8 +6,8 @@ use crate::number::figure;
 use crate::thresholds::EXCESS;
 
 /// Returns a share with its interval, such as `32 % (0 to 64 %)`. Noise can move an end of the interval below 0. A
-/// share cannot be negative, so the text says 0 instead of a negative end. A share far above the whole is
-/// noise, or the lever slowed something else as well.
+/// share cannot be negative, so the text says 0 instead of a negative end. A share far above 100 % is noise, or shows
+/// that the lever slowed something else as well.
 pub(super) fn part(e: &Estimate) -> String {
     if e.value > 1.0 + EXCESS {
         return "an unknown part (more than the whole)".into();
@@ -20,7 +20,7 @@ pub(super) fn part(e: &Estimate) -> String {
 mod tests {
     use super::*;
 
-    /// Seen live: "the server's CPU explains 316 % (0 to 852 %)".
+    /// A report on a real run contained such a text: "the server's CPU explains 316 % (0 to 852 %)".
     #[test]
     fn a_share_far_above_the_whole_is_unknown() {
         assert_eq!(part(&Estimate { value: 3.16, low: -0.2, high: 8.52 }), "an unknown part (more than the whole)");

@@ -20,9 +20,9 @@ use crate::view::{Task, View};
 /// Name of the remainder: the part of the throughput that no slowed resource explains.
 pub(super) const REMAINDER: &str = "remainder";
 
-/// Estimates each resource's share of the throughput from the slots of the experiment, and records the shares in
-/// `proof`. Also records how steady the throughput was. Returns the effect of each lever, `None` if there are no slots,
-/// or an error if the slots allow no estimate.
+/// Estimates each resource's share of the throughput from the time slots of the experiment, and records the shares in
+/// `proof`. Also records how steady the throughput was. Returns the effect of each lever, `None` if there are no time
+/// slots, or an error if the slots allow no estimate.
 pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof, verdict: &Bottleneck) -> Option<Result<Vec<Effect>, String>> {
     let trial = &with_counted_use(facts, ProofTrial::of_speeds(&proof.trials)?);
     let mut found = match estimate(trial) {
@@ -54,7 +54,7 @@ pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof, verdict: &Bottleneck) -
 
 /// Returns a copy of the trial. In the copy, the share of time for which the server wanted a CPU is at least the CPU
 /// use that the counters show. The lever's own reading may be too low: it covers only processes that exist at the start
-/// of a slot, and a server may start a process for each connection.
+/// of a time slot, and a server may start a process for each connection.
 fn with_counted_use(facts: &Facts<'_>, trial: &ProofTrial) -> ProofTrial {
     let mut trial = trial.clone();
     let Some(load) = utilization::load_of(facts, &trial) else { return trial };
@@ -64,7 +64,8 @@ fn with_counted_use(facts: &Facts<'_>, trial: &ProofTrial) -> ProofTrial {
     trial
 }
 
-/// Returns a predicate on the numbers of slots: true if other programs took an unusual share of the CPUs in the slot.
+/// Returns a predicate on the numbers of time slots: true if other programs took an unusual share of the CPUs in the
+/// slot.
 fn disturbed_slots(facts: &Facts<'_>, trial: &ProofTrial) -> impl Fn(usize) -> bool + use<> {
     let load = utilization::load_of(facts, trial);
     let periods = load.map(|load| UsualShare::of(std::iter::once(load)).exceeded(load)).unwrap_or_default();
@@ -76,7 +77,8 @@ fn disturbed_slots(facts: &Facts<'_>, trial: &ProofTrial) -> impl Fn(usize) -> b
 }
 
 /// Replaces the measured shares of the watched server's resources by their shares of its own throughput, if it answers
-/// only some of the requests. The remainder becomes smaller by the difference.
+/// only some of the requests. The remainder, which no resource explains, becomes smaller by as much as these shares
+/// grow.
 fn of_watched_server(watched: WatchedShare, trial: &ProofTrial, found: &mut Estimates) {
     let is_own = |at: &usize| !is_of_all_servers(&trial.levers[*at].lever);
     let measured = |at: &usize| found.bases[*at].is_measured() && is_own(at);
@@ -110,10 +112,10 @@ fn is_throttled(view: &View<'_>) -> bool {
     throttled(view).is_some_and(|held| held.share >= THROTTLED)
 }
 
-/// Adds the share of the generator's CPU if there was no time for slots with its lever. The share of throughput that a
-/// CPU explains is at most the CPU's utilization. The upper bound is therefore the share of the decisive trial in which
-/// the generator's threads ran or waited for a CPU. Adds nothing for a generator that is at its quota or on several
-/// hosts.
+/// Adds the share of the generator's CPU if there was no time for time slots with its lever. The share of throughput
+/// that a CPU explains is at most the CPU's utilization. The upper bound is therefore the share of the decisive trial
+/// in which the generator's threads ran or waited for a CPU. Adds nothing for a generator that is at its quota or on
+/// several hosts.
 pub(super) fn add_untried_generator(facts: &Facts<'_>, proof: &mut Proof) {
     let is_untried =
         proof.untried.iter().any(|lever| lever.lever == CLIENT_CPU) && part_of(proof, CLIENT_CPU).is_none();
@@ -183,7 +185,7 @@ pub(super) fn part_of<'a>(proof: &'a Proof, lever: &str) -> Option<&'a Elasticit
     proof.parts().find(|part| part.lever == lever)
 }
 
-/// Returns the effect of a lever.
+/// Returns the measured effect of one lever.
 pub(super) fn effect_of<'a>(effects: &'a [Effect], lever: &str) -> Option<&'a Effect> {
     effects.iter().find(|effect| effect.lever == lever)
 }

@@ -18,7 +18,7 @@ use crate::{Facts, confidence};
 /// of the returned verdict comes from the counters.
 pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, excluded: &[&'static str]) -> Bottleneck {
     // The experiment showed that the upstream of the old verdict does not limit the server, so the rules judge again
-    // without it. The next full upstream, if any, may then be the limit.
+    // without it. Without the old verdict's upstream, the next full upstream, if any, may be the limit.
     let without_refuted = verdict.waits_for.as_ref().map(|refuted| upstreams::without(facts, refuted));
     let facts = without_refuted.as_ref().unwrap_or(facts);
     let mut found = without(facts, excluded);
@@ -140,8 +140,8 @@ const AFFINITY_ADVICE: [&str; 2] = [
     "To load all backends, send from more addresses (--source), or choose the backend by connection instead.",
 ];
 
-/// Returns true if the server was seen to be a single process without upstreams. The source address then cannot decide
-/// which of several processes or upstreams gets a request.
+/// Returns true if the server was seen to be a single process without upstreams. With a single process and no
+/// upstreams, the source address cannot decide which of several processes or upstreams gets a request.
 fn is_one_process(facts: &Facts<'_>) -> bool {
     facts.server().is_some_and(|view| view.side.processes.len() == 1 && view.side.behind.is_empty())
 }
@@ -174,7 +174,7 @@ fn ruled_out(verdict: &mut Bottleneck, excluded: &[&'static str]) {
     verdict.ruled_out.extend(excluded.iter().filter(|id| **id != verdict.id).map(of));
 }
 
-/// Returns the first lever that tests this bottleneck; empty if there is none.
+/// Returns the ID of the first lever that tests this bottleneck; empty if there is none.
 fn lever_of(id: &str) -> &'static str {
     SUSPECTS.iter().find(|suspect| suspect.bottleneck == id).map_or("", |suspect| suspect.lever)
 }
@@ -188,7 +188,7 @@ mod tests {
 
     /// HAProxy with `balance source`, nginx with `ip_hash` and Kubernetes with `sessionAffinity: ClientIP` send all
     /// requests of one address to one backend. A second address reaches a second backend. An earlier version of
-    /// loadline called this a rate limit on purpose, with 90 %.
+    /// loadline reported session affinity as a rate limit on purpose, with 90 %.
     #[test]
     fn a_second_address_may_reach_a_second_backend() {
         let with = |change: fn(&mut run::Side)| {

@@ -26,7 +26,7 @@ pub enum RequestWay {
     Bytes(f64),
 }
 
-/// Returns the bytes per exchange in the direction of the requests, in the decisive trial.
+/// Returns the bytes per exchange in the direction of the requests, in the decisive trial (which represents the run).
 pub fn request_way(run: &Run) -> RequestWay {
     let trial = run.findings.picks.decisive.and_then(|at| run.trials.get(at));
     let Some(trial) = trial else { return RequestWay::NotSeen };

@@ -1,4 +1,4 @@
-//! Shares of the response time, from slots of an open loop in which at most one lever is on.
+//! Shares of the response time, from time slots of an open loop in which at most one lever is on.
 //!
 //! An open loop completes what it offers, so a lever (which slows a resource) changes only the response time. If all
 //! speeds and arrivals were `k` times as fast, responses would be, too: `T(k rate, k speeds) = T / k`. Slowing all
@@ -23,31 +23,32 @@ use stats::student::t95;
 /// ID of the lever that raises the offered rate by a factor. The estimate counts 1 divided by this factor as the speed
 /// that the lever causes.
 pub const RATE: &str = "rate";
-/// Number of slots in each block in which all levers are off. Each block also has one slot for each lever, in which
-/// only this lever is on.
+/// Number of time slots in each block in which all levers are off. Each block also has one time slot for each lever, in
+/// which only this lever is on.
 const FREE: usize = 2;
 /// Minimum number of blocks for an estimate of the scatter between blocks.
 const FEWEST_BLOCKS: usize = 8;
-/// Minimum number of requests that took longer than the percentile, in all slots of a lever together.
+/// Minimum number of requests that took longer than the percentile, in all time slots of a lever together.
 const BEYOND: f64 = 20.0;
-/// Number of draws of the bootstrap. Each draw consists of randomly chosen blocks of slots.
+/// Number of draws of the bootstrap. Each draw consists of randomly chosen blocks of time slots.
 const DRAWS: usize = 200;
 /// Part of a share's standard deviation that a longer measurement does not reduce, because doses vary a little.
 const LEFT_OPEN: f64 = 0.01;
 /// Minimum dose of a lever (share of its resource that it takes) for an estimate, 0 to 1.
 const LEAST_DOSE: f64 = 0.01;
 
-/// Returns the number of slots in a block. Each lever is on in one slot, and in `FREE` slots all levers are off.
+/// Returns the number of time slots in a block. Each lever is on in one time slot, and in `FREE` slots all levers are
+/// off.
 pub fn block(levers: usize) -> usize {
     levers + FREE
 }
 
-/// Returns the minimum number of slots of an experiment with `levers` levers.
+/// Returns the minimum number of time slots of an experiment with `levers` levers.
 pub fn fewest_slots_at_a_rate(levers: usize) -> usize {
     FEWEST_BLOCKS * block(levers)
 }
 
-/// Returns the minimum number of requests per lever, summed over all slots in which this lever is on.
+/// Returns the minimum number of requests per lever, summed over all time slots in which this lever is on.
 pub fn fewest_requests(of: ProofMetric) -> f64 {
     BEYOND / beyond(of)
 }
@@ -69,22 +70,23 @@ pub fn response_us(of: ProofMetric, times: &SlotHist) -> Option<f64> {
     }
 }
 
-/// Histograms of the response times (`times`) and speeds in one block of slots: first with all levers off, then with
-/// each lever on.
+/// Histograms of the response times (`times`) and speeds in one block of time slots: first with all levers off, then
+/// with each lever on.
 struct Block {
     times: Vec<Vec<u64>>,
     /// For each lever, the speed of its resource with all levers off, and with this lever on.
     speeds: Vec<(f64, f64)>,
 }
 
-/// Effects of the levers on the response time in some blocks of slots.
+/// Effects of the levers on the response time in some blocks of time slots.
 struct PredictedResponse {
     /// Response time with each lever on, divided by the response time with all levers off. The lever that raises the
     /// offered rate is included.
     ratios: Vec<f64>,
     doses: Vec<f64>,
     /// Relative growth of the response time that each lever causes. All values are converted to one common dose: the
-    /// dose of the lever that raises the offered rate. The list does not contain this lever itself.
+    /// dose of the lever that raises the offered rate. The list does not contain the lever that raises the offered
+    /// rate.
     adds: Vec<f64>,
     /// Relative growth of the response time if all resources are slowed by the dose of the lever that raises the
     /// offered rate.
@@ -125,7 +127,7 @@ pub(super) fn estimate(trial: &ProofTrial, of: ProofMetric) -> Result<Estimates,
     })
 }
 
-/// Groups the slots of a trial into blocks, and leaves out incomplete blocks. Returns an error if too few complete
+/// Groups the time slots of a trial into blocks, and leaves out incomplete blocks. Returns an error if too few complete
 /// blocks remain for an estimate.
 fn blocks(trial: &ProofTrial) -> Result<Vec<Block>, String> {
     let (levers, n) = (&trial.levers, trial.slot_times.len());
@@ -145,8 +147,8 @@ fn blocks(trial: &ProofTrial) -> Result<Vec<Block>, String> {
     }
 }
 
-/// Returns the block that `slots` form. A block must contain a slot with all levers off, and for each lever a slot with
-/// only this lever on. Returns `None` if one of these slots is missing.
+/// Returns the block that `slots` form. A block must contain a time slot with all levers off, and for each lever a slot
+/// with only this lever on. Returns `None` if the time slot with all levers off, or the slot of any lever, is missing.
 fn one_block(trial: &ProofTrial, slots: &[usize], span: usize) -> Option<Block> {
     let levers = &trial.levers;
     let cell = |t: usize| {
@@ -172,7 +174,7 @@ fn one_block(trial: &ProofTrial, slots: &[usize], span: usize) -> Option<Block> 
     })
 }
 
-/// Returns the sum of the histograms of several slots. Returns `None` if there is no slot.
+/// Returns the sum of the histograms of several time slots. Returns `None` if there is no time slot.
 fn together<'a>(slots: impl Iterator<Item = &'a SlotHist>, span: usize) -> Option<Vec<u64>> {
     let mut sum = vec![0; span];
     let mut any = false;
@@ -183,7 +185,8 @@ fn together<'a>(slots: impl Iterator<Item = &'a SlotHist>, span: usize) -> Optio
     any.then_some(sum)
 }
 
-/// Checks that the slots of each lever, and the slots with all levers off, have enough requests for the percentile.
+/// Checks that the time slots of each lever, and the slots with all levers off, have enough requests for the
+/// percentile.
 fn enough(blocks: &[&Block], of: ProofMetric) -> Result<(), String> {
     let cells = blocks.first().map_or(0, |block| block.times.len());
     let held = |cell: usize| blocks.iter().flat_map(|block| &block.times[cell]).sum::<u64>();
@@ -215,7 +218,7 @@ fn block_response(blocks: &[&Block], of: ProofMetric, rate_at: usize) -> Option<
     Some(PredictedResponse { adds, whole: whole.grows, ratios, doses })
 }
 
-/// Effect of slowing all resources by a dose.
+/// Effect of slowing all resources by a dose (the share of speed that they lose).
 struct Whole {
     /// Response time with all resources slowed, divided by the response time without levers, minus 1.
     grows: f64,

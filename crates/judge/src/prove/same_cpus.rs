@@ -1,5 +1,5 @@
-//! Upstreams that work on the CPUs that a lever slows. Such a lever also slows these upstreams, so its effect is not
-//! only that of the resource that it is meant to slow.
+//! Upstreams that work on the CPUs that a lever slows. A lever on CPUs that upstreams also use slows these upstreams,
+//! too, so its effect is not only that of the resource that it is meant to slow.
 
 use run::InstanceFilter;
 
@@ -8,9 +8,10 @@ use crate::number::ratio;
 use crate::thresholds::WORKS;
 use crate::view::{View, busy, mask};
 
-/// Returns the share of the CPU time, 0 to 1, that the processes meant by `lever` use, of all CPU time that they and the
-/// upstreams on their CPUs use. A request loses time on slower CPUs in proportion to its CPU time there, so this is also
-/// their part of the lever's effect. Returns 1 if no upstream works on these CPUs, or if the CPU use is unknown.
+/// Returns the share of the CPU time, 0 to 1, that the processes meant by `lever` use, of all CPU time that they and
+/// the upstreams on their CPUs use. A request loses time on slower CPUs in proportion to its CPU time there, so a
+/// program's share of the CPU time is also its share of the lever's effect. Returns 1 if no upstream works on the CPUs
+/// of these processes, or if the CPU use is unknown.
 pub(super) fn own_share(facts: &Facts<'_>, lever: &str) -> f64 {
     let slowed = match lever {
         "server-cpu" => facts.server(),
@@ -26,7 +27,7 @@ pub(super) fn own_share(facts: &Facts<'_>, lever: &str) -> f64 {
 
 /// Returns true if the upstream with the processes `processes` may run on a CPU that the lever slows. `slowed` is the
 /// view of the processes that the lever slows, and `server` the view with the upstream's counters. Also returns true if
-/// the CPUs of either are unknown.
+/// the CPUs of the upstream or of the slowed processes are unknown.
 fn may_share(slowed: &View<'_>, server: &View<'_>, processes: &[String]) -> bool {
     let upstream = mask(&busy(&server.processes_of(&InstanceFilter::new(processes))));
     slowed.mask().zip(upstream).is_none_or(|(own, upstream)| own & upstream != 0)

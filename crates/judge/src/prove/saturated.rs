@@ -2,7 +2,7 @@
 //!
 //! If nothing is full, throughput of a closed loop also follows the speed of each resource, in proportion to the
 //! resource's share of the response time. The effect of a slower resource therefore shows a full resource only together
-//! with one of these signs.
+//! with a sign in the counters, such as a queue.
 
 use run::{Run, Trial};
 
@@ -18,8 +18,8 @@ use crate::single::{clients, good};
 use crate::thresholds::{EXCLUDED, FLAT, LIKELY, NEARLY_FULL, ONE_THREAD, QUEUE_SHARE};
 use crate::waiting::Waiting;
 
-/// Returns true if throughput may depend on the speed of a resource although nothing is full. Only a larger load can
-/// then test the verdict. Returns false for verdicts that need no full resource, such as rate limits.
+/// Returns true if throughput may depend on the speed of a resource although nothing is full. If the result is true,
+/// only a larger load can test the verdict. Returns false for verdicts that need no full resource, such as rate limits.
 pub fn may_be_unsaturated(run: &Run) -> bool {
     let verdict = &run.findings.bottleneck;
     let lever = match suspects_of(verdict).next() {
@@ -52,9 +52,9 @@ fn has_stopped_growing(facts: &Facts<'_>) -> bool {
 }
 
 /// Returns an upper bound of the elasticity of throughput for the load, d ln(throughput) / d ln(clients), at the last
-/// step of the sweep. Throughput is a concave function of the number of clients. Its slope at the last step is
-/// therefore at most the mean slope since an earlier step. That earlier step has at most half of the clients, so that
-/// noise matters little.
+/// step of the sweep. Throughput is a concave function of the number of clients. The slope of throughput at the last
+/// step is therefore at most the mean slope since an earlier step. The earlier step has at most half of the clients of
+/// the last step, so that noise matters little.
 fn growth(sweep: &[&Trial]) -> Option<f64> {
     let last = sweep.last()?;
     let before = sweep.iter().rfind(|step| 2.0 * clients(step) <= clients(last))?;

@@ -1,9 +1,10 @@
 //! Steadiness of the throughput while an experiment switches its levers, and the return of throughput to its level
 //! after all levers are off.
 //!
-//! The effects of the levers are subtracted from the throughput of each slot. The residuals are averaged over stretches
-//! of eight slots. The means of these stretches of slots scatter for two reasons: noise of single slots, and slower
-//! changes. Other programs or the server itself cause the slower changes of throughput.
+//! The effects of the levers are subtracted from the throughput of each time slot. The residuals are averaged over
+//! stretches of eight time slots. The means of the stretches (groups of eight time slots) scatter for two reasons:
+//! noise of single slots, and slower changes. Other programs or the server itself cause the slower changes of
+//! throughput.
 
 use run::{Estimate, ProofTrial, Steadiness};
 
@@ -15,18 +16,20 @@ use stats::fit::{linear, robust};
 use stats::student::t95;
 use stats::{Sample, average};
 
-/// Number of slots in a stretch. Also the usual number of slots with all levers off at the end of a trial.
+/// Number of time slots in a stretch. The constant is also the usual number of time slots with all levers off at the
+/// end of a trial.
 const STRETCH: usize = 8;
-/// Minimum number of stretches ([`STRETCH`] slots each) for an estimate of their scatter. Also the minimum number of
-/// slots with all levers off at the end of a trial, for a comparison with the earlier throughput.
+/// Minimum number of stretches ([`STRETCH`] time slots each) for an estimate of their scatter. The constant is also the
+/// minimum number of time slots with all levers off at the end of a trial, for a comparison with the earlier
+/// throughput.
 const FEWEST: usize = 4;
 /// Width of a 99.9 % interval, divided by the width of a 95 % interval (Student's t for the dozen stretches of a
 /// trial).
 const SURE: f64 = 2.0;
 
-/// Returns the steadiness of the throughput in a trial. Returns `None` if the trial has too few slots. `is_disturbed`
-/// returns true for the number of a slot in which other programs took an unusual share of the CPUs. Disturbed slots at
-/// the end of the trial do not show whether the throughput returned to its earlier level.
+/// Returns the steadiness of the throughput in a trial. Returns `None` if the trial has too few time slots.
+/// `is_disturbed` returns true for the number of a time slot in which other programs took an unusual share of the CPUs.
+/// Disturbed time slots at the end of the trial do not show whether the throughput returned to its earlier level.
 pub(super) fn steadiness(trial: &ProofTrial, is_disturbed: impl Fn(usize) -> bool) -> Option<Steadiness> {
     let slots = usable(trial).ok()?;
     let left = left(trial, &slots)?;
@@ -36,16 +39,16 @@ pub(super) fn steadiness(trial: &ProofTrial, is_disturbed: impl Fn(usize) -> boo
     if means.len() < FEWEST {
         return None;
     }
-    // The first slot after the last slot with a lever is left out, because it still serves requests that queued up in
-    // the preceding slot.
+    // The first time slot after the last slot with a lever is left out, because it still serves requests that queued up
+    // in the preceding slot.
     let tail = left.iter().zip(&slots).skip(last_on + 2).filter(|(_, slot)| !is_disturbed(**slot));
     let back = back(&means, &tail.map(|(left, _)| *left).collect::<Vec<f64>>());
     let is_back = back.as_ref().map(|back| surely(back) <= NOT_BACK);
     Some(Steadiness { noise: noise(&stretches), drift: drift(&means)?, back, is_back })
 }
 
-/// Returns the reason why the slots prove nothing, if something else changed throughput as much as the levers did.
-/// `dose` is the smallest dose of the levers.
+/// Returns the reason why the time slots prove nothing, if something else changed throughput as much as the levers did.
+/// `dose` is the smallest dose (share of its resource that a lever takes) of all levers.
 pub(super) fn doubt(steadiness: &Steadiness, dose: Option<f64>) -> Option<String> {
     let largest = -(1.0 - dose.unwrap_or(DEFAULT_DOSE).clamp(0.0, 0.9)).ln();
     let other = "another program, or the server itself";
@@ -68,8 +71,8 @@ fn surely(ratio: &Estimate) -> f64 {
     ratio.value.ln().abs() - SURE * half
 }
 
-/// Returns the logarithm of each slot's throughput. From each value, the effects of the levers in this slot and in the
-/// preceding slot are subtracted.
+/// Returns the logarithm of each time slot's throughput. From each value, the effects of the levers in this time slot
+/// and in the preceding slot are subtracted.
 fn left(trial: &ProofTrial, slots: &[usize]) -> Option<Vec<f64>> {
     let y = throughput(trial, slots);
     let found = Against::best(&trial.levers, slots, &y).ok()?.fit(&y).ok()?;
@@ -77,7 +80,7 @@ fn left(trial: &ProofTrial, slots: &[usize]) -> Option<Vec<f64>> {
     Some(robust::residuals(&y, &rows, &found.coefficients))
 }
 
-/// Returns the standard deviation of single slots, each relative to the mean of its stretch.
+/// Returns the standard deviation of single time slots, each relative to the mean of its stretch.
 fn noise(stretches: &[&[f64]]) -> f64 {
     let variances: Vec<f64> = stretches.iter().filter_map(|s| Some(Sample::of(s)?.sd.powi(2))).collect();
     average(&variances).sqrt()
@@ -91,8 +94,8 @@ fn drift(means: &[f64]) -> Option<Estimate> {
     Some(Estimate { value: end(line.slope), low: end(at.low), high: end(at.high) })
 }
 
-/// Returns throughput in the slots `tail` (after the last lever), divided by mean throughput in the stretches before
-/// these slots.
+/// Returns throughput in the time slots `tail` (after the last lever), divided by mean throughput in the stretches
+/// before these slots.
 fn back(means: &[f64], tail: &[f64]) -> Option<Estimate> {
     let before = Sample::of(means).filter(|_| tail.len() >= FEWEST)?;
     let shorter = (STRETCH as f64 / tail.len() as f64).max(1.0);
@@ -113,8 +116,8 @@ mod tests {
     const AFTER: usize = 8;
     const SEEDS: u64 = 200;
 
-    /// Simulates a trial of a server whose CPU is the only limit. `noise` is the standard deviation of a slot's noise,
-    /// and `speed` returns the machine's speed in each slot.
+    /// Simulates a trial of a server whose CPU is the only limit. `noise` is the standard deviation of a time slot's
+    /// noise, and `speed` returns the machine's speed in each slot.
     fn trial(seed: u64, noise: f64, speed: impl Fn(usize) -> f64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut on = || (0..SLOTS).map(|t| t < SLOTS - AFTER && random.bool()).collect::<Vec<bool>>();

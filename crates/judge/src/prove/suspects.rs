@@ -1,4 +1,5 @@
-//! Levers that test verdicts, and the effect that each verdict predicts for its lever.
+//! Levers (changes of a resource or of the load) that test verdicts, and the effect that each verdict predicts for its
+//! lever.
 
 use run::{Bottleneck, Run, SOURCES_LEVER, Trial, UpstreamLimit};
 
@@ -22,8 +23,8 @@ pub struct Suspect {
     /// limit may apply to all addresses together, so that more addresses change nothing.
     pub refutes: bool,
     /// True if the bottleneck is a full resource with parallel parts, such as CPUs, threads or a disk. Throughput also
-    /// follows the speed of such a resource while it has room for a larger load. The experiment therefore needs a sign
-    /// that a larger load would not raise throughput.
+    /// follows the speed of a resource with parallel parts while this resource has room for a larger load. The
+    /// experiment therefore needs a sign that a larger load would not raise throughput.
     pub needs_saturation: bool,
     /// Function that predicts throughput with the lever, divided by throughput without the lever. The function's second
     /// argument is the dose: the share of the resource that the lever takes.
@@ -82,8 +83,8 @@ pub fn suspects_of(verdict: &Bottleneck) -> impl Iterator<Item = &'static Suspec
     })
 }
 
-/// Returns the IDs of the bottlenecks that a lever tests. Leaves out bottlenecks of upstreams, and servers that run
-/// only one request at a time.
+/// Returns the IDs of the bottlenecks that a lever (a change of a resource or of the load) tests. Leaves out
+/// bottlenecks of upstreams, and servers that run only one request at a time.
 pub(super) fn ids_of(lever: &str) -> impl Iterator<Item = &'static str> {
     let of_lever = move |suspect: &&Suspect| suspect.lever == lever && suspect.behind.is_none() && !suspect.serial;
     SUSPECTS.iter().filter(of_lever).map(|suspect| suspect.bottleneck)
@@ -164,8 +165,8 @@ mod tests {
 
     /// The server accepts four connections every 50 ms. Five connections wait to be accepted, 80 arrive per second, and
     /// an answer takes 62.5 ms, all of which is the wait to be accepted. An earlier version of loadline predicted that
-    /// kept connections change nothing. Another earlier version used the mean response time for the prediction. This
-    /// mean was 140 ms too long, because it included eleven clients that still waited for a connection.
+    /// kept connections change nothing. Another earlier version used the mean response time for the prediction. The
+    /// mean response time was 140 ms too long, because it included eleven clients that still waited for a connection.
     #[test]
     fn the_wait_to_be_accepted_is_no_part_of_an_answer_on_a_kept_connection() {
         let column = |waiting| run::Column {

@@ -7,8 +7,8 @@ use run::{Effect, SwitchTrial};
 use stats::Sample;
 use stats::student::t95;
 
-/// Returns the effect of a lever that was tested in turns. If there are too few pairs of loads, the error message says
-/// how many are needed.
+/// Returns the effect of a lever that was tested in turns (pairs of loads without and with the lever). If there are too
+/// few pairs of loads, the error message says how many are needed.
 pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
     let pairs = trial.off.iter().zip(&trial.on).filter(|(off, on)| **off > 0.0 && **on > 0.0);
     let logs: Vec<f64> = pairs.map(|(off, on)| (on / off).ln()).filter(|log| log.is_finite()).collect();
@@ -95,14 +95,14 @@ mod tests {
             (of(2.0, 0.02), of(1.0, 0.02), of(1.5, 0.2)),
             (PredictionCheck::Confirmed, PredictionCheck::Refuted, PredictionCheck::Open)
         );
-        // This case occurred with a full accept queue: kept connections gave 2.36 times the throughput, although 8.55
-        // times was predicted.
+        // The situation of this test occurred with a full accept queue: kept connections gave 2.36 times the
+        // throughput, although 8.55 times was predicted.
         assert_eq!(check(&effect(&trial(2.36, 0.01, 6, 1)).unwrap(), 8.55), PredictionCheck::Open);
         let taken = |ratio| check(&effect(&trial(ratio, 0.02, 6, 1)).unwrap(), 0.75);
         assert_eq!((taken(0.74), taken(1.0)), (PredictionCheck::Confirmed, PredictionCheck::Refuted));
         assert_eq!(taken(0.4), PredictionCheck::Exceeded);
-        // This case occurred with a full accept queue: kept connections gave 1520 times the throughput, although 1.46
-        // times was predicted.
+        // The situation of this test occurred with a full accept queue: kept connections gave 1520 times the
+        // throughput, although 1.46 times was predicted.
         let kept = effect(&trial(1520.0, 0.05, 6, 1)).unwrap();
         assert_eq!((check(&kept, 1.46), check(&kept, 10.0)), (PredictionCheck::Exceeded, PredictionCheck::Confirmed));
     }

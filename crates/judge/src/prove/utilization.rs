@@ -1,10 +1,10 @@
 //! Utilization of the resources that levers slow, and the bound on the elasticity that follows from it.
 //!
 //! A lever that takes the share d of a resource leaves 1 - d. If the resource is the limit, 1 - d is also the
-//! throughput ratio. Otherwise, the ratio depends on the utilization U, the share of the time for which the resource
-//! was in use. If U is above 1 - d, the lever itself fills the resource, and the ratio is (1 - d) / U. If U is lower,
-//! the ratio is 1. If the measured ratio does not exclude (1 - d) / U, a faster resource may gain nothing, although
-//! throughput fell with the lever.
+//! throughput ratio. Otherwise, the throughput ratio depends on the utilization U, the share of the time for which the
+//! resource was in use. If the utilization U is above 1 - d, the lever itself fills the resource, and the throughput
+//! ratio is (1 - d) / U. If U is lower, the throughput ratio is 1. If the measured throughput ratio does not exclude (1
+//! - d) / U, a faster resource may gain nothing, although throughput fell with the lever.
 
 use run::{
     Bottleneck, Effect, Evidence, InstanceFilter, LeverSlots, Proof, ProofTrial, Trial, TrialKind, UpstreamLimit,
@@ -62,10 +62,10 @@ pub(super) fn may_be_filled_by_the_lever(used: f64, highest: f64, left: f64) -> 
     !is_full(used) && highest >= (left / used).min(1.0)
 }
 
-/// Returns a list for each lever: utilizations of the lever's resource without the lever, 0 to 1. One value comes from
-/// the slots without the lever, another from the decisive trial. The slots alone may show too high a utilization: after
-/// a slot with the lever, the queue in front of the resource may last for several slots. The list is empty if no
-/// utilization is known.
+/// Returns a list for each lever: utilizations of the lever's resource without the lever, 0 to 1. One utilization comes
+/// from the time slots without the lever, another from the decisive trial (which represents the run). The time slots
+/// alone may show too high a utilization: after a slot with the lever, the queue in front of the resource may last for
+/// several slots. The list is empty if no utilization is known.
 pub(super) fn of_levers(
     facts: &Facts<'_>,
     verdict: &Bottleneck,
@@ -85,7 +85,8 @@ pub(super) fn of_levers(
 }
 
 /// Finds a lever whose resource seems to be the limit, but may have become full only because of the lever. Returns the
-/// lever, and the utilization of its resource without the lever. Returns `None` if there is no such lever.
+/// lever, and the utilization of its resource without the lever. Returns `None` if no lever may have filled its
+/// resource.
 pub(super) fn filled<'a>(
     facts: &Facts<'_>,
     verdict: &Bottleneck,
@@ -103,7 +104,7 @@ pub(super) fn filled<'a>(
     effects.iter().zip(&own).zip(used).find_map(filled)
 }
 
-/// Returns the load during which the levers of a trial were switched on and off.
+/// Returns the load during which a trial's levers (slowdowns of resources) were switched on and off.
 pub(super) fn load_of<'a>(facts: &Facts<'a>, trial: &ProofTrial) -> Option<&'a Trial> {
     facts.run.trials.iter().find(|load| load.kind == TrialKind::Proof && load.label == trial.label)
 }
@@ -120,10 +121,10 @@ pub(super) fn of_verdict(verdict: &Bottleneck) -> Option<f64> {
     verdict.evidence.iter().filter_map(used).reduce(f64::max).map(|used| used.min(1.0))
 }
 
-/// A slowdown in some slots of a load. The methods convert a utilization over the whole load into the utilization
+/// A slowdown in some time slots of a load. The methods convert a utilization over the whole load into the utilization
 /// without the slowdown.
 struct Slowed {
-    /// Share of the slots with the lever on.
+    /// Share of the time slots with the lever on.
     on: f64,
     /// Throughput with the lever, divided by throughput without it.
     ratio: f64,
@@ -140,12 +141,14 @@ impl Slowed {
         Self { on: average(&on), ratio: effect.ratio, left: 1.0 - effect.dose }
     }
 
-    /// Returns the utilization of a thread without the lever. With the lever, the thread also waits for the CPU thief.
+    /// Returns the utilization of a thread without the lever. With the lever, the thread also waits for the CPU thief
+    /// (a busy loop).
     fn thread(&self, wants: f64) -> f64 {
         wants / (1.0 - self.on + self.on * self.ratio / self.left)
     }
 
-    /// Returns the utilization of CPUs without the lever. With the lever, the CPU thief keeps them busy, too.
+    /// Returns the utilization of CPUs without the lever. With the lever, the CPU thief (a busy loop) keeps the CPUs
+    /// busy, too.
     fn cpus(&self, busy: f64) -> f64 {
         (busy - self.on * (1.0 - self.left)) / (1.0 - self.on + self.on * self.ratio)
     }
@@ -199,7 +202,7 @@ fn of_upstream(facts: &Facts<'_>, view: &View<'_>) -> Option<ThreadAndCpus> {
 }
 
 /// Returns the utilization of the busiest thread. If all threads together use at most one CPU, they may take turns at a
-/// lock. The utilization of this lock then equals the CPU use of all threads together.
+/// lock. If threads take turns at a lock, the utilization of the lock equals the CPU use of all threads together.
 fn busiest(threads: &[Task], used: Option<f64>) -> Option<f64> {
     let one_cpu = used.filter(|used| *used <= 1.0);
     threads.iter().map(Task::wants).chain(one_cpu).reduce(f64::max)

@@ -27,9 +27,9 @@ impl WatchedShare {
     /// Share of a server that answered all requests.
     const WHOLE: Self = Self(Estimate { value: 1.0, low: 1.0, high: 1.0 });
 
-    /// Returns the watched server's share of the requests of a trial. The number of its addresses follows from the
-    /// connections that its host accepted. If this number is unknown, the share lies between that of one address and
-    /// that of all addresses.
+    /// Returns the watched server's share of the requests of a trial. The number of the watched server's addresses
+    /// follows from the connections that its host accepted. If the number of the watched server's addresses is unknown,
+    /// the share lies between that of one address and that of all addresses.
     pub(super) fn of(trial: Option<&Trial>) -> Self {
         let Some(trial) = trial.filter(|trial| trial.addresses.len() > 1) else { return Self::WHOLE };
         let completed = trial.addresses.iter().map(|part| part.requests.measured.completed as f64);
@@ -59,8 +59,8 @@ impl WatchedShare {
         1.0 - dose * self.0.value
     }
 
-    /// Converts a change of the throughput of all servers into the change of the watched server's throughput. Both are
-    /// factors.
+    /// Converts a change of the throughput of all servers into the change of the watched server's throughput. Argument
+    /// and result are ratios of new to old throughput.
     pub(super) fn ratio(self, all: Estimate) -> Estimate {
         let of = |ratio: f64, share: f64| 1.0 - (1.0 - ratio) / share;
         self.convert(all, of)
@@ -77,7 +77,7 @@ impl WatchedShare {
         Effect { ratio: value, low, high, ..effect.clone() }
     }
 
-    /// Converts the effects of several levers like [`WatchedShare::own`].
+    /// Converts the effects of several levers in the way that [`WatchedShare::own`] describes.
     pub(super) fn own_each(self, effects: &[Effect]) -> Vec<Effect> {
         effects.iter().map(|effect| self.own(effect)).collect()
     }
@@ -87,14 +87,15 @@ impl WatchedShare {
     pub(super) fn elasticity(self, all: Estimate, dose: f64) -> Estimate {
         let of = |ratio: f64, share: f64| match positive(1.0 - (1.0 - ratio) / share) {
             Some(own) => own.ln() / (1.0 - dose).ln(),
-            // More was lost than the watched server completes, so the elasticity is far above 1.
+            // All servers together lost more throughput than the watched server completes, so the elasticity is far
+            // above 1.
             None => ratio.ln() / (1.0 - dose).ln() / share,
         };
         self.convert(all, of)
     }
 
     /// Applies the function `of` to the estimate `all` and to the watched server's share. The interval of the result
-    /// includes the uncertainty of both.
+    /// includes the uncertainty of the estimate and of the share.
     fn convert(self, all: Estimate, of: impl Fn(f64, f64) -> f64) -> Estimate {
         let Self(share) = self;
         let ends = [all.low, all.high].into_iter().flat_map(|end| [of(end, share.low), of(end, share.high)]);
@@ -104,9 +105,9 @@ impl WatchedShare {
     }
 }
 
-/// Returns the number of the trial's addresses at which the watched server answers. All addresses get the same number of
-/// connections, so the host of the watched server accepted a whole multiple of this number. Returns `None` if its count
-/// agrees with no multiple, for example because other clients connected, too.
+/// Returns the number of the trial's addresses at which the watched server answers. All addresses get the same number
+/// of connections, so the host of the watched server accepted a whole multiple of this number. Returns `None` if the
+/// host's count agrees with no multiple, for example because other clients connected, too.
 fn watched_addresses(trial: &Trial) -> Option<usize> {
     let accepted = server_of(trial)?.whole_trial("tcp.passive_opens").and_then(positive)?;
     let each = positive(trial.tally.connected as f64 / trial.addresses.len() as f64)?;
@@ -122,8 +123,8 @@ mod tests {
     use crate::planted::proofs::{slots, tried_on};
     use crate::planted::{PlantedRun, Who};
 
-    /// Makes a run of `number` addresses with equal loads. The watched server's four threads are full. Its host accepted
-    /// `accepted` connections per connection of the load.
+    /// Makes a run in which `number` addresses get equal loads. The watched server's four threads are full. The watched
+    /// server's host accepted `accepted` connections per connection of the load.
     fn one_of(number: u64, accepted: f64) -> Run {
         let planted = PlantedRun::new(4000.0, 1000.0 * number as f64)
             .per_s(Who::Server, "tcp.passive_opens", "", move |p| accepted * p.n.floor() / 2.0)
@@ -172,9 +173,9 @@ mod tests {
     }
 
     /// The lever should cut the watched server's throughput by a quarter. If all addresses together lose a quarter, the
-    /// verdict is proven, even if the number of the watched server's addresses is unknown. If four addresses lose only
-    /// a sixteenth, and this number is unknown, there are two explanations: the full effect on a server at one address,
-    /// or a quarter of the effect on a server at all four.
+    /// verdict is proven, even if the number of the watched server's addresses is unknown. If four addresses together
+    /// lose only a sixteenth, and the number of the watched server's addresses is unknown, there are two explanations:
+    /// the full effect on a server at one address, or a quarter of the effect on a server at all four.
     #[test]
     fn an_unknown_share_proves_and_refutes_nothing_in_between() {
         for accepted in [0.0, 1.0] {

@@ -85,8 +85,8 @@ pub(super) fn effect_sentence(proof: &Proof) -> String {
     format!("taking away {} of {} {}{predicted}", percent(m.dose), in_words(&m.lever), moved(what, m.ratio))
 }
 
-/// Returns true if the verdict predicts an effect of the measured lever. Levers on resources other than the verdict's
-/// should have no effect.
+/// Returns true if the verdict predicts an effect of the measured lever (a slowdown of a resource). Levers on resources
+/// other than the verdict's should have no effect.
 fn is_to_change(predicted: &Effect, measured: &Effect) -> bool {
     predicted.lever == measured.lever && predicted.ratio != 1.0
 }
@@ -140,8 +140,8 @@ pub(super) fn unused_sentence(proof: &Proof, lever: Option<&str>) -> String {
     }
 }
 
-/// Returns a sentence about a lever without a sufficient effect. Either the lever took much less of its resource than
-/// planned, or a quota may have hidden the lever's effect.
+/// Returns a sentence about a lever (a slowdown of a resource) without a sufficient effect. Either the lever took much
+/// less of its resource than planned, or a quota may have hidden the lever's effect.
 pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
     let slots = ProofTrial::of_speeds(&proof.trials).and_then(|trial| trial.lever(lever));
     let ordered =
@@ -164,8 +164,8 @@ pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
     format!("the lever on {} took {} of it{ordered}, too little to show an effect", in_words(lever), percent(took))
 }
 
-/// Returns true if throughput certainly fell by more than the lever's resource can explain. Threads wanted this
-/// resource for the share `wanted` of the time.
+/// Returns true if throughput certainly fell by more than the lever's resource can explain. `wanted` is the share of
+/// the time for which threads wanted the lever's resource.
 fn is_beyond(proof: &Proof, lever: &str, wanted: f64) -> bool {
     let measured = proof.measured.as_ref().filter(|m| m.lever == lever);
     measured.is_some_and(|m| m.high < (1.0 - m.dose).powf(wanted))
@@ -215,7 +215,7 @@ pub(super) fn dependent_sentence(proof: &Proof) -> String {
     }
 }
 
-/// Returns a sentence about a lever that slowed not only the resource that it was meant to slow.
+/// Returns a sentence about a lever that also slowed something other than its own resource.
 pub(super) fn slows_upstream_sentence(lever: &str) -> String {
     format!("slowing {} also slowed an upstream on the same CPUs", in_words(lever))
 }

@@ -87,8 +87,8 @@ fn queue(facts: &Facts<'_>) -> Option<AtATime> {
 
 /// Returns the step with the most clients that reached the limit without refusals, although its requests waited. Also
 /// returns the response time with the fewest clients, microseconds. A limit of requests per second without a queue
-/// would have refused some of these requests. A limit that delays answers before it refuses any is recognized by quick
-/// answers at a lower rate.
+/// would have refused some of the requests that waited. A limit that delays answers before it refuses any is recognized
+/// by quick answers at a lower rate.
 fn waited<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let r1_us = facts.unloaded.filter(|one| refused(one) < REFUSED).and_then(r1_us)?;
     let is_at_limit = |t: &&'a Trial| refused(t) < REFUSED && facts.refusals.is_near_middle(good(t));
@@ -133,7 +133,8 @@ mod tests {
 
     /// Passenger (six processes and a queue of 100), HAProxy with `maxconn` and `timeout queue`, and Envoy with
     /// `max_pending_requests` refuse the requests that do not fit into their queue, with status 503. An earlier version
-    /// of loadline said "limits the rate on purpose, 95 %" about such a server with four workers.
+    /// of loadline said "limits the rate on purpose, 95 %" about a server with four workers that refuses the requests
+    /// beyond its queue.
     #[test]
     fn workers_with_a_bounded_queue_may_refuse_what_the_queue_cannot_hold() {
         for status in ["503", "429"] {

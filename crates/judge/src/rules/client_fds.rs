@@ -55,9 +55,9 @@ mod tests {
         (101..105).fold(planted, cpus).change(lacks)
     }
 
-    /// These failed connects occur with any server whose CPUs are full. An open loop above the server's capacity opens
-    /// ever more connections, until the generator has no descriptor left. An earlier version of loadline then named the
-    /// generator, with 95 %.
+    /// Connects that fail for lack of descriptors occur with any server whose CPUs are full. An open loop above the
+    /// server's capacity opens ever more connections, until the generator has no descriptor left. An earlier version of
+    /// loadline named the generator as the bottleneck in an overload that used up all descriptors, with 95 %.
     #[test]
     fn connects_that_fail_only_in_the_overload_do_not_hide_a_full_server() {
         let b = lacks_one_above(20_000.0).verdict();

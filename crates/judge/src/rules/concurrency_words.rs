@@ -35,8 +35,8 @@ pub(super) fn advise(facts: &Facts<'_>) -> Option<String> {
     ))
 }
 
-/// Returns the other explanation of connections that wait to be accepted: the server accepts too few connections per
-/// second. Returns `None` if this explanation does not fit.
+/// Returns the second possible reason why connections wait to be accepted: the server accepts too few connections per
+/// second. Returns `None` if too few accepted connections per second do not explain the run.
 pub(super) fn accepts(facts: &Facts<'_>, places: Option<&Places>) -> Option<String> {
     let (rate, trial) = (facts.x_max()?, facts.crowded_server()?.trial);
     let each = if trial.measured.tally.handshakes > 0 { ", each with a handshake" } else { "" };

@@ -1,5 +1,5 @@
-//! Rate limits that delay answers on purpose instead of refusing requests. These limits also belong to the rule
-//! `server-rate-limit`.
+//! Rate limits that delay answers on purpose instead of refusing requests. Limits that delay answers also belong to the
+//! rule `server-rate-limit`.
 
 use run::FigureUnit;
 
@@ -75,8 +75,9 @@ mod tests {
     }
 
     /// A Kafka broker mutes the connection of a client beyond its quota, and a Netty server with traffic shaping stops
-    /// reading. The next request waits unread, as before a single worker. An earlier version of loadline said "handles
-    /// only about 0.976 requests at a time" and advised more threads. The experiment supported this with 90 %.
+    /// reading. The client's next request waits unread, as it would in front of a single worker. An earlier version of
+    /// loadline said "handles only about 0.976 requests at a time" and advised more threads. The experiment supported
+    /// the wrong verdict with 90 %.
     #[test]
     fn a_limit_that_stops_reading_may_look_like_one_worker() {
         let muted = || {
@@ -97,8 +98,8 @@ mod tests {
         assert!(crate::prove::may_be_rate_limit(&judged), "more source addresses are the next test");
     }
 
-    /// This case occurred with a real firewall that let 40 SYNs per second pass. The closed loop reached 6/s, because
-    /// each client waited a second until the client repeated its SYN. The open loop reached 40/s.
+    /// The situation of this test occurred with a real firewall that let 40 SYNs per second pass. The closed loop
+    /// reached 6/s, because each client waited a second until the client repeated its SYN. The open loop reached 40/s.
     #[test]
     fn a_rate_that_another_load_exceeds_is_no_limit() {
         let exceeds = delaying(80.0).rates(&[0.5, 1.5]).change(|t, p| {
@@ -118,8 +119,8 @@ mod tests {
         assert_eq!(answered_in(4800.0).id, "server-concurrency");
     }
 
-    /// This case occurred with a Go server that computes under a mutex, while other programs ran. One client reached
-    /// 1,218/s, and at half of this rate answers were faster.
+    /// The situation of this test occurred with a Go server that computes under a mutex, while other programs ran. One
+    /// client reached 1,218/s, and at half of this rate answers were faster.
     #[test]
     fn work_that_is_faster_in_another_window_is_no_limit() {
         let answered = |cpu_us: f64| {

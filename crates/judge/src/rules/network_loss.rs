@@ -192,7 +192,7 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 /// Returns the completed rate of an open loop if the run has no sweep, nearly all requests completed, and the objective
-/// was met. Losses may then have delayed some answers, but did not limit the rate.
+/// was met. Even if losses delayed some answers of this open loop, they did not limit its rate.
 fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
     let trial = facts.decisive.filter(|t| !matches!(t.intensity, Intensity::Closed { .. }))?;
     let kept = facts.plateau == Plateau::NoResult && facts.failing.is_none() && holds(trial, &facts.limits);
@@ -231,8 +231,8 @@ mod tests {
         )
     }
 
-    /// An asynchronous server has eight connections to a database. Clients reach it over Wi-Fi, which loses as many
-    /// segments with one client as with 128.
+    /// An asynchronous server has eight connections to a database. Clients reach the server over Wi-Fi, which loses as
+    /// many segments with one client as with 128.
     #[test]
     fn losses_that_do_not_grow_with_the_load_do_not_limit_the_rate() {
         let pool = |from: f64| losing_from(PlantedRun::new(4000.0, 2000.0), from).verdict();
@@ -245,8 +245,8 @@ mod tests {
         assert_eq!(grows.id, "network-loss", "losses slow down each connection: {grows:#?}");
     }
 
-    /// Figures seen with `python3 -m http.server`. The full accept queue of this server drops connections that the
-    /// client counts as established, so the client sends the requests of these connections again.
+    /// The figures of this test were seen with `python3 -m http.server`. The full accept queue of this server drops
+    /// connections that the client counts as established, so the client sends the requests of these connections again.
     #[test]
     fn drops_of_a_full_accept_queue_are_no_loss_in_the_network() {
         let full = || {

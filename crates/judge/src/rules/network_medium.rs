@@ -1,10 +1,10 @@
 //! Rule for a full link. Either the link carries its maximum rate, or all signs point to a queue between the hosts.
 //!
 //! The conditions (a) to (d) come from R. Blake, *Optimizing Windows NT* (1993). (a) One more client raises the rate by
-//! less than 2 % (twice as many by less than 5 %). (b) Each further client lengthens the response time by 1 / Xmax
-//! (Xmax: highest rate), within 10 %. (c) No host uses more than 80 % of its CPUs. (d) The link carries nearly all of
-//! its rate, framing included (Blake names 90 %), or at least 66.7 % while retransmissions or deferrals rise. If the
-//! conditions (a) to (c) are met but (d) is not, the queue is outside every measured device.
+//! less than 2 %, or twice as many clients raise it by less than 5 %. (b) Each further client lengthens the response
+//! time by 1 / Xmax (Xmax: highest rate), within 10 %. (c) No host uses more than 80 % of its CPUs. (d) The link
+//! carries nearly all of its rate, framing included (Blake names 90 %), or at least 66.7 % while retransmissions or
+//! deferrals rise. If the conditions (a) to (c) are met but (d) is not, the queue is outside every measured device.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -358,8 +358,8 @@ mod tests {
         assert_eq!(verdict(0.01), "network-loss");
     }
 
-    /// A server has four workers. Round trips of the radio link in front of it take 45 ms on average and 14 ms at
-    /// least, whatever the load is. A link that queues packets has round trips that grow with the number of clients.
+    /// A server has four workers. Round trips of the radio link in front of the server take 45 ms on average and 14 ms
+    /// at least, whatever the load is. A link that queues packets has round trips that grow with the number of clients.
     #[test]
     fn round_trips_that_vary_at_every_load_show_no_full_link() {
         let behind_radio = |unread: f64, queues: bool| {

@@ -25,8 +25,9 @@ use crate::waits;
 
 /// Returns the signs of a queue inside the server, each with its confidence. One sign is the queue itself, if it was
 /// seen directly. Another sign of a queue is a count that equals the number of requests handled at a time. Further
-/// signs of a queue are requests that run one at a time, a full upstream that requests wait for, and threads that wait
-/// for one thing, or with their requests for another program. The last sign is connections that the server does not accept while it holds others.
+/// signs of a queue are requests that run one at a time, a full upstream that requests wait for, threads that wait for
+/// one thing, and threads that wait with their requests for another program. The last sign is that the server leaves
+/// connections unaccepted while it holds other connections.
 pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(Evidence, f64)> {
     let queue = server_queue::queue(facts, places).map(|queue| match queue.may_wait_for_accept(places) {
         true => (queue.evidence, WEAK_SIGN),
@@ -42,7 +43,8 @@ pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>)
     let full = upstreams::full(facts).filter(|_| upstreams::awaited::waits_behind(facts));
     let full = full.and_then(|load| Some((upstreams::line(view, load), SURE.min(upstreams::awaited::chance(facts)?))));
     let inside = waits::queue_inside(&facts.waits).map(|finding| (waits::evidence(finding), TWO_SIGNS));
-    // Threads that hold requests may also wait for another program. The limit is then there, but the samples show no queue.
+    // If threads that hold requests wait for another program, the limit is in that program, and the samples show no
+    // queue in the server.
     let elsewhere = waits::held_elsewhere(&facts.waits).filter(|_| inside.is_none());
     let elsewhere = elsewhere.map(|finding| (waits::evidence(finding), WEAK_SIGN));
     // The number of connections may be limited by something else than the number of workers. If requests wait unread on

@@ -23,8 +23,8 @@ pub(super) fn again(trial: &Trial) -> Vec<(View<'_>, f64, f64)> {
     sides_of(trial).into_iter().filter_map(|v| count(v).map(|(lost, sent)| (v, lost, sent))).collect()
 }
 
-/// Returns the number of segments that the load's own connections of a side sent again. Returns `None` if it is
-/// unknown, or if connections ended during the trial: the counters of a connection vanish when the connection ends.
+/// Returns the number of segments that the load's own connections of a side sent again. Returns `None` if this number
+/// is unknown, or if connections ended during the trial: the counters of a connection vanish when the connection ends.
 pub(super) fn of_own_connections(facts: &Facts<'_>, view: &View<'_>) -> Option<f64> {
     let trial = view.trial;
     let lasting = !facts.run.plan.load.new_connections && trial.tally.connected as f64 <= WIDE * clients(trial);
@@ -59,8 +59,8 @@ fn sum(counts: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
     counts.fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1))
 }
 
-/// Returns a signal: the growth of the share of lost segments from `before` to `now`. Both are pairs of lost and sent
-/// segments. The signal's width is the statistical error of the growth.
+/// Returns a signal: the growth of the share of lost segments from `before` to `now`. `before` and `now` are pairs of
+/// lost and sent segments. The signal's width is the statistical error of the growth.
 fn grew((lost, sent): (f64, f64), (lost_before, sent_before): (f64, f64)) -> Option<Signal> {
     let before = ratio(lost_before, sent_before)?;
     let error = (lost.max(1.0).sqrt() / sent).hypot(lost_before.max(1.0).sqrt() / sent_before);

@@ -92,14 +92,14 @@ pub(super) const PLAIN: Rule = Rule {
     explain: "",
 };
 
-/// Returns the server's side of the decisive trial. If this side is unknown, returns the rule's result,
-/// [`Verdict::CannotSay`], as an error.
+/// Returns the server's side of the decisive trial (which represents the run). If the server's side is unknown, returns
+/// the rule's result, [`Verdict::CannotSay`], as an error.
 pub(super) fn server<'a>(facts: &Facts<'a>) -> Result<View<'a>, Verdict> {
     facts.server().ok_or_else(unseen)
 }
 
-/// Returns the server's side of the trial that shows which CPU is full. If this side is unknown, returns the rule's
-/// result, [`Verdict::CannotSay`], as an error.
+/// Returns the server's side of the trial that shows which CPU is full. If the server's side is unknown, returns the
+/// rule's result, [`Verdict::CannotSay`], as an error.
 pub(super) fn full_server<'a>(facts: &Facts<'a>) -> Result<View<'a>, Verdict> {
     facts.full_server().ok_or_else(unseen)
 }

@@ -85,7 +85,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     // Clients that are never accepted lengthen no response time.
     let must_grow = flat.is_some() && held_connections(facts).is_none();
     let confidence = if grows.is_none() && must_grow { confidence.min(LIKELY) } else { confidence };
-    // A thread that is always full hides whether this load fills it.
+    // If a thread is always full, nothing shows whether this load fills the thread.
     let hidden = ServerCpu::of(facts).and_then(|cpu| Some(hidden(&cpu.view, cpu.always_full()?)));
     // Answers that come sooner at a lower rate also fit a limit that delays answers.
     let delayed = delayed_answers(facts);
@@ -147,7 +147,7 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
         Plateau::Grows | Plateau::NoResult if upstreams::held(facts) && upstreams::awaited::waits_behind(facts) => {
             Ok(None)
         }
-        // A single load level also shows the limit if most of its requests wait behind an upstream that is full.
+        // A single load level also shows the limit if most of its requests wait for an upstream that is full.
         Plateau::NoResult if upstreams::full(facts).is_some() && upstreams::awaited::waits_behind(facts) => Ok(None),
         // Most requests of this load wait for one thing inside the server, such as a lock, so this thing limits the
         // rate. A sweep that ended early may have had fewer than two steps after the rate reached its limit.
@@ -263,8 +263,8 @@ mod tests {
         assert!(flat.id == "server-concurrency" && flat.sentence.contains("wait for one lock"), "{flat:#?}");
     }
 
-    /// Seen live with a server that writes its log to a slow program: an earlier version of loadline said that the server
-    /// limits the rate on purpose.
+    /// The situation of this test was seen with a server that writes its log to a slow program: an earlier version of
+    /// loadline said that the server limits the rate on purpose.
     #[test]
     fn threads_that_wait_for_a_pipe_with_their_requests_are_a_sign() {
         use run::ThreadState::{Accept, Pipe};
@@ -316,8 +316,9 @@ mod tests {
         assert!(fixed.confidence <= 0.5, "{fixed:#?}");
     }
 
-    /// Seen live with Puma: three workers kept their three connections, and the requests of 29 others stayed without an
-    /// answer. The mean of the answered requests was too short, and the verdict had a confidence of 0.5.
+    /// The situation of this test was seen with Puma: three workers kept their three connections, and the requests of
+    /// 29 others stayed without an answer. The mean of the answered requests was too short, and the verdict had a
+    /// confidence of 0.5.
     #[test]
     fn requests_without_an_answer_wait_too() {
         let unanswered = |is_told: bool| {

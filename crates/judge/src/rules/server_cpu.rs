@@ -1,4 +1,4 @@
-//! Rule for a server for which all CPUs that it may use are full.
+//! Rule for a server whose usable CPUs are all full.
 
 use run::{Caveat, Evidence, FigureUnit};
 

@@ -128,9 +128,9 @@ mod tests {
         run.findings.bottleneck
     }
 
-    /// Bursts of a garbage collector exhaust the quota of four CPUs in 45 % of the periods. In these periods, the
-    /// kernel stops the threads, in total for the share `stopped` of the time. The limit is a pool of connections that
-    /// requests wait for.
+    /// Bursts of a garbage collector exhaust the quota of four CPUs in 45 % of the periods. In the periods in which the
+    /// quota is exhausted, the kernel stops the threads, in total for the share `stopped` of the time. The limit is a
+    /// pool of connections that requests wait for.
     #[test]
     fn a_quota_that_bursts_touch_for_moments_is_not_the_limit() {
         let bursts = |stopped: f64, used: f64| {

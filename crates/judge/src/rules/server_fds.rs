@@ -84,8 +84,8 @@ fn fullest(view: &View<'_>) -> Option<(String, f64, f64)> {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// Figures seen with nginx and `worker_rlimit_nofile 40`. A request whose file cannot be opened gets status 500 at
-    /// once.
+    /// The figures of this test were seen with nginx and `worker_rlimit_nofile 40`. A request whose file cannot be
+    /// opened gets status 500 at once.
     #[test]
     fn answers_of_a_server_without_descriptors_are_no_limit_on_purpose() {
         let refuse = |t: &mut run::Trial, _: &crate::planted::Point| {

@@ -1,5 +1,5 @@
-//! Rule for a server whose packets are all handled by one CPU of its host. This CPU is full of interrupts while other
-//! CPUs have room.
+//! Rule for a server whose packets are all handled by one CPU of its host. The CPU that handles the packets is full of
+//! interrupts, while other CPUs have room.
 
 use run::{FigureUnit, Instances};
 
@@ -32,7 +32,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// The CPU of a host that spends the most time on interrupts.
 struct FullCpu {
-    /// Number of the CPU, as the kernel counts.
+    /// Number of the CPU in the kernel's numbering.
     cpu: String,
     /// Share of the time for which the CPU handled interrupts, 0 to 1.
     share: f64,
@@ -90,7 +90,8 @@ impl<'a> CpuTimes<'a> {
         Some(self.share(&self.softirq, cpu)? + self.share(&self.irq, cpu).unwrap_or(0.0))
     }
 
-    /// Returns the share of the time for which a CPU was busy with any work. Returns `None` if this was not read.
+    /// Returns the share of the time for which a CPU was busy with any work. Returns `None` if the busy time of the CPU
+    /// was not read.
     fn busy(&self, cpu: &str) -> Option<f64> {
         let idle = self.share(&self.idle, cpu)? + self.share(&self.iowait, cpu).unwrap_or(0.0);
         Some((1.0 - idle).clamp(0.0, 1.0))

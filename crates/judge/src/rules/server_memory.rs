@@ -101,8 +101,8 @@ fn is_ours(facts: &Facts<'_>, view: &View<'_>, counter: &str) -> bool {
 /// Returns the confidence that a control group at its memory limit slows the server. Page faults of the server's own
 /// processes are the best sign. The pressure counter covers the whole host, so it counts only if threads of the server
 /// sleep in the state of a disk wait at the same time. A thread that writes pages back, reads pages again or is
-/// throttled sleeps in this state. If these sleeps are unknown, the result is a guess: another program may be short of
-/// memory, while only cached files fill the control group.
+/// throttled sleeps in the state of a disk wait. If the sleeps in the state of a disk wait are unknown, the result is a
+/// guess: another program may be short of memory, while only cached files fill the control group.
 fn of_group(view: &View<'_>) -> f64 {
     let is_stalled = stalled(view).is_some_and(|stalled| stalled.log_odds() >= 0.0);
     match threads_wait(view, &view.side.instance_filter()) {
@@ -122,7 +122,8 @@ fn waits_for_pages(view: &View<'_>) -> bool {
 /// Returns true if processes of the server wait for memory pages, and lack of memory may be the reason. The pressure
 /// counter includes the waits for pages that were in memory before, but not the waits for pages that are read for the
 /// first time, for example of a mapped file. In a full control group, each page that is read evicts another page, and
-/// the kernel soon forgets the evicted pages. The kernel then counts hardly any wait as a lack of memory.
+/// the kernel soon forgets the evicted pages. Once evicted pages are forgotten, the kernel counts hardly any wait as a
+/// lack of memory.
 fn lacks_pages(view: &View<'_>) -> bool {
     let is_stalled = || stalled(view).is_none_or(|stalled| stalled.log_odds() >= 0.0);
     waits_for_pages(view) && (is_stalled() || full_group(view).is_some())

@@ -234,7 +234,7 @@ mod tests {
     }
 
     /// The hypervisor takes a quarter of the time of one CPU. An earlier version of loadline divided the busy share of
-    /// every thread by the share of time that the hypervisor left to this CPU.
+    /// every thread, even on other CPUs, by the share of time that the hypervisor left to the affected CPU.
     #[test]
     fn time_stolen_from_a_cpu_counts_for_the_threads_that_run_there() {
         let elsewhere = beside_guests([0.25, 0.0, 0.0, 0.0], 14.0);

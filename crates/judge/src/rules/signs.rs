@@ -20,7 +20,8 @@ pub(super) fn failed(facts: &Facts<'_>, kind: ErrorKind, name: &'static str) -> 
 }
 
 /// Returns the trials in which failed connects may have been the limit. The sweep leaves out steps that lacked
-/// connections. These steps count, too, unless the remaining steps show that throughput stopped growing.
+/// connections. Steps that lacked connections count, too, unless the remaining steps show that throughput stopped
+/// growing.
 fn candidates<'a>(facts: &Facts<'a>, kind: ErrorKind) -> Vec<&'a Trial> {
     let nothing = |t: &&Trial| t.tally.attempted > 0 && positive(t.rates.completed_rate).is_none();
     let flat = matches!(facts.plateau, Plateau::Flat { .. });

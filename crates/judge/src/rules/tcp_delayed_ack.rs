@@ -109,8 +109,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns the reason why answers wait for other requests instead of the timer. There is such a reason if even the
-/// lightest load has several clients and a queue at the server. If a request waits unread for 40 ms, the server's
+/// Returns the reason why answers wait for other requests instead of the timer. Answers wait for other requests if even
+/// the lightest load has several clients and a queue at the server. If a request waits unread for 40 ms, the server's
 /// kernel acknowledges it by the timer, so delayed acknowledgements are then a symptom of the queue.
 fn waits_for_others(facts: &Facts<'_>, one: &Trial) -> Option<String> {
     let queue = server_queue::seen(facts, None).filter(|_| clients(one) > 1.0)?;
@@ -175,8 +175,8 @@ fn proof(one: &Trial) -> Proof {
 
 /// Returns the reason why the bytes in the server's send queues are those of answers on their way. By Little's law, the
 /// mean time for which a byte of an answer stays in a send queue is the number of bytes in all send queues divided by
-/// the bytes of answers per second. An answer on its way stays there for one round trip, and an answer that waits for
-/// the timer for much longer.
+/// the bytes of answers per second. An answer on its way stays in a send queue for one round trip; an answer that waits
+/// for the timer stays there much longer.
 fn is_on_its_way(server: &View<'_>, bytes_each: f64) -> Option<String> {
     let Intensity::Closed { connections, .. } = server.trial.intensity else { return None };
     let measured = &server.trial.measured;
@@ -227,8 +227,9 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use run::{Bottleneck, ThreadState, Trial, WaitGroup, WaitProfile};
 
-    /// Figures seen with the JDK's HTTP server. An answer takes 40 ms at light load, and the limit is a lock that each
-    /// request holds for 2 ms. If `wait_goes_away` is true, the wait of 40 ms vanishes under heavier load.
+    /// The figures of this test were seen with the JDK's HTTP server. An answer takes 40 ms at light load, and the
+    /// limit is a lock that each request holds for 2 ms. If `wait_goes_away` is true, the wait of 40 ms vanishes under
+    /// heavier load.
     fn lock(wait_goes_away: bool) -> Bottleneck {
         let change = move |t: &mut Trial, p: &Point| {
             if wait_goes_away && p.n > 2.0 {
@@ -256,8 +257,8 @@ mod tests {
         }
     }
 
-    /// This case occurred on loopback: a measured round trip of 19 ms, a minimum of 6 µs, and data that Nagle's
-    /// algorithm kept in the send queues.
+    /// The situation of this test occurred on loopback: a measured round trip of 19 ms, a minimum of 6 µs, and data
+    /// that Nagle's algorithm kept in the send queues.
     #[test]
     fn data_that_waits_for_a_delayed_ack_waits_on_no_link() {
         let mut run = PlantedRun::new(41_000.0, 500.0)
@@ -293,8 +294,8 @@ mod tests {
         assert_ne!(planted(40_000.0), "tcp-delayed-ack");
     }
 
-    /// This case occurred with a server that sleeps 1 ms after each of the 42 bytes of an answer. With `TCP_NODELAY`,
-    /// the server's answers take just as long, so Nagle's algorithm is not the cause.
+    /// The situation of this test occurred with a server that sleeps 1 ms after each of the 42 bytes of an answer. With
+    /// `TCP_NODELAY`, the server's answers take just as long, so Nagle's algorithm is not the cause.
     #[test]
     fn a_server_that_sleeps_between_its_writes_is_only_a_guess() {
         let planted = |sleepers_per_request: f64| {
@@ -337,9 +338,9 @@ mod tests {
             .change(sizes)
     }
 
-    /// This case occurs with an event loop that blocks for 5 ms per request, such as one that calls a database. Each
-    /// request waits 40 ms unread, so the server's kernel acknowledges it by the timer. The answers on their way are 1.4
-    /// bytes per send queue, by Little's law.
+    /// The situation of this test also occurs with an event loop that blocks for 5 ms per request, such as one that
+    /// calls a database. Each request waits 40 ms unread, so the server's kernel acknowledges it by the timer. The
+    /// answers on their way are 1.4 bytes per send queue, by Little's law.
     #[test]
     fn requests_that_wait_for_an_event_loop_do_not_wait_for_the_timer() {
         for (unread, unacknowledged) in [(89.0, 1.4), (89.0, 900.0), (0.0, 3.0)] {
@@ -351,7 +352,7 @@ mod tests {
     }
 
     /// The server calls another service for 41 ms per request. The server's kernel delays acknowledgements of this
-    /// service or of another program. The client, on another host, delays none.
+    /// service or of another program. The client, which is on another host, delays no acknowledgements.
     #[test]
     fn only_the_client_s_kernel_delays_acknowledgements_of_answers() {
         let delays = |who: Who| {

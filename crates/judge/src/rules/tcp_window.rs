@@ -170,9 +170,10 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>, bytes: Option<
     })
 }
 
-/// Returns the reason why a window does not stop throughput from growing. A window delays one connection, so more
-/// connections carry more, until something that they share is full. With more clients at the same rate, the window then
-/// takes a smaller share of a request's time. Returns `None` if workers of the server wait for the window.
+/// Returns the reason why a window does not stop throughput from growing. A TCP window delays only one connection, so
+/// more connections carry more data, until something that they share is full. With more clients at the same rate, the
+/// wait for the window takes a smaller share of a request's time. Returns `None` if workers of the server wait for the
+/// window.
 fn caps_no_rate(facts: &Facts<'_>, limit: &Limit, view: &View<'_>) -> Option<Not> {
     if !facts.is_rate_limited() {
         return None;
@@ -282,7 +283,7 @@ mod tests {
         }
     }
 
-    /// The answers of a server far away take four windows each. A pool inside of the server limits its rate, or its
+    /// Each answer of a distant server takes four TCP windows. A pool inside of the server limits its rate, or its
     /// workers send each answer before they read the next request.
     #[test]
     fn a_window_of_each_connection_limits_no_rate_unless_workers_wait_for_it() {

@@ -1,4 +1,5 @@
-//! Rule for runs whose evidence does not show one cause. This rule is the last rule, and it always gives a verdict.
+//! Rule for runs whose evidence does not show one cause. The rule `unknown` is the last rule, and it always gives a
+//! verdict.
 
 use std::collections::BTreeMap;
 

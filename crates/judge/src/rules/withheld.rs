@@ -9,10 +9,10 @@ use crate::signals::ready::ReadyThreads;
 use crate::thresholds::{COMPETE, CPU_WAIT, LIKELY, SEVERAL_CPUS};
 use crate::view::{Task, View};
 
-/// Describes working threads that are always ready to run, but wait for a CPU although CPUs are idle. Such threads wait
-/// neither for a lock nor for a request. Returns `None` if the threads are not always ready, or if the CPUs are so busy
-/// that other work may explain the wait. Uses the trial with the most clients near the highest rate, because the most
-/// threads are ready in this trial.
+/// Describes working threads that are always ready to run, but wait for a CPU although CPUs are idle. Threads that are
+/// always ready to run wait neither for a lock nor for a request. Returns `None` if the threads are not always ready,
+/// or if the CPUs are so busy that other work may explain the wait. Uses the trial with the most clients near the
+/// highest rate, because the most threads are ready in this trial.
 pub(crate) fn lack_of_cpus(facts: &Facts<'_>) -> Option<String> {
     let view = facts.crowded_server().filter(finds_idle_cpus)?;
     let threads = ReadyThreads::of(&view.workers());
@@ -26,8 +26,8 @@ pub(crate) fn lack_of_cpus(facts: &Facts<'_>) -> Option<String> {
     })
 }
 
-/// Returns a verdict that names no cause, if the working threads lack CPUs that are idle. A CPU quota or a CPU set that
-/// loadline could not read then withholds CPU time from the threads.
+/// Returns a verdict that names no cause, if the working threads lack CPUs that are idle. If working threads lack CPUs
+/// that are idle, a CPU quota or a CPU set that loadline could not read withholds CPU time from these threads.
 pub(super) fn withheld(facts: &Facts<'_>, view: &View<'_>) -> Option<Verdict> {
     let text = lack_of_cpus(facts)?;
     Some(match throttled(view) {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     /// The only thread of a server runs 80 % of the time, and its quota of 0.8 CPUs withholds the rest. A thread that
-    /// hardly waits is full.
+    /// runs nearly all the time and hardly waits for a CPU, however, is full.
     #[test]
     fn a_thread_that_waits_beside_idle_cpus_may_lack_a_quota() {
         let (quota, full) = (threads(1, 0.8, 0.19).verdict(), threads(1, 0.98, 0.01).verdict());
@@ -109,16 +109,16 @@ mod tests {
         assert!(full.id == "server-single-thread" && full.confidence >= 0.9, "{full:#?}");
     }
 
-    /// Eight threads of a server take turns at a lock. They sleep while they wait for the lock, so the verdict is still
-    /// a fixed number of workers.
+    /// Eight threads of a server take turns at a lock. The threads sleep while they wait for the lock, so the verdict
+    /// is still a fixed number of workers.
     #[test]
     fn threads_that_seldom_wait_for_a_cpu_may_wait_for_a_lock() {
         let verdict = threads(8, 0.1, 0.02).verdict();
         assert!(verdict.id == "server-concurrency" && verdict.confidence >= 0.8, "{verdict:#?}");
     }
 
-    /// Sixteen workers share four CPUs above CPU 51, whose mask loadline cannot read. Their numbers of allowed CPUs
-    /// would add up to all 64 CPUs of the host.
+    /// Sixteen workers share four CPUs above CPU 51, whose mask loadline cannot read. The workers' numbers of allowed
+    /// CPUs would add up to all 64 CPUs of the host.
     #[test]
     fn workers_that_share_a_set_of_cpus_fill_it() {
         let shared = |waited: f64, cpus: u32| {

@@ -119,8 +119,8 @@ pub(crate) struct ServerCpu<'a> {
     pub(crate) cpus: Option<Signal>,
     /// CPU use of all programs on the server's CPUs.
     pub(crate) chain: Option<Chain>,
-    /// Evidence that a device is full, from the growth of throughput and from queues, as log odds. This evidence is
-    /// added to the log odds of each signal.
+    /// Evidence that a device is full, from the growth of throughput and from queues, as log odds. The evidence from
+    /// throughput and queues is added to the log odds of each signal.
     pub(crate) shift: f64,
     workers: Vec<Task>,
     lighter: LighterLoads<'a>,
@@ -162,8 +162,8 @@ fn most_wanted(view: &View<'_>) -> Option<f64> {
 }
 
 /// Returns the CPU time per request in the view, divided by the CPU time per request with the fewest clients. Returns
-/// `None` unless this ratio is so large that threads may spin while they wait for a lock, or that other work may run:
-/// the server uses at least half of its CPUs, but with the smaller CPU time per request, it would use less than half.
+/// `None` unless the ratio is so large that threads may spin while they wait for a lock, or that other work may run.
+/// The server must use at least half of its CPUs, and would use less than half with the smaller CPU time per request.
 /// Requests on neighbouring hyper-threads slow each other down, too, but to no less than half of the speed.
 pub(crate) fn spins(facts: &Facts<'_>, view: &View<'_>, (used, allowed): (f64, f64)) -> Option<f64> {
     let one = facts.unloaded.filter(|one| !std::ptr::eq(*one, view.trial))?;
@@ -233,14 +233,15 @@ impl<'a> ServerCpu<'a> {
         self.of_server(self.wants.map_or(0.0, |wants| chance(wants.log_odds() + self.shift)))
     }
 
-    /// Returns the probability that the load fills the server's CPUs. `full` is the probability that they are full.
+    /// Returns the probability that the load fills the server's CPUs. `full` is the probability that the server's CPUs
+    /// are full.
     fn of_server(&self, full: f64) -> f64 {
         let full = if self.spins.is_some() { full.min(LIKELY) } else { full };
         self.of_load(full, self.had_room) * self.busy_in_each
     }
 
     /// Returns the probability that the load fills a thread or CPU. `full` is the probability that this thread or CPU
-    /// is full. `had_room` is the probability that it was not full under lighter loads.
+    /// is full. `had_room` is the probability that this thread or CPU was not full under lighter loads.
     fn of_load(&self, full: f64, had_room: Option<f64>) -> f64 {
         had_room.map_or(full.min(self.unseen_most), |had_room| full * had_room)
     }
@@ -263,7 +264,7 @@ impl<'a> ServerCpu<'a> {
     }
 
     /// Returns the busiest thread that is full whatever the load. A thread that is always full polls or has other work,
-    /// and hides whether this load fills it.
+    /// so nothing shows whether this load fills it.
     pub(crate) fn always_full(&self) -> Option<&Task> {
         let given = self.view.given();
         let is_full = |task: &&Task| full("", given, task.busy).chance() >= LIKELY;

@@ -166,8 +166,8 @@ mod tests {
         assert!(low < value && value < high && high - low < 0.1, "{low} {value} {high}");
     }
 
-    /// This case occurred in a run in which the counters of processes were read less often than those of CPUs. An
-    /// earlier version of loadline treated parts of the window with fewer than two samples as idle.
+    /// The situation of this test occurred in a run in which the counters of processes were read less often than those
+    /// of CPUs. An earlier version of loadline treated parts of the window with fewer than two samples as idle.
     #[test]
     fn rows_without_a_sample_of_a_counter_are_no_part_of_its_interval() {
         let mut run = crate::planted::planted("server-single-thread").unwrap();

@@ -11,7 +11,7 @@ use crate::view::Task;
 pub(crate) struct ReadyThreads {
     /// Share of the time for which a working thread ran or waited for a CPU.
     pub(crate) wants: f64,
-    /// Part of `wants` for which the thread waited.
+    /// Share of the time for which a working thread waited for a CPU; a part of `wants`.
     pub(crate) unmet: f64,
 }
 

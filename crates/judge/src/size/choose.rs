@@ -76,8 +76,8 @@ mod tests {
         assert_eq!(cheapest(&steps, SizeGoal::Cpus), (None, vec![]));
     }
 
-    /// This case occurred with a real server: half a CPU completed 105,000/s. The search with one CPU ended at 31,000/s
-    /// because its time was over.
+    /// The situation of this test occurred with a real server: half a CPU completed 105,000/s. The search with one CPU
+    /// ended at 31,000/s because its time was over.
     #[test]
     fn a_lower_bound_is_enough_for_a_capacity_but_shows_no_cost_per_request() {
         let bound = |cpus, rate, meets| SizeStep { at_least: true, ..step(cpus, rate, meets) };

@@ -15,8 +15,8 @@ fn amounts(setting: &SizeSetting) -> Amounts {
 }
 
 /// Fits the Universal Scalability Law to the capacities of the settings. Leaves out capacities that are only lower
-/// bounds. The size of a setting is its amount of the resource, divided by the smallest amount. The error is the reason
-/// in words if no resource or several resources differ between the settings, or if the fit fails.
+/// bounds. The size of a setting is its amount of the resource, divided by the smallest amount. The error message gives
+/// the reason if no resource or several resources differ between the settings, or if the fit fails.
 pub(super) fn usl(steps: &[SizeStep]) -> Result<Fit, String> {
     let fail = |why: &str| Err(format!("no Universal Scalability Law: {why}"));
     let all: Vec<Amounts> = steps.iter().map(|step| amounts(&step.setting)).collect();

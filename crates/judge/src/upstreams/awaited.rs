@@ -1,5 +1,5 @@
-//! Upstreams for which the requests of the measured load wait. Such an upstream is full, or nearly all requests in
-//! flight wait for its replies.
+//! Upstreams for which the requests of the measured load wait. An upstream that requests wait for is full, or nearly
+//! all requests in flight wait for its replies.
 
 use run::Upstream;
 
@@ -26,14 +26,14 @@ pub(crate) fn chance(facts: &Facts<'_>) -> Option<f64> {
 /// An upstream for whose replies nearly all requests in flight wait, although nothing shows that it is full.
 pub(crate) struct Awaited<'a> {
     pub(crate) behind: &'a Upstream,
-    /// Requests that wait for its replies.
+    /// Number of requests that wait for replies of the upstream.
     pub(crate) waiting: f64,
-    /// Requests in flight.
+    /// Number of requests in flight.
     pub(crate) in_flight: f64,
 }
 
-/// Returns the server's upstream for which nearly all requests in flight wait, if any. Such requests do not queue in
-/// the server, so the upstream, or something behind it, handles only so many at a time.
+/// Returns the server's upstream for which nearly all requests in flight wait, if any. Requests that wait for replies
+/// do not queue in the server, so the upstream, or something behind it, limits how many requests are handled at a time.
 pub(crate) fn by_nearly_all<'a>(facts: &Facts<'a>) -> Option<Awaited<'a>> {
     let view = facts.crowded_server()?;
     let in_flight = positive(view.trial.rates.concurrency)?;
@@ -60,8 +60,8 @@ mod tests {
     const ADDRESS: &str = "127.0.0.1:5432";
 
     /// Makes a run of a server that handles four requests at a time, in front of the upstream `processes`. Each process
-    /// has one thread. The server waits for replies on `awaited` of `connections`. `cpus` returns the CPU use of each
-    /// process at an operating point.
+    /// has one thread. The server waits for replies on `awaited` of its `connections` connections. `cpus` returns the
+    /// CPU use of each process at an operating point.
     fn before(
         planted: PlantedRun,
         processes: &[&str],
@@ -122,7 +122,8 @@ mod tests {
         assert!(!names_the_upstream(&one_load) || one_load.confidence <= 0.6, "{one_load:#?}");
     }
 
-    /// A service behind the server lets four requests sleep at a time. Nothing there is full, but requests wait there.
+    /// A service behind the server lets four requests sleep at a time. No resource of the service is full, but requests
+    /// wait there.
     #[test]
     fn an_upstream_that_nearly_all_requests_wait_for_is_named_although_it_is_not_full() {
         let idle = |_: usize, p: &Point| p.x * 1e-5;
@@ -144,8 +145,9 @@ mod tests {
         assert!(names_the_upstream(&database) && database.confidence >= 0.85, "{database:#?}");
     }
 
-    /// This case occurs with PostgreSQL, whose process for each connection computes nearly all the time. The pool of
-    /// four connections is too small: four of eight CPUs are idle, and no request waits in the database.
+    /// The situation of this test also occurs with PostgreSQL, whose process for each connection computes nearly all
+    /// the time. The pool of four connections is too small: four of eight CPUs are idle, and no request waits in the
+    /// database.
     #[test]
     fn a_full_process_for_each_connection_shows_a_small_pool() {
         let eight = || four_at_a_time().level(Who::Server, "cpu.online", "", 8.0);
@@ -173,8 +175,8 @@ mod tests {
         assert!(verdict.sentence.contains("about 1 request at a time"), "{verdict:#?}");
     }
 
-    /// A server with one worker waits for a busy thread. The thread may be an event loop, as in Node.js. It may also be
-    /// one of many threads, as in a Java server, whose other threads would serve further requests.
+    /// A server with one worker waits for a busy thread. The thread may be an event loop, as in Node.js. The thread may
+    /// also be one of many threads, as in a Java server, whose other threads would serve further requests.
     #[test]
     fn a_busy_thread_behind_one_worker_is_named_with_the_worker() {
         let one = before(one_at_a_time(), &["node:300"], [1.0, 0.98], |_, p| p.x / 50.0 * 0.97).verdict();
@@ -185,9 +187,9 @@ mod tests {
         assert!(names_the_upstream(&many) && many.confidence >= 0.9, "requests wait for the thread: {many:#?}");
     }
 
-    /// This case occurs with one synchronous worker, such as gunicorn's default, before a parallel upstream in Go or
-    /// Java that computes for 95 % of each request. The upstream's threads together use one CPU, because they never get
-    /// more than one request at a time.
+    /// The situation of this test also occurs with one synchronous worker, such as gunicorn's default, in front of a
+    /// parallel upstream in Go or Java that computes for 95 % of each request. The upstream's threads together use one
+    /// CPU, because they never get more than one request at a time.
     #[test]
     fn a_parallel_upstream_that_gets_one_request_at_a_time_has_no_lock() {
         let behind = |connections: [f64; 2]| {

@@ -54,8 +54,9 @@ mod tests {
             .verdict()
     }
 
-    /// This case occurs with databases on NVMe disks. Such a disk serves many requests at once, so it is busy nearly
-    /// all the time long before it is full. The server's pool of four connections may be the limit instead.
+    /// The situation of this test also occurs with databases on NVMe disks. An NVMe disk serves many requests at once,
+    /// so it is busy nearly all the time long before it is full. The server's pool of four connections may be the limit
+    /// instead of the disk.
     #[test]
     fn a_busy_disk_of_an_upstream_is_as_doubtful_as_the_server_s_own() {
         let doubtful = reads(0.87, 0.55);

@@ -1,6 +1,6 @@
 //! Full upstreams: which of them the requests of the load wait for, and which one of them limits the server. Replicas
-//! are upstreams of one program that are full in the same way and at the same distance from the server. They serve the
-//! same requests, so they count as one upstream.
+//! are upstreams of one program that are full in the same way and at the same distance from the server. Replicas serve
+//! the same requests, so they count as one upstream.
 
 use run::{Upstream, UpstreamLoad, WaitsFor};
 
@@ -15,7 +15,7 @@ pub(super) struct Judged {
     pub(super) load: UpstreamLoad,
     /// Probability that the upstream is at the limit that the load names; 0 if it names no limit.
     pub(super) chance: f64,
-    /// True if requests were seen to wait before the upstream.
+    /// True if requests were seen to wait in front of the upstream.
     pub(super) has_queue: bool,
     /// Mean number of connections to the upstream; absent if unknown.
     pub(super) connections: Option<f64>,
@@ -30,7 +30,7 @@ struct FullUpstream {
     replicas: Vec<usize>,
     /// Probability that all replicas are at the limit that their loads name.
     chance: f64,
-    /// True if requests were seen to wait before a replica.
+    /// True if requests were seen to wait in front of a replica.
     has_queue: bool,
 }
 
@@ -40,9 +40,10 @@ pub(crate) struct FullUpstreams(Vec<FullUpstream>);
 
 impl FullUpstreams {
     /// Groups the full upstreams into replicas, and puts the likely limit first. Requests also await the replies of an
-    /// upstream that only passes them on to the limit. A queue before an upstream shows the limit itself, so an upstream
-    /// with a queue comes before those without. Otherwise, the fullest upstream comes first, because the largest demand
-    /// limits the rate. Of equal upstreams, the nearest one comes first.
+    /// upstream that only passes them on to the limit. A queue in front of an upstream shows the limit itself, so
+    /// upstreams with a queue come before upstreams without a queue. If both or neither of two upstreams have a queue,
+    /// the fuller upstream comes first, because the largest demand limits the rate. Of equal upstreams, the nearest one
+    /// comes first.
     pub(super) fn of(judged: &[Judged]) -> Self {
         let is_first = |at: &usize| judged[*at].load.limit.is_some() && replicas(judged, *at).first() == Some(at);
         let group = |at: usize| {

@@ -3,7 +3,7 @@ use run::{Bottleneck, Proof, ProofOutcome, Run, Upstream};
 use crate::planted::proofs::{slots_beside, tried_on};
 use crate::planted::{PlantedRun, Point, Who};
 
-/// A planted upstream with one thread.
+/// A made-up upstream with one thread.
 #[derive(Clone)]
 struct Planted {
     address: String,
@@ -14,9 +14,9 @@ struct Planted {
     busy: f64,
     /// Share of the requests in flight that wait for this upstream.
     waiting: f64,
-    /// Open connections per request that waits for this upstream, at their mean.
+    /// Mean number of open connections for each request that waits for this upstream.
     connections: f64,
-    /// Bytes that wait unread before this upstream, per request in flight.
+    /// Bytes that wait unread in front of this upstream, per request in flight.
     unread: f64,
 }
 
@@ -117,8 +117,8 @@ fn replicas_that_are_idle_or_that_serve_others_are_not_what_the_server_waits_for
 const NODE: &str = "127.0.0.1:3000";
 const REDIS: &str = "127.0.0.1:6379";
 
-/// Makes a run of nginx before node before redis. The arguments are the busy shares of node's and of redis' thread, and
-/// the upstream with requests that wait unread, if any.
+/// Makes a run of nginx in front of node, which is in front of redis. The arguments are the busy shares of node's and
+/// of redis' thread, and the upstream with requests that wait unread, if any.
 fn chain(node: f64, redis: f64, unread: &str) -> PlantedRun {
     let mut all = [Planted::new(NODE, 1, "node:300", node), Planted::new(REDIS, 2, "redis:400", redis)];
     all.iter_mut().filter(|one| one.address == unread).for_each(|one| one.unread = 40.0);
@@ -159,7 +159,7 @@ fn slowed(planted: &PlantedRun, own: f64) -> (Proof, Bottleneck) {
     tried_on(planted.run(), verdict, |proof, lever| proof.trials.push(slots_beside(lever, own, 0.02)))
 }
 
-/// Node was named, because its queue was seen. Slowing node changed nothing, so redis is next.
+/// Node was named, because its queue was seen. Slowing node changed nothing, so the next verdict names redis.
 #[test]
 fn after_the_refutation_of_one_upstream_the_next_full_one_is_judged() {
     let (proof, verdict) = slowed(&chain(0.97, 0.97, ""), 0.05);

@@ -24,13 +24,13 @@ pub(super) struct Work<'v, 'a> {
     pub(super) connections: Option<f64>,
     /// Mean number of connections on which a reply is awaited; absent if unknown.
     pub(super) awaited: Option<f64>,
-    /// True if requests were seen to wait before the upstream.
+    /// True if requests were seen to wait in front of the upstream.
     pub(super) has_queue: bool,
     /// Number of requests that the server handles at a time; absent if unknown.
     pub(super) at_a_time: Option<f64>,
     pub(super) quota: Quota,
-    /// True if the run shows a limit: throughput stopped growing, a load missed the objective, or requests wait before
-    /// the upstream.
+    /// True if the run shows a limit: throughput stopped growing, a load missed the objective, or requests wait in
+    /// front of the upstream.
     pub(super) shows_limit: bool,
 }
 
@@ -46,7 +46,8 @@ impl Work<'_, '_> {
             (UpstreamLimit::Lock, self.lock()),
         ];
         let full = all.into_iter().find(|(_, chance)| *chance >= LIKELY);
-        // Short bursts may exhaust the quota. If another limit is surer, that limit is returned.
+        // Short bursts may exhaust even a quota that is not the limit. If another limit is surer, that limit is
+        // returned.
         let used = (!self.processes.is_empty()).then(|| self.used());
         let ran_out = (UpstreamLimit::Quota, self.quota.ran_out(used, self.shows_limit));
         let likely = full.into_iter().chain([ran_out]).filter(|(_, chance)| *chance >= LIKELY);
@@ -171,11 +172,11 @@ impl Work<'_, '_> {
         self.threads.iter().filter(works)
     }
 
-    /// Returns the probability that a lock lets only one thread of the upstream run at a time. One sign of such a lock
-    /// is that the upstream uses about one CPU. The CPUs must also have idle time, because a parallel upstream gets
-    /// only one CPU if other programs use the other CPUs. The server must handle about one request at a time, because a
-    /// parallel upstream may happen to use about one CPU. The server must send more than one request at a time, because
-    /// requests that come one at a time need no lock to use one CPU.
+    /// Returns the probability that a lock lets only one thread of the upstream run at a time. One sign of a lock that
+    /// lets only one thread run at a time is that the upstream uses about one CPU. The CPUs must also have idle time,
+    /// because a parallel upstream gets only one CPU if other programs use the other CPUs. The server must handle about
+    /// one request at a time, because a parallel upstream may happen to use about one CPU. The server must send more
+    /// than one request at a time, because requests that come one at a time need no lock to use one CPU.
     fn lock(&self) -> f64 {
         let all = self.view.busy_share_of(mask(self.processes).unwrap_or(0));
         let takes_turns = self.processes.len() == 1

@@ -79,7 +79,7 @@ mod tests {
         on_threads(6, planted, connections, used, out)
     }
 
-    /// Makes a run like [`under_quota`], with this number of threads.
+    /// Makes a run like [`under_quota`], with the given number of threads.
     fn on_threads(threads: u32, planted: PlantedRun, connections: f64, used: f64, out: f64) -> PlantedRun {
         let cpu_us = move |p: &Point| (p.x / 200.0).min(1.0) * used * 1e6;
         let planted = planted
@@ -106,8 +106,8 @@ mod tests {
         under_quota(planted, 4.0, used, out).verdict()
     }
 
-    /// This case occurs with a JVM in a container: short bursts of its garbage collector exhaust a quota of which 40 %
-    /// is used. The server's pool of four connections is the limit.
+    /// The situation of this test also occurs with a JVM in a container: short bursts of its garbage collector exhaust
+    /// a quota of which 40 % is used. The server's pool of four connections is the limit.
     #[test]
     fn bursts_that_exhaust_a_mostly_unused_quota_are_a_doubtful_limit() {
         let bursts = pool_of_four(0.8, 3.0);
@@ -121,9 +121,9 @@ mod tests {
         assert!(!used_up.sentence.contains("or the server handles"), "{used_up:#?}");
     }
 
-    /// This case occurs with Go, the JVM, .NET and tokio in a container. The runtime starts as many threads as its
-    /// quota has CPUs, so the quota is used up but hardly ever runs out. Earlier versions of loadline named a lock or a
-    /// thread, although the quota allows no further thread.
+    /// The situation of this test also occurs with Go, the JVM, .NET and tokio in a container. The runtime starts as
+    /// many threads as its quota has CPUs, so the quota is used up but hardly ever runs out. Earlier versions of
+    /// loadline named a lock or a thread, although the quota allows no further thread.
     #[test]
     fn a_quota_that_a_runtime_sizes_itself_by_is_the_limit_of_an_upstream() {
         for threads in [2, 6] {
@@ -141,7 +141,7 @@ mod tests {
         }
     }
 
-    /// Two threads that use one CPU of a quota of two leave a CPU of the quota unused.
+    /// Two threads that together use one CPU leave half of a quota of two CPUs unused.
     #[test]
     fn half_a_quota_is_not_used_up() {
         let planted = PlantedRun::new(20_000.0, 200.0).level(Who::Server, "connection.receive_queue", "", 60.0);
@@ -149,7 +149,7 @@ mod tests {
         assert!(verdict.id == "server-concurrency" && verdict.waits_for.is_none(), "{verdict:#?}");
     }
 
-    /// Throughput doubles with the number of clients, so bursts that exhaust the quota do not limit it.
+    /// Throughput doubles with the number of clients, so bursts that exhaust the quota do not limit throughput.
     #[test]
     fn bursts_under_a_load_that_may_grow_show_no_limit() {
         let grows = PlantedRun::new(20_000.0, 1e9).steps(&[1, 2, 4, 8]).rates(&[]);

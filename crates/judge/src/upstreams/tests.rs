@@ -16,7 +16,7 @@ fn proxied(app_cpus: f64, db_cpus: f64, levels: &[(&'static str, &str, f64)]) ->
     proxied_at(200.0, app_cpus, db_cpus, levels)
 }
 
-/// Makes the run of [`proxied`] with this highest rate.
+/// Makes the run of [`proxied`] with the given highest rate.
 fn proxied_at(x_max: f64, app_cpus: f64, db_cpus: f64, levels: &[(&'static str, &str, f64)]) -> Run {
     let behind = |address: &str, depth, from: &str, process: &str| Upstream {
         address: address.into(),
@@ -66,9 +66,9 @@ fn a_full_process_behind_the_server_is_what_it_waits_for() {
     assert!(!verdict.sentence.contains("other programs"), "{}", verdict.sentence);
 }
 
-/// The run has two loads, and the first has a single client. The second load has a higher rate than the first only
-/// because other programs slowed the first. If the second load has 4 clients, no request waits. If the second load has
-/// 128 clients, most requests wait for the upstream.
+/// The run has two loads, and the first has a single client. The second load has a higher rate than the first load only
+/// because other programs slowed the first load. If the second load has 4 clients, no request waits. If the second load
+/// has 128 clients, most requests wait for the upstream.
 #[test]
 fn a_load_that_fills_an_upstream_is_not_called_light() {
     let of_two_loads = |app_cpus, most| {
@@ -83,8 +83,8 @@ fn a_load_that_fills_an_upstream_is_not_called_light() {
     assert!(full.id != "not-saturated" || full.confidence < 0.5, "{full:#?}");
 }
 
-/// A single load level shows the limit if most requests of this load wait behind the full upstream. If only few
-/// requests of this load wait behind the upstream, the upstream may be full because of other clients.
+/// A single load level shows the limit if most requests of this load wait for the full upstream. If only few requests
+/// of this load wait for the upstream, the upstream may be full because of other clients.
 #[test]
 fn one_load_level_suffices_if_its_requests_wait_behind_a_full_upstream() {
     let of_one_load = |app_cpus, waiting| {
@@ -114,8 +114,8 @@ fn before(threads: u32, shares: [f64; 2], idle: f64, of_proxy: [f64; 2]) -> Run 
     before_at(200.0, threads, shares, idle, of_proxy)
 }
 
-/// Makes a run like [`before`] with this highest rate. At rates of at most half of the highest rate, the application
-/// and the proxy mostly sleep.
+/// Makes a run like [`before`] with the given highest rate. At rates of at most half of the highest rate, the
+/// application and the proxy mostly sleep.
 fn before_at(x_max: f64, threads: u32, [ran, waited]: [f64; 2], idle: f64, of_proxy: [f64; 2]) -> Run {
     let mut planted = PlantedRun::new(20_000.0, x_max)
         .per_s(Who::Server, "process.cpu", "python3:812", move |_| f64::from(threads) * ran * 1e6)
@@ -153,8 +153,8 @@ fn an_upstream_beside_other_programs_has_neither_a_lock_nor_a_full_thread() {
     assert_eq!(limit(200.0, 0.0, 2.8), None, "four requests at a time");
 }
 
-/// This case occurred with a Go application behind two proxies: its busy threads always wanted a CPU, because all CPUs
-/// were full.
+/// The situation of this test occurred with a Go application behind two proxies: its busy threads always wanted a CPU,
+/// because all CPUs were full.
 #[test]
 fn a_parallel_upstream_that_fills_the_cpus_has_no_full_thread() {
     let found = parallel(4, [0.85, 0.15], 0.1).findings;
@@ -164,8 +164,8 @@ fn a_parallel_upstream_that_fills_the_cpus_has_no_full_thread() {
     assert!(verdict.id == "server-concurrency" && verdict.waits_for.is_some(), "{verdict:#?}");
 }
 
-/// This case occurred with a proxy on the same two CPUs as its upstream: the proxy's worker waited for a CPU half of
-/// the time. The verdict of an earlier version of loadline was `unknown`.
+/// The situation of this test occurred with a proxy on the same two CPUs as its upstream: the proxy's worker waited for
+/// a CPU half of the time. The verdict of an earlier version of loadline was `unknown`.
 #[test]
 fn a_proxy_that_lacks_cpu_time_waits_for_the_upstream_that_takes_it() {
     let found = before(4, [0.7, 0.3], 0.1, [0.28, 0.52]).findings;
@@ -181,7 +181,7 @@ fn held(out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
     held_under(&[], out, disk_us, app_bytes, own_bytes)
 }
 
-/// Makes a run like [`held`], with a sweep over these numbers of clients; empty for the usual sweep.
+/// Makes a run like [`held`], with a sweep over the given numbers of clients; an empty list gives the usual sweep.
 fn held_under(steps: &[u32], out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
     let behind = Upstream {
         address: "127.0.0.1:8001".into(),

@@ -67,7 +67,7 @@ fn of_one(load: &UpstreamLoad) -> String {
     }
 }
 
-/// Returns the sentence about several replicas. A number in the sentence is the least of all replicas.
+/// Returns the sentence about several replicas. Each number in the sentence is the smallest value of any replica.
 fn of_replicas(all: &[&UpstreamLoad]) -> String {
     let least = |of: fn(&UpstreamLoad) -> Option<f64>| {
         percent(all.iter().filter_map(|load| of(load)).reduce(f64::min).unwrap_or(0.0))
@@ -86,7 +86,7 @@ fn of_replicas(all: &[&UpstreamLoad]) -> String {
     format!("the server waits: the {} upstreams at {} ({program}) are full, {why}", all.len(), addresses(all))
 }
 
-/// Lists the addresses of several upstreams. A long list is cut off.
+/// Lists the addresses of several upstreams. Leaves out the end of a long list.
 fn addresses(all: &[&UpstreamLoad]) -> String {
     let names: Vec<&str> = all.iter().map(|load| load.behind.address.as_str()).collect();
     match names.as_slice() {

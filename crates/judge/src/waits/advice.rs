@@ -5,7 +5,7 @@ use run::{SessionState, ThreadState, WaitFinding};
 
 use super::collectors::is_collection;
 
-/// Returns the advice on a finding.
+/// Returns the advice on a cause for which requests wait.
 pub(super) fn advice(finding: &WaitFinding) -> String {
     let WaitFinding { process, peer, name, .. } = finding;
     if let Some(session) = finding.session {

@@ -92,7 +92,7 @@ fn waits_in_calls(
 }
 
 /// Returns the wait of an event loop that is blocked for a part of the time, and computes nearly all the rest, while
-/// requests queue. Neither its CPU nor the disk is full, but the loop is.
+/// requests queue. Neither the CPU nor the disk of such a process is full, but its event loop has no time left.
 fn loop_without_rest(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let (state, _, key) = activity.blocked()?;

@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn a_server_that_closes_connections_beyond_its_limit_is_told_in_the_sentence() {
-        // Figures of nginx with 64 worker_connections, which closed connections of 200 clients.
+        // The figures of this test were seen with nginx with 64 worker_connections, which closed connections of 200
+        // clients.
         let told = |clients: u32, change: fn(&mut Trial, &mut ClientConnections)| {
             let run = planted(|trial, profile| {
                 trial.intensity =
@@ -161,7 +162,7 @@ mod tests {
         assert!(advice("unknown", &threads).is_empty(), "a worker per connection");
     }
 
-    /// This case occurred with Puma, which never held more connections than it has threads.
+    /// The situation of this test occurred with Puma, which never held more connections than it has threads.
     #[test]
     fn workers_that_are_all_busy_explain_the_connections_that_nobody_accepts() {
         let told = |cause, process: &str| {

@@ -124,8 +124,8 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
 /// Returns a finding in the words that fit a verdict. If the verdict names the disk, but the lock's holder seems to
 /// compute, removes the holder's activity.
 ///
-/// The reason is that a thread that flushes a file under a lock is often sampled on the CPU, just before or after the
-/// flush.
+/// The activity is removed because a thread that flushes a file under a lock is often sampled on the CPU, just before
+/// or after the flush.
 fn fitting(verdict: &Bottleneck, finding: &WaitFinding) -> WaitFinding {
     let mut told = finding.clone();
     if verdict.id == "server-disk" && told.holder.is_some_and(ThreadState::wants_cpu) {
@@ -135,8 +135,8 @@ fn fitting(verdict: &Bottleneck, finding: &WaitFinding) -> WaitFinding {
     told
 }
 
-/// Returns true if a count only reflects the size of a pool of connections. Such counts are counts of connections, and
-/// counts of the peer's processes, such as a database's backends.
+/// Returns true if a count only reflects the size of a pool of connections. Counts that reflect such a size are counts
+/// of connections, and counts of the peer's processes, such as a database's backends.
 fn follows(counted: &Counted, pool: &WaitFinding) -> bool {
     places::is_connections(counted) || !pool.name.is_empty() && counted.of == program(&pool.name)
 }
@@ -165,8 +165,8 @@ fn joined(first: &str, second: &str) -> String {
     if second.is_empty() { first.into() } else { format!("{first}; {second}") }
 }
 
-/// Text in [`Evidence::counter`] for evidence from sampled threads. For all other evidence, this field is the name of a
-/// counter.
+/// Text in [`Evidence::counter`] for evidence from sampled threads. For all other evidence, [`Evidence::counter`] is
+/// the name of a counter.
 pub(crate) const EVIDENCE: &str = "waits";
 
 /// Returns the line of evidence for a cause.
@@ -244,7 +244,7 @@ mod tests {
         }
     }
 
-    /// Seen live with PostgreSQL, whose transactions all update one row.
+    /// The situation of this test was seen with PostgreSQL, whose transactions all update one row.
     #[test]
     fn a_row_lock_may_be_why_requests_take_turns() {
         let mut found = Bottleneck { serial: true, ..verdict("server-concurrency") };

@@ -12,8 +12,8 @@ const PROCESSES: &str = "processes";
 
 /// Returns the file locks for which requests wait, at most one for each process name.
 ///
-/// Idle workers of Apache also wait for a file lock, before they accept a connection. These workers hold no request, so
-/// the number of requests in progress is then only the number of active threads.
+/// Idle workers of Apache also wait for a file lock, before they accept a connection. Idle workers hold no request, so
+/// while they wait, the number of requests in progress is only the number of active threads.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let of = |process| lock(profile, &Activity::of(profile, process), requests);
     profile.processes.iter().filter_map(of).collect()
@@ -62,7 +62,7 @@ mod tests {
     use super::super::waits;
     use super::*;
 
-    /// Seen live with eight workers of gunicorn that take one lock for each request.
+    /// The situation of this test was seen with eight workers of gunicorn that take one lock for each request.
     fn workers(in_progress: f64) -> WaitProfile {
         let states = [
             (ThreadState::FileLock, "flock", 6.92),
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(found[0].sentence, wanted);
     }
 
-    /// Seen live with PHP-FPM behind nginx, whose requests open one session.
+    /// The situation of this test was seen with PHP-FPM behind nginx, whose requests open one session.
     #[test]
     fn workers_behind_the_server_may_wait_for_a_file_lock() {
         let mut behind = workers(8.0);

@@ -11,8 +11,9 @@ use crate::thresholds::{HOLDER_SURE, WAIT_FEW, WAIT_MOSTLY};
 /// Returns the activity of a lock's holder in most samples, with the most frequent object of this activity, such as a
 /// file. Returns `None` if the samples are so few that chance may explain the result.
 ///
-/// A holder that is ready to run, but does not run, waits for a CPU. The length of this wait depends on other programs
-/// of the machine. Samples of such a wait are therefore used only if there are hardly any other samples of the holder.
+/// A holder that is ready to run, but does not run, waits for a CPU. The length of a wait for a CPU depends on other
+/// programs of the machine. Samples of a holder that waits for a CPU are therefore used only if there are hardly any
+/// other samples of the holder.
 pub(super) fn activity(futex: &FutexProfile) -> Option<HolderState> {
     // No thread waits for a lock that it owns. If a holder seems to wait for its own lock, the thread got the lock
     // after its state was read, so the state is left out.
@@ -92,9 +93,9 @@ mod tests {
 
     #[test]
     fn a_holder_that_flushes_a_file_is_told_on_a_machine_with_any_other_load() {
-        // `ready` is the share of samples in which the holder waits for a CPU. In most of the other samples, the holder
-        // flushes one of two files. In the remaining samples, the holder computes, at least as often as it flushes each
-        // single file.
+        // `ready` is the share of samples in which the holder waits for a CPU. In most samples in which the holder does
+        // not wait for a CPU, the holder flushes one of two files. In the remaining samples, the holder computes, at
+        // least as often as it flushes each single file.
         for ready in 0..=70 {
             let ready = f64::from(ready) / 100.0;
             let rest = 1.0 - ready;
@@ -109,8 +110,8 @@ mod tests {
         }
     }
 
-    /// This case occurred with a holder that flushed a file for half of its time: all three samples found the holder on
-    /// the CPU.
+    /// The situation of this test occurred with a holder that flushed a file for half of its time: all three samples
+    /// found the holder on the CPU.
     #[test]
     fn few_samples_do_not_show_what_the_holder_does() {
         let read = |readings, holders: &[_]| {

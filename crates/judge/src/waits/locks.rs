@@ -24,9 +24,9 @@ pub(super) fn is_of_runtime(name: &str) -> bool {
     RUNTIME_LOCKS.iter().any(|(_, known)| *known == name) || super::monitors::is_named(name)
 }
 
-/// Returns the processes that the lock of their runtime limits. The lock limits a process under two conditions. On
-/// average, at least half a thread waits for the lock. The number of threads that sleep, or wait for a disk or a peer,
-/// is at most the number of threads that wait for the lock.
+/// Returns the processes that the lock of their runtime limits. The lock limits a process under two conditions. First,
+/// on average, at least half a thread waits for the lock. Second, the number of threads that sleep, or wait for a disk
+/// or a peer, is at most the number of threads that wait for the lock.
 ///
 /// Adds up the waiting threads of all futexes of the lock, because CPython's waiting threads alternate between two
 /// futexes.
@@ -91,8 +91,8 @@ fn holds_requests(futex: &FutexProfile, per_waiter: Option<(f64, f64)>) -> bool 
         return per_waiter.is_none_or(|(_, high)| high > WAIT_HOLDS_NONE);
     }
     let held = futex.unheld <= WAIT_UNHELD && futex.active >= WAIT_ACTIVE;
-    // The content of a mutex in memory shows that it is a lock. The content of a semaphore does not: the semaphore may
-    // belong to a queue of work, so each waiting thread must have nearly one request.
+    // The content of a mutex in memory shows that it is a lock. The content of a semaphore does not show a lock: the
+    // semaphore may belong to a queue of work, so each waiting thread must have nearly one request.
     let least = if futex.kind == FutexKind::Mutex { WAIT_MOSTLY } else { 1.0 - WAIT_HOLDS_NONE };
     held && per_waiter.is_some_and(|(low, high)| low >= least && high <= WAIT_HOLDS_TOO_MANY)
 }

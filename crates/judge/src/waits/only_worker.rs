@@ -44,7 +44,7 @@ pub(super) const fn is_only_worker(finding: &WaitFinding) -> bool {
 /// Returns the most frequent wait, the number of threads in this wait, and the object that these threads wait for.
 ///
 /// A worker may open a connection to a peer for each request. A wait for a new socket therefore counts as a wait for a
-/// peer, but only while a request is in progress. Otherwise, the new socket may belong to a client.
+/// peer, but only while a request is in progress. If no request is in progress, the new socket may belong to a client.
 fn wait(activity: &Activity<'_>, requests: &Requests) -> Option<(ThreadState, f64, String)> {
     let known = activity.blocked();
     let new = activity.all_threads(|state| state == ThreadState::NewSocket);
@@ -60,8 +60,8 @@ fn wait(activity: &Activity<'_>, requests: &Requests) -> Option<(ThreadState, f6
 /// Returns true if the worker works on one request, and other requests wait for the worker.
 ///
 /// For a worker of an upstream service, counts the requests that other sampled processes sent to this worker. For any
-/// other worker, returns false if the server has read more than about one request. An event loop may then have read the
-/// requests, and a sleeping program beside the event loop is not their only worker.
+/// other worker, returns false if the server has read more than about one request. If the server has read more, an
+/// event loop may have read the requests, and a sleeping program beside the event loop is not their only worker.
 fn is_queue_before(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> bool {
     let all = process.processes.max(1.0);
     if process.behind {

@@ -19,7 +19,8 @@ const PROCESSES: &str = "processes";
 pub(super) const MIN_MEMBERS: f64 = 2_f64 - WAIT_FEW;
 
 /// Returns the pool of worker processes with one thread each, if all of them are blocked in `state` while requests
-/// queue. The parent of the workers may be an additional process, which is idle or sleeps between two looks at them.
+/// queue. The parent of the workers may be an additional process, which is idle or sleeps between two checks of the
+/// workers.
 pub(super) fn busy_children(
     profile: &WaitProfile,
     activity: &Activity<'_>,

@@ -15,10 +15,10 @@ const SECTION: &str = "a limited section of its code";
 
 /// Returns the section for which threads of a process wait, if each of its waiting threads holds a request.
 ///
-/// Idle threads of a pool wait in the same way, but hold no request. The number of requests at the process is then only
-/// the number of its active threads. Threads of an event loop, and threads for other work, do not hold one request
-/// each. The process must therefore have one thread for each connection, and at most one more, which accepts
-/// connections.
+/// Idle threads of a pool wait in the same way, but hold no request. While idle threads wait, the number of requests at
+/// the process is only the number of its active threads. Threads of an event loop, and threads for other work, do not
+/// hold one request each. The process must therefore have one thread for each connection, and at most one more, which
+/// accepts connections.
 pub(super) fn limited_section(
     profile: &WaitProfile,
     activity: &Activity<'_>,
@@ -51,8 +51,8 @@ pub(super) fn limited_section(
     })
 }
 
-/// Returns the number of connections on which requests come to a process. For an upstream, these are the connections of
-/// the sampled processes. Returns `None` if it is unknown.
+/// Returns the number of connections on which requests come to a process. For an upstream, the counted connections are
+/// those of the sampled processes. Returns `None` if the number is unknown.
 fn open_connections(profile: &WaitProfile, process: &WaitProcess) -> Option<f64> {
     if !process.behind {
         return profile.clients.as_ref().map(|clients| clients.open);
@@ -79,12 +79,13 @@ mod tests {
         waits(profile, &[]).into_iter().map(|finding| finding.sentence).collect()
     }
 
-    /// Returns 64 connections with this number of requests in progress.
+    /// Returns 64 connections with the given number of requests in progress.
     fn open(in_progress: f64) -> ClientConnections {
         ClientConnections { open: 64.0, ..clients(in_progress, 0.0) }
     }
 
-    /// Seen live with a threaded server in Python, whose semaphore lets three requests sleep at a time.
+    /// The situation of this test was seen with a threaded server in Python, whose semaphore lets three requests sleep
+    /// at a time.
     fn three_places() -> WaitProfile {
         let states = [
             (ThreadState::ClientRead, "", 57.1),

@@ -39,8 +39,8 @@ fn finding(profile: &WaitProfile, group: &TaskGroup, cause: WaitCause) -> WaitFi
     });
     let peers = profile.peers.iter().filter(|peer| peer.process == group.process && peer.busy.is_finite());
     let peer = peers.max_by(|a, b| a.busy.total_cmp(&b.busy)).filter(|_| cause == WaitCause::ConnectionPool);
-    // The stack of a running goroutine cannot be read. A running goroutine may be inside the function in question, so
-    // it counts as the holder.
+    // The stack of a running goroutine cannot be read. A running goroutine may be inside the function in which the
+    // other goroutines wait, so it counts as the holder.
     let holder = match group.inside_state {
         Some(state) if group.inside >= WAIT_MOSTLY => Some(thread_state(state)),
         _ if running >= WAIT_MOSTLY => Some(ThreadState::OnCpu),

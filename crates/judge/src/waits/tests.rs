@@ -196,8 +196,8 @@ fn requests_that_wait_elsewhere_leave_the_cause_open() {
 
 #[test]
 fn a_pool_of_any_load_is_never_a_lock() {
-    // Pools of 2 to 64 workers, at every load. `busy` workers handle one request each, and the other workers wait for
-    // work.
+    // The test covers pools of 2 to 64 workers, at every load. `busy` workers handle one request each, and the other
+    // workers wait for work.
     for workers in [2.0_f64, 4.0, 16.0, 64.0] {
         for percent in 1..100 {
             let busy = workers * f64::from(percent) / 100.0;
@@ -243,9 +243,9 @@ fn threads_that_wait_for_one_of_several_places_are_a_pool() {
     assert!(!causes(&profile).contains(&WaitCause::WorkerPool), "idle workers");
 }
 
-/// This case occurred live with a server behind nginx. In a second of overload, the queue grew, and both counts of
-/// requests at the server were lower than the count of waiting threads. When an experiment sampled the threads again,
-/// the counts of requests and waiting threads agreed.
+/// The situation of this test occurred with a server behind nginx. In a second of overload, the queue grew, and both
+/// counts of requests at the server were lower than the count of waiting threads. When an experiment sampled the
+/// threads again, the counts of requests and waiting threads agreed.
 #[test]
 fn a_trial_with_more_rounds_shows_a_lock_that_a_growing_queue_hides() {
     let trial = |rounds, concurrency, in_progress| {

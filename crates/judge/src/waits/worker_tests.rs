@@ -19,7 +19,8 @@ fn an_event_loop_that_sleeps_while_requests_wait_is_a_blocking_call() {
     assert!(causes(&idle).is_empty(), "its loop waits for events");
 }
 
-/// Seen live with nginx, which reads a large file with `directio`: its master process only waits for signals.
+/// The situation of this test was seen with nginx, which reads a large file with `directio`: its master process only
+/// waits for signals.
 #[test]
 fn a_parent_that_waits_for_signals_is_no_idle_worker() {
     let states = [
@@ -39,7 +40,8 @@ fn a_parent_that_waits_for_signals_is_no_idle_worker() {
     assert!(causes(&profile).is_empty(), "another process waits, too");
 }
 
-/// Seen live with Node, which flushes a file for each request: neither its CPU nor the disk is full.
+/// The situation of this test was seen with Node, which flushes a file for each request: neither its CPU nor the disk
+/// is full.
 #[test]
 fn an_event_loop_that_computes_and_flushes_never_rests() {
     let states = [
@@ -57,7 +59,7 @@ fn an_event_loop_that_computes_and_flushes_never_rests() {
     assert_eq!(waits(&profile, &[])[0].sentence, wanted);
     profile.processes[0].busiest_blocked = 0.1;
     assert!(causes(&profile).is_empty(), "it rests, or something else fills it");
-    // The busiest thread of a server with an idle event loop sleeps between two looks at its listener.
+    // The busiest thread of a server with an idle event loop sleeps between two checks of its listener.
     (profile.processes[0].busiest, profile.processes[0].busiest_blocked) = (0.01, 0.99);
     assert!(causes(&profile).is_empty(), "another thread sleeps");
 }
@@ -78,7 +80,7 @@ fn workers_that_sleep_or_wait_for_a_peer_are_told() {
     assert_eq!(causes(&waiting), [WaitCause::ConnectionPool]);
 }
 
-/// Seen live with a server whose standard output is a pipe to a slow program.
+/// The situation of this test was seen with a server whose standard output is a pipe to a slow program.
 #[test]
 fn threads_that_wait_for_a_pipe_with_their_requests_are_told() {
     let mut profile = process(9.0, &[(ThreadState::Pipe, "pipe", 7.9), (ThreadState::Accept, "", 1.0)]);
@@ -101,7 +103,7 @@ fn one_thread_that_computes_while_requests_wait_is_serial() {
 #[test]
 fn processes_are_serial_if_one_or_each_of_them_computes() {
     // Makes processes of one name, of which `computing` compute. One process of this name may be the idle parent of the
-    // others.
+    // other processes.
     let serial = |processes: f64, computing: f64| {
         let mut profile = process(
             processes,

@@ -7,8 +7,8 @@ use super::solve::{arriving, cap, contended, stations, with_users};
 
 /// Maximum number of users for which the queueing network is solved. For more users, the solution would take too long.
 pub(super) const MOST_USERS: u32 = 100_000;
-/// Number of points of the curve up to the load of the prediction. Beyond the load of the prediction, the curve has the
-/// same number of points.
+/// Number of points of the curve up to the load of the prediction. Beyond the load of the prediction, the curve has as
+/// many points as up to this load.
 const POINTS: u32 = 10;
 
 /// Returns the curve up to twice the load of `then`, and up to at most [`MOST_USERS`] users.

@@ -1,9 +1,10 @@
 //! Predictions for other resources or another load.
 //!
-//! The demands of the run's decisive trial give a queueing network. The queueing network is solved exactly (by mean
-//! value analysis) before and after the change. The idea of `what-if` predictions comes from R. Blake, *Optimizing
-//! Windows NT* (1993), whose model has one demand per device. loadline's model also has queues with several servers,
-//! quotas and delays. In loadline's model, clients also slow each other if the sweep shows that they do.
+//! The demands of the run's decisive trial (which represents the run) give a queueing network. The queueing network is
+//! solved exactly (by mean value analysis) before and after the change. The idea of `what-if` predictions comes from R.
+//! Blake, *Optimizing Windows NT* (1993), whose model has one demand per device. loadline's model also has queues with
+//! several servers, quotas and delays. In loadline's model, clients also slow each other if the sweep shows that they
+//! do.
 //!
 //! The intervals come from a bootstrap over the run's trials: from many random selections of the trials. The model's
 //! error widens the intervals of the predictions.

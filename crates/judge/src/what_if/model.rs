@@ -1,9 +1,9 @@
 //! A run as a queueing network. For each resource, the queueing network contains the number of units, and the time for
 //! which a request occupies one unit.
 //!
-//! A CPU quota is a cap, not a slower CPU. Requests run at full speed until the CPU time of the period is used up, and
-//! then no request runs until the next period. A quota therefore limits the requests per second, but slows no request
-//! while CPU time is left.
+//! A CPU quota limits the CPU time in each period, but does not make the CPU slower. Requests run at full speed until
+//! the CPU time of the period is used up, and then no request runs until the next period. A quota therefore limits the
+//! requests per second, but slows no request while CPU time is left.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ const THREADS: &str = "server-single-thread";
 /// ID of the verdict that the server's CPU quota runs out.
 const QUOTA: &str = "server-cpu-quota";
 
-/// CPU of the server: the demand of a request, and three limits. The lowest of these limits on the CPU use applies.
+/// CPU of the server: the demand of a request, and three limits. The lowest of the three limits on the CPU use applies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ServerCpu {
     /// CPU time of the server per request, seconds.
@@ -91,8 +91,8 @@ pub(super) struct Model {
     pub(super) unloaded_s: f64,
     /// Part of a request's time that no device explains, seconds: network path, sleeps and wake-ups.
     pub(super) elsewhere_s: f64,
-    /// True if no trial has a lighter load than the decisive trial. A single load level does not show how much of the
-    /// response time is waiting.
+    /// True if no trial has a lighter load than the decisive trial (which represents the run). A single load level does
+    /// not show how much of the response time is waiting.
     pub(super) one_level: bool,
     /// Mean response time of the trial in seconds, if the load was an open loop.
     pub(super) arriving_s: Option<f64>,
@@ -111,8 +111,8 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// Makes the queueing network of one trial of a run with this verdict. The time that no device explains is not set
-    /// (`leave_elsewhere` sets it). Returns `None` if the trial has no good answers.
+    /// Makes the queueing network of one trial of a run with this verdict. The time that no device explains is set
+    /// later, by `leave_elsewhere`. Returns `None` if the trial has no good answers.
     pub(super) fn of(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<Self> {
         let rate = positive(good(trial))?;
         let server = server_of(trial);
@@ -192,7 +192,8 @@ impl Model {
     }
 
     /// Returns all resources, including the server's workers. Of the CPUs and the threads, returns only the resource
-    /// that is full first. If the threads are full first, the CPU time of a generator on the same CPUs is a delay.
+    /// that is full first. If the threads are full first, the CPU time of a generator on the same CPUs counts as a
+    /// delay of each request.
     pub(super) fn parts(&self) -> Vec<Part> {
         let cpu: Vec<Part> = self.server_cpu.iter().flat_map(ServerCpu::resources).map(|p| self.used_part(p)).collect();
         let computes = |part: &&Part| [CPUS, THREADS].contains(&part.id);
@@ -238,7 +239,7 @@ impl ServerCpu {
 /// Returns the rate of the link in bytes per second, and the share of this rate that a trial used.
 ///
 /// A full link may have an unknown rate, because of a shaper or a device on the path. An unknown rate of a full link is
-/// assumed to be the rate that the link carried in the decisive trial.
+/// assumed to be the rate that the link carried in the decisive trial (which represents the run).
 fn link(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<(f64, f64)> {
     let known = medium_use(trial).and_then(|medium| Some((medium.evidence.limit?, medium.share)));
     let full = facts.decisive.filter(|_| verdict == MEDIUM && known.is_none_or(|(_, share)| share < LINK_USED));
@@ -295,7 +296,7 @@ mod tests {
     use super::*;
 
     /// A link may carry 6 % more than its nominal rate. An earlier version of loadline took a link that carried 6 %
-    /// more than its nominal rate for two links of half the speed. This earlier version therefore predicted half of the
+    /// more than its nominal rate for two links of half the speed. The earlier version therefore predicted half of the
     /// real throughput for one client.
     #[test]
     fn a_link_with_slightly_more_than_its_nominal_rate_is_still_one_link() {

@@ -54,8 +54,8 @@ pub(super) fn most(model: &Model) -> f64 {
     model.parts().iter().map(Part::limit).fold(f64::INFINITY, f64::min)
 }
 
-/// Returns the rate at which one of the resources becomes full, reduced by the loss to contention. For this loss, the
-/// number of requests in flight is computed as if no request waited.
+/// Returns the rate at which one of the resources becomes full, reduced by the loss to contention. For the loss to
+/// contention, the number of requests in flight is computed as if no request waited.
 pub(super) fn most_with(model: &Model) -> f64 {
     let most = most(model);
     model.contention.map_or(most, |contention| most * contention.left(most * alone_s(model)))

@@ -94,8 +94,8 @@ fn a_change_is_named_with_the_value_before_it_and_no_capacity_exceeds_a_resource
     assert_eq!(workers, ["8 workers instead of about 4", "a quota of 1 CPU"]);
 }
 
-/// One CPU can serve 400 requests per second. At 100 per second, all requests are surely answered. At 600 per second,
-/// two thirds of the requests are answered.
+/// One CPU can serve 400 requests per second. At 100 requests per second, all requests are surely answered. At 600
+/// requests per second, two thirds of the requests are answered.
 #[test]
 fn a_rate_of_arrivals_is_answered_with_intervals() {
     let planted = full();
@@ -118,7 +118,7 @@ fn a_rate_of_arrivals_is_answered_with_intervals() {
 #[test]
 fn a_full_link_of_unknown_rate_carries_what_it_carried() {
     // In each direction, a request has two packets with 700 bytes together, or 748 bytes with framing. The rate is 100
-    // per second.
+    // requests per second.
     let mut run = PlantedRun::new(10_000.0, 100.0)
         .level(Who::Server, "qdisc.backlog", "eth0 htb 1:", 6000.0)
         .per_s(Who::Server, "qdisc.overlimits", "eth0 htb 1:", |_| 50.0)
@@ -217,7 +217,7 @@ fn far_extrapolations_are_marked_without_a_quota_and_without_threads() {
     assert!(far.iter().any(|a| a.contains("CPUs of quota") && a.contains("extrapolation")), "{far:?}");
     let near = said(&full(), Change { quota_cpus: Some(2.0), ..Change::default() });
     assert!(!near.iter().any(|a| a.contains("extrapolation")), "{near:?}");
-    // No thread was busy for as much as a twentieth of the time.
+    // Each thread was busy for less than a twentieth of the time.
     let mut run = PlantedRun::new(2500.0, 4000.0).steps(&[1, 2]).rates(&[]).run();
     crate::judge(&mut run);
     let unknown = said(&run, Change { workers: Some(60), ..Change::default() });

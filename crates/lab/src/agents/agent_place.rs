@@ -5,7 +5,7 @@ use run::AgentSpec;
 
 use crate::Host;
 
-/// Host and CPUs of a generator process. The process runs only on these CPUs and cannot switch to other CPUs.
+/// Host and CPUs of a generator process. A generator process cannot switch to CPUs that are not in the list `cpus`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct AgentPlace {
     place: String,

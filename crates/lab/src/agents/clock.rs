@@ -1,5 +1,5 @@
 //! Offset and drift of another machine's clock. In each exchange, the other machine sends the time of its clock. The
-//! offset is known with an error of at most half the round trip (Cristian, 1989).
+//! computed offset is wrong by at most half the round-trip time (Cristian, 1989).
 //!
 //! A reading becomes less accurate with age, because two clocks never run at exactly equal speeds (RFC 5905,
 //! dispersion). Because clocks drift apart, the conductor repeats the exchange during long loads. Each time in a
@@ -9,11 +9,10 @@ use std::collections::VecDeque;
 
 /// Assumed maximum of the relative drift between two clocks. Quartz clocks drift by 20 to 50 parts per million.
 const MAX_DRIFT: f64 = 100e-6;
-/// Maximum number of readings to keep. Even after eight hours, neighbouring readings are only two to four minutes
-/// apart.
+/// Maximum number of readings to keep. Even after eight hours, consecutive readings are only two to four minutes apart.
 const MAX_READINGS: usize = 256;
 /// Minimum time between two kept readings, nanoseconds. If there are more than [`MAX_READINGS`] readings, every second
-/// reading is dropped and this minimum time doubles.
+/// reading is dropped, and the minimum time between two readings doubles.
 const MIN_READING_GAP_NS: u64 = 1_000_000_000;
 /// Maximum number of unanswered clock questions. If more questions are unanswered, the oldest questions are forgotten.
 const MAX_OPEN_QUESTIONS: usize = 64;
@@ -23,7 +22,7 @@ const MAX_OPEN_QUESTIONS: usize = 64;
 struct Reading {
     /// Middle of the exchange on our clock, nanoseconds.
     at_ns: u64,
-    /// Difference of the clocks, nanoseconds: the other clock minus ours.
+    /// Other machine's clock minus our clock, nanoseconds.
     offset_ns: i64,
     /// Round trip of the exchange, nanoseconds.
     took_ns: u64,
@@ -96,9 +95,9 @@ impl Clock {
         }
         let too_close = new.at_ns - last.at_ns < MIN_READING_GAP_NS;
         match self.readings.as_mut_slice() {
-            // The clock keeps the new reading in any case. The new reading replaces the last stored reading if the two
-            // are too close in time, or if the last two stored readings are too close in time (see
-            // [`MIN_READING_GAP_NS`]).
+            // The new reading replaces the last stored reading if the two are too close in time, or if the last two
+            // stored readings are too close in time (see [`MIN_READING_GAP_NS`]). A new reading that replaces no other
+            // reading is added to the list.
             [.., last] if too_close => *last = new,
             [.., before, last] if last.at_ns - before.at_ns < MIN_READING_GAP_NS << self.thinned.min(20) => *last = new,
             _ => self.readings.push(new),
@@ -143,7 +142,7 @@ impl Clock {
         }
     }
 
-    /// Makes a moment on our clock the zero point of the agent's times. Returns the zero point on the agent's clock.
+    /// Sets the zero point of the agent's times to a moment on our clock. Returns the zero point on the agent's clock.
     pub(super) fn begin(&mut self, origin_ns: u64) -> u64 {
         let offset_ns = self.offset_ns(origin_ns);
         self.begun = Some((origin_ns, offset_ns));
@@ -201,8 +200,8 @@ mod tests {
         assert_eq!(read(0, u64::MAX, 2), (i64::MAX, 2));
     }
 
-    /// A clock that is an hour ahead, and at first runs `ppm` millionths too fast. Later, the clock's speed follows a
-    /// daily temperature cycle.
+    /// A clock that is an hour ahead, and at first runs too fast by `ppm` parts per million. Later, the clock's speed
+    /// follows a daily temperature cycle.
     struct Theirs {
         ppm: f64,
     }
@@ -216,7 +215,7 @@ mod tests {
         }
     }
 
-    /// Makes one exchange with a round trip of `way_ns` plus a random delay each way.
+    /// Makes one exchange whose round trip takes `way_ns` plus two random delays, one in each direction.
     fn ask(clock: &mut Clock, theirs: &Theirs, now_ns: u64, way_ns: u64, chance: &mut fastrand::Rng) {
         let mut late = |mean_ns: f64| (-(1.0 - chance.f64()).ln() * mean_ns) as u64;
         let (there, back) = (now_ns + way_ns / 2 + late(200e3), way_ns / 2 + late(200e3));

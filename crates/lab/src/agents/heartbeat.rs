@@ -20,7 +20,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// Watchdog that notices a silent conductor.
 #[derive(Debug)]
 pub(super) struct Heartbeat {
-    /// Time of the conductor's last line, nanoseconds of the monotonic clock.
+    /// Time at which the conductor's last line arrived, nanoseconds of the monotonic clock.
     heard_ns: AtomicU64,
     /// True if the work was ended because the conductor was silent.
     ended: AtomicBool,
@@ -35,7 +35,7 @@ impl Heartbeat {
         Self { heard_ns, ended: AtomicBool::new(false), commands: Mutex::new(None) }
     }
 
-    /// Registers that a line of the conductor arrived.
+    /// Records that a line from the conductor arrived just now.
     pub(super) fn heard(&self) {
         self.heard_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
     }

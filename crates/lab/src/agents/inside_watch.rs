@@ -14,7 +14,7 @@ use super::report_line::send_report;
 
 /// Interval between checks of the observed processes.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
-/// Maximum number of recorded values in one line. At 20 bytes per value, this number of values fills half of the
+/// Maximum number of recorded values in one line. If each value has 20 bytes, this number of values fills half of the
 /// longest allowed line.
 const VALUES_PER_LINE: usize = run::MAX_LONG_LINE_BYTES / 40;
 /// Maximum time to wait until the moment for which a sample was requested, nanoseconds.
@@ -32,7 +32,8 @@ pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
             Ok(AgentCommand::Stop) | Err(RecvTimeoutError::Disconnected) => return,
             Ok(AgentCommand::Follow { pids, origin_ns, interval_s }) => {
                 reported.clear();
-                // On a generator's host, the generator measures the pauses of its host, so the observer does not.
+                // On a generator's host, the generator measures the pauses of its host, so the observer does not
+                // measure them.
                 hiccups = is_server.then(HiccupMeter::start).flatten().map(|meter| (meter, origin_ns));
                 trial = observer.watch(&pids, interval_s, Origin::at_ns(origin_ns)).ok();
             }

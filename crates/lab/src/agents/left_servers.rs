@@ -9,10 +9,10 @@ use std::process::Command;
 
 use super::ending::end_all;
 
-/// Name of the mark in the environment.
+/// Name of the mark: the environment variable that names the agent of a server.
 const MARK: &str = "LOADLINE_SERVER_OF";
 
-/// Makes all processes that `command` starts carry the mark of this agent.
+/// Gives all processes that `command` starts an environment variable that names this agent.
 pub(super) fn mark(command: &mut Command) {
     let pid = std::process::id();
     if let (Some(space), Some(ticks)) = (pid_namespace(), probe::started_ticks(pid)) {
@@ -39,8 +39,8 @@ fn end_marked(mark: &str) -> Option<String> {
     })
 }
 
-/// An agent that started a server, as named by a mark. The struct contains the agent's start time, because the kernel
-/// reuses process IDs.
+/// An agent that started a server, as named in the environment of the server's processes. The struct contains the
+/// agent's start time, because the kernel reuses process IDs.
 struct Agent {
     pid: u32,
     started_ticks: u64,
@@ -56,8 +56,8 @@ impl Agent {
     }
 }
 
-/// Returns the processes whose mark names an agent that no longer exists. Leaves out processes whose marks name agents
-/// of other PID namespaces, because these agents are not visible.
+/// Returns the processes whose environment variable `mark` names an agent that no longer exists. Leaves out agents of
+/// other PID namespaces, because this process cannot see them.
 fn left(mark: &str) -> Vec<u32> {
     let (Some(space), Ok(folder)) = (pid_namespace(), std::fs::read_dir("/proc")) else { return Vec::new() };
     let pids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
@@ -65,7 +65,7 @@ fn left(mark: &str) -> Vec<u32> {
     pids.filter(is_left).collect()
 }
 
-/// Returns the agent that the mark of a process names.
+/// Returns the agent that the environment variable `mark` of a process names.
 fn agent_of(pid: u32, mark: &str, space: &str) -> Option<Agent> {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
     let mut variables = environment.split(|byte| *byte == 0).filter_map(|one| std::str::from_utf8(one).ok());
@@ -85,10 +85,10 @@ mod tests {
     use std::process::Child;
     use std::time::Duration;
 
-    /// Mark that is used only by these tests.
+    /// Name of the environment variable that marks the servers of these tests.
     const OWN_MARK: &str = "LOADLINE_TEST_SERVER_OF";
 
-    /// Starts a process with a mark that names `agent`.
+    /// Starts a process whose environment variable [`OWN_MARK`] names `agent`.
     fn marked(agent: &str) -> Child {
         let space = pid_namespace().unwrap();
         let child = Command::new("sleep").arg("600").env(OWN_MARK, format!("{space} {agent}")).spawn().unwrap();

@@ -17,7 +17,7 @@ use crate::{Host, LabError};
 /// One agent process.
 #[derive(Debug)]
 pub struct Agent {
-    /// Serial number of this agent, unique within its group. Events of the agent carry this number.
+    /// Serial number of this agent, unique within its group. Each event of the agent carries the agent's serial number.
     pub(super) serial: usize,
     /// Host and CPUs of an agent that can take another task; `None` for an agent that ends with its task.
     pub(super) agent_place: Option<AgentPlace>,
@@ -197,14 +197,14 @@ impl Agent {
         }
     }
 
-    /// Returns the signal that killed the agent; `None` if the agent ended otherwise or still runs after half a second.
+    /// Returns the signal that killed the agent; `None` if no signal killed the agent, or if the agent still runs after
+    /// half a second.
     pub(super) fn killed_by(&mut self) -> Option<i32> {
         let deadline = Instant::now() + Duration::from_millis(500);
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return status.signal(),
-                // The agent still runs at the deadline. If a signal ends it later, the signal probably comes from
-                // loadline itself.
+                // If a signal ends the agent after the deadline, the signal probably comes from loadline itself.
                 _ if Instant::now() >= deadline => return None,
                 _ => std::thread::sleep(Duration::from_millis(2)),
             }

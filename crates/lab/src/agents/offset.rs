@@ -14,8 +14,8 @@ const PINGS: u32 = 20;
 const PING_INTERVAL: Duration = Duration::from_millis(1);
 /// Maximum time to wait for the agents' answers to the clock questions before a load.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Interval between exchanges during a load. Between two exchanges, two clocks that drift apart by 0.01 % come to
-/// differ by 0.2 ms.
+/// Interval between exchanges during a load. If two clocks drift apart by 0.01 %, their difference grows by 0.2 ms from
+/// one exchange to the next.
 pub(crate) const ASK_EVERY: Duration = Duration::from_secs(2);
 
 impl AgentGroup {
@@ -69,8 +69,8 @@ impl AgentGroup {
         }
     }
 
-    /// Sets the zero point of all agents' times, and sends each agent a command that names this moment on its own
-    /// clock.
+    /// Sets the zero point of all agents' times to `origin`, and sends each agent a command that names `origin` on the
+    /// agent's own clock.
     pub fn begin_at(&mut self, origin: Origin, command: impl Fn(u64) -> AgentCommand) {
         for agent in &mut self.agents {
             let at_ns = agent.clock.begin(origin.ns());

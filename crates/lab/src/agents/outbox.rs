@@ -15,7 +15,7 @@ const MAX_BYTES: usize = 512 << 20;
 struct Queue {
     stdin: Option<ChildStdin>,
     waiting: VecDeque<u8>,
-    /// True once the task was sent. All bytes after the task are commands.
+    /// True once the task was sent. Bytes that are sent after the task are commands.
     tasked: bool,
 }
 

@@ -16,7 +16,7 @@ const PIPES_PER_AGENT: u64 = 3;
 /// Minimum number of descriptors that the conductor needs in addition to the agents' pipes.
 const MIN_DESCRIPTORS: u64 = 24;
 /// Number of descriptors that the conductor needs, in addition to the agents' pipes, if its observers read all
-/// counters. This number of descriptors was counted with a server of one process.
+/// counters. The descriptors were counted in a run whose server had one process.
 const OBSERVER_DESCRIPTORS: u64 = 80;
 
 /// Checks that the conductor's descriptor limit allows `agents` agents. Returns a note if the descriptor limit is too
@@ -46,8 +46,9 @@ pub(crate) fn check_descriptors(agents: usize, descriptors: u64) -> Result<Optio
 }
 
 /// Splits a plan so that no agent exceeds its descriptor limit or [`MAX_THREADS`]. There are at most 1,024 agents, and
-/// at most one per connection or S-Client descriptor. The two maximums of the number of agents take precedence over the
-/// limits of each agent. Each share has its own random seed, so that no two agents have the same arrival times.
+/// at most one per connection or S-Client descriptor. If a load needs more agents than allowed, each agent exceeds its
+/// descriptor limit or [`MAX_THREADS`]. Each share has its own random seed, so that no two agents have the same arrival
+/// times.
 pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     let each = descriptors.saturating_sub(SPARE_DESCRIPTORS).max(1);
     let by_descriptors = u64::from(peak_descriptors(&plan.intensity)).div_ceil(each);
@@ -58,7 +59,7 @@ pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
 }
 
 /// Splits a plan over agents on other hosts. If there are more agents than connections, each connection goes to its own
-/// agent, and the other agents get no share. Each agent gets the plan's full number of threads, but no more threads
+/// agent, and the remaining agents get no share. Each agent gets the plan's full number of threads, but no more threads
 /// than connections.
 pub(crate) fn split_over_hosts(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
     let agents = u32::try_from(agents).unwrap_or(u32::MAX).clamp(1, plan.intensity.units().max(1));
@@ -109,8 +110,8 @@ fn peak_descriptors(intensity: &Intensity) -> u32 {
         // The connection pool of an open loop grows only when needed, so a large maximum is no reason for a second
         // process.
         Intensity::Open { .. } => 1,
-        // Established connections are held in addition to the `descriptors` connecting sockets. An eighth more
-        // descriptors is enough for established connections, because an overloaded server accepts few. An agent that
+        // Established connections are held in addition to the `descriptors` connecting sockets. For the established
+        // connections, an eighth of `descriptors` is added, because an overloaded server accepts few. An agent that
         // runs out of descriptors counts the failed attempts as errors.
         Intensity::SClients { descriptors, .. } => descriptors.saturating_add(descriptors / 8),
     }

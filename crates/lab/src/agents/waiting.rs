@@ -84,7 +84,8 @@ mod tests {
     use std::process::Command;
     use testkit::eventually;
 
-    /// A host on which a shell script runs instead of every agent, and reports ready for each task that it reads.
+    /// Host for tests, which runs a shell script in place of each agent; the script reports ready for each task that it
+    /// reads.
     struct Shell(&'static str);
 
     impl Host for Shell {

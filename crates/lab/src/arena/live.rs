@@ -30,7 +30,7 @@ pub struct LiveArenaSetup<'a> {
     pub loads: Vec<Plan>,
     /// Memory limit of each server, bytes; `None` for no limit.
     pub memory_bytes: Option<u64>,
-    /// Folder of the user's arena file. Commands run in this folder.
+    /// Folder of the user's arena file, in which the commands of the servers run.
     pub folder: PathBuf,
     /// Folder of the results.
     pub dir: PathBuf,

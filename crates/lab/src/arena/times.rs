@@ -19,7 +19,7 @@ const PREFERRED_ROUNDS: f64 = 12.0;
 const MAX_ROUNDS: u32 = 40;
 /// Shortest and longest measurement of a server in one of its turns, seconds.
 const WINDOW_S: (f64, f64) = (0.4, 3.0);
-/// Time of a server's turn in addition to its start, warm-up and measurement, seconds. In this additional time, the
+/// Time of a server's turn in addition to its start, warm-up and measurement, seconds. In the additional time, the
 /// agents start, the last answers arrive, and the server ends.
 const TURN_OVERHEAD_S: f64 = 0.6;
 

@@ -12,7 +12,7 @@ use crate::LabError;
 
 /// A place where processes can be started.
 pub trait Host: Send {
-    /// Returns the host's name in the run, as in `hosts[]`.
+    /// Returns the host's name, as in the list `hosts` of the run.
     fn name(&self) -> &str;
 
     /// Returns a command that runs the program as an agent on the host. The command's standard input and output are

@@ -23,7 +23,7 @@ pub(crate) enum Change {
     Cpus { pid: u32, started: u64, before: Vec<u32>, after: Vec<u32> },
 }
 
-/// Resource whose state a change affects. Experiments lock their resources in the order of this type.
+/// Resource whose state a change affects. Experiments lock resources in the sort order of [`Resource`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Resource {
     /// A file of a control group.
@@ -69,7 +69,7 @@ impl Resource {
     }
 }
 
-/// Place of a resource: a file, or a part of a process.
+/// File or part of a process to which a resource belongs.
 enum Place<'a> {
     File(&'a Path),
     Process(u32, ProcessPart),
@@ -86,7 +86,7 @@ pub(super) enum Lock {
 enum State {
     Before,
     After,
-    /// Another program has set the resource to this value, which differs from both the old and the new value.
+    /// Another program has set the resource to the contained value, which is neither the old value nor the new value.
     Foreign(String),
     /// The process or the control group no longer exists.
     Gone,
@@ -252,7 +252,8 @@ fn cpu_list(cpus: &[u32]) -> String {
     cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Returns true if a path is inside the control group file system. Levers change only files in this file system.
+/// Returns true if a path is inside the control group file system. Levers change only files in the control group file
+/// system.
 fn is_in_control_group(file: &Path) -> bool {
     file.starts_with("/sys/fs/cgroup") && !file.components().any(|part| part == Component::ParentDir)
 }

@@ -4,19 +4,19 @@
 //! programs, the lever would cause a third of the disk's work. Each thread also waits for its flushes, so the lever
 //! causes only about a quarter of the disk's work.
 //!
-//! The speed that the lever reports is the disk's speed for other programs. The bytes of other programs per busy
-//! millisecond of the disk are measured with and without the lever. The disk's speed is this figure with the lever on,
-//! divided by the figure with the lever off. If other programs keep the disk busy, their throughput falls as much as
-//! the reported speed. If other programs use the disk only half of the time, the lever fills the other half. If the
-//! lever fills this idle time, the disk is busy twice as long. The reported speed therefore halves, but the throughput
-//! of the other programs stays the same.
+//! The speed that the lever reports is the disk's speed for other programs. Loadline measures how many bytes other
+//! programs move per busy millisecond of the disk. The reported speed is this number with the lever on, divided by the
+//! number with the lever off. If other programs keep the disk busy, their throughput falls as much as the reported
+//! speed. If other programs use the disk only half of the time, the lever fills the other half. If the lever fills this
+//! idle time, the disk is busy twice as long. The reported speed therefore halves, but the throughput of the other
+//! programs stays the same.
 //!
 //! Two other measures of the speed were tried and gave wrong results. One wrong measure was the lever's share of all
 //! written and read bytes. The lever's share of all bytes leaves out the flushes and the gaps between the lever's
-//! writes. On a disk of 8 GB/s, this share was a sixth, but throughput fell by more than a third. With the lever's
-//! share of all bytes as the measure, the elasticities were 2.9 to 3.6, although an elasticity should not exceed 1. The
-//! other wrong measure of the disk's speed was the duration of the lever's calls. The duration of the lever's calls
-//! depends on the slowest parts of a call (flush and wake-up), and gave elasticities of 0.5 to 2.5.
+//! writes. On a disk of 8 GB/s, the lever's share of all bytes was a sixth, but throughput fell by more than a third.
+//! With the lever's share of all bytes as the measure, the elasticities were 2.9 to 3.6, although an elasticity should
+//! not exceed 1. The other wrong measure of the disk's speed was the duration of the lever's calls. The duration of the
+//! lever's calls depends on the slowest parts of a call (flush and wake-up), and gave elasticities of 0.5 to 2.5.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -51,15 +51,15 @@ pub(super) const ROW: Lever = Lever {
 const WRITE_BYTES: [usize; 2] = [16 << 10, 4 << 20];
 /// Maximum number of writing threads.
 const MAX_WRITERS: usize = 12;
-/// Minimum reported speed of the disk. A time slot gets this value if other programs read and wrote no bytes during the
-/// time slot. The minimum must be positive, because the logarithm of the speed is taken.
+/// Minimum reported speed of the disk. A time slot gets this minimum as its speed if other programs read and wrote no
+/// bytes during the time slot. The minimum must be positive, because the logarithm of the speed is taken.
 const MIN_SPEED: f64 = 0.01;
 /// Maximum number of writes between two flushes.
 const MAX_WRITES_PER_FLUSH: f64 = 1e6;
 /// Mean number of other programs' requests in the disk's queue, divided by the number of the experiment's writing
 /// threads.
 const QUEUE_PER_WRITER: f64 = 2.0;
-/// Alignment of direct writes, bytes: the strictest that any disk requires.
+/// Alignment of direct writes, bytes: the largest that any disk requires.
 const ALIGN_BYTES: usize = 4096;
 /// Size of the file that the lever writes, bytes. After the file's end, writing continues at its beginning.
 const FILE_BYTES: u64 = 64 << 20;
@@ -116,8 +116,9 @@ impl DiskCounters {
     }
 }
 
-/// Number of writers and size of writes for the time slots in which the experiment writes. Number and size are derived
-/// from the requests that other programs send to the disk in the time slots without the lever.
+/// Number of writers and size of writes for the time slots in which the experiment writes. The number of writers and
+/// the size of writes are derived from the requests that other programs send to the disk in the time slots without the
+/// lever.
 struct WriteDose {
     writers: AtomicUsize,
     piece: AtomicUsize,
@@ -131,7 +132,7 @@ impl WriteDose {
     }
 
     /// Sets all three fields according to the requests of other programs in a time slot in which the experiment does
-    /// not write. `ms` is the length of this time slot, milliseconds.
+    /// not write. `ms` is the length of the time slot without writes, milliseconds.
     fn learn(&self, others: DiskCounters, ms: f64) {
         if others.requests > 0.0 && ms > 0.0 {
             let writers = (others.queued_ms / ms / QUEUE_PER_WRITER).round().clamp(1.0, MAX_WRITERS as f64);
@@ -177,8 +178,8 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
 }
 
 /// Returns the disk's speed for other programs in each slot: bytes per busy millisecond, relative to the mean of the
-/// slots without the lever. If no other program uses the disk, the speed is 1. A slot that was not measured has the
-/// value not-a-number in `moved` and in the result.
+/// slots without the lever. If no other program uses the disk, the speed is 1. For a slot that was not measured,
+/// `moved` and the result contain NaN (not a number).
 fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
     let without = on.iter().zip(moved).filter(|(on, moved)| !**on && moved.is_finite());
     let without: Vec<f64> = without.map(|(_, moved)| *moved).collect();
@@ -199,7 +200,8 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes in the time slots in which the experiment slows the disk. Adds the size of each write to `own_bytes`.
+    /// Writes to the disk in the time slots in which the experiment slows the disk. Adds the size of each write to
+    /// `own_bytes`.
     fn write(&self, slot_clock: &SlotClock) -> Result<(), String> {
         let memory = vec![0x5a_u8; WRITE_BYTES[1] + ALIGN_BYTES];
         let from = memory.as_ptr().align_offset(ALIGN_BYTES).min(ALIGN_BYTES);

@@ -32,8 +32,8 @@ pub enum Pull {
     /// Measurements of the plain load and of a second load with the lever alternate. The error says why no load with
     /// the lever is possible.
     Turns(fn(&LeverTargets, &LoadPlan) -> Result<LoadPair, String>),
-    /// The plain load is measured several times in a row, and a setting of the server is changed in half of these
-    /// measurements.
+    /// The plain load is measured several times in a row: in half of the measurements, a setting of the server is
+    /// changed.
     TurnsWithChange {
         /// Returns the task of the lever's agent. The error says why the lever cannot be used.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
@@ -113,8 +113,8 @@ pub struct Lever {
 /// Parts of client and server that an experiment can affect.
 #[derive(Clone, Debug, Default)]
 pub struct LeverTargets {
-    /// CPUs of the generator. If the generators run on other hosts, only the length of this list matters: the smallest
-    /// number of CPUs per generator on any host.
+    /// CPUs of the generator. If the generators run on other hosts, only the number of listed CPUs matters: the
+    /// smallest number of CPUs per generator on any host.
     pub client_cpus: Vec<u32>,
     /// Processes of the generator.
     pub client_pids: Vec<u32>,
@@ -134,8 +134,8 @@ pub struct LeverTargets {
     pub dir: Option<PathBuf>,
     /// Name of the full disk of the server's host; `None` if no disk is full, or without a directory in `dir`.
     pub full_disk: Option<String>,
-    /// Bytes that one exchange sends over the link in the direction of the requests, or the reason why this number
-    /// cannot be used.
+    /// Number of bytes that one exchange sends over the link in the direction of the requests, or the reason why the
+    /// lever cannot use this number.
     pub request_way: RequestWay,
     /// Share of a CPU's time that a lever on CPUs takes, 0 to 1; 0 means the default, a quarter.
     pub share: f64,

@@ -4,8 +4,8 @@
 //!
 //! A lever that is switched on and off in time slots (short parts of a load) runs in its own agent. A lever with its
 //! own agent can run on every host on which an agent can start. The agent's standard input is a pipe from the
-//! conductor, and the agent ends when this pipe is closed. No lever outlives the conductor, whose end closes the pipe.
-//! A lever that needs new connections or different requests compares two loads that take turns.
+//! conductor, and the agent ends when this pipe is closed. When the conductor ends, the pipe closes, so no lever
+//! outlives the conductor. A lever that needs new connections or different requests compares two loads that take turns.
 
 mod behind_cpu;
 mod behind_quota;

@@ -21,7 +21,7 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Turns(load_pair),
 };
 
-/// Returns two loads that differ only in `quick_ack`. Both loads use epoll, the only driver that supports this option.
+/// Returns two loads that differ only in `quick_ack`. Both loads use epoll, the only driver that supports `quick_ack`.
 fn load_pair(_: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
     let off = LoadPlan { io: Io::Epoll, quick_ack: false, ..load.clone() };
     Ok(LoadPair { on: LoadPlan { quick_ack: true, ..off.clone() }, off, dose: 1.0, change: None })

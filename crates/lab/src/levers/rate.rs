@@ -10,7 +10,7 @@ pub(super) const ROW: Lever = Lever {
     help: "offers more requests per second (with --rate), as if the whole server were slower",
     tests: &[],
     needs: Prove::Default,
-    // Only this lever shows the sum of the effects of all resources.
+    // Only the lever `rate` shows the sum of the effects of all resources.
     always: true,
     slot_s: 0.0,
     planned: MAX_DOSE,

@@ -36,8 +36,8 @@ pub(super) const ROW: Lever = Lever {
 /// measured.
 const SLOT_S: f64 = 0.15;
 /// Number of busy processes per taken CPU. Each process has the scheduler's normal weight. A server on two CPUs has
-/// between half of the normal weight and the whole normal weight on each CPU. Eight of these processes leave the server
-/// 6 to 11 % of each taken CPU.
+/// between half of the normal scheduler weight and the whole normal weight on each CPU. Eight busy processes per taken
+/// CPU leave the server 6 to 11 % of this CPU.
 const HOGS_PER_CPU: usize = 8;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
@@ -140,8 +140,8 @@ mod tests {
             taken.sort_by(f64::total_cmp);
             taken[taken.len() / 2]
         });
-        // Tests that run at the same time compete for the CPU that the lever takes. Beside four busy threads, the lever's
-        // thread gets a fifth of this CPU.
+        // Tests that run at the same time compete for the CPU that the lever takes. If four other threads are busy on a
+        // CPU, the lever's thread gets a fifth of this CPU.
         assert!(on > 0.15 * ordered && off < 0.2 * on, "{part:?}");
     }
 }

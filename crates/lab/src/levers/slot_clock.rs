@@ -83,8 +83,8 @@ impl SlotClock {
 
     /// Waits for the measured part of each slot, one after another. Calls `begin` at the start of the measured part of
     /// each slot, and `end` at its end. Returns the values that `end` returned, one per slot. A slot has no value if
-    /// its measured part was over before this thread got a CPU, for example because the machine stood still. The error
-    /// says that the lever was stopped.
+    /// its measured part was over before this thread got a CPU, for example because the machine stood still. Returns an
+    /// error if the lever was stopped.
     pub(super) fn measure<T, R>(
         &self,
         commands: &Receiver<AgentCommand>,

@@ -1,6 +1,6 @@
 //! Doubles the number of source addresses of the load during an experiment. With twice as many addresses, a limit per
-//! source address lets twice as many requests through. An odd number of addresses is compared with the smaller half of
-//! these addresses, so the factor is above 2.
+//! source address lets twice as many requests through. If the number of addresses is odd, the load without the lever
+//! uses the smaller half, so the factor is above 2.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -1,12 +1,12 @@
 //! CPU thief: in the time slots with the lever on, one thread per CPU takes a share of the CPU's time in short pieces.
 //!
-//! In the other time slots the threads wake up just as often, but use no CPU time. Each wake-up switches threads twice.
-//! The thread switches cost the slowed process 3 to 4 % of its speed, but its counters do not show this cost. In an
-//! earlier version of the thief, the threads woke up only while the lever was on. With this earlier version of the
-//! thief, the cost of the thread switches looked like a part of the stolen time. The elasticities of nginx and its
-//! generator (changes of throughput relative to changes of CPU speed) added up to 1.16 instead of 1. With wake-ups in
-//! all time slots, the elasticities of nginx and its generator add up to 1.08. The sums of elasticities 1.16 and 1.08
-//! are medians of five experiments with each version of the thief, in alternation.
+//! In the time slots with the lever off, the threads wake up just as often, but use no CPU time. Each wake-up switches
+//! threads twice. The thread switches cost the slowed process 3 to 4 % of its speed, but the process's counters do not
+//! show this cost. In an earlier version of the thief, the threads woke up only while the lever was on. With this
+//! earlier version of the thief, the cost of the thread switches looked like a part of the stolen time. The
+//! elasticities of nginx and its generator (changes of throughput relative to changes of CPU speed) added up to 1.16
+//! instead of 1. With wake-ups in all time slots, the elasticities of nginx and its generator add up to 1.08. The sums
+//! of elasticities 1.16 and 1.08 are medians of five experiments with each version of the thief, in alternation.
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The speed is measured at
 //! the slowed process: the time for which it ran, divided by the time for which it ran or waited (schedstat). The
@@ -163,8 +163,8 @@ impl Theft {
     }
 
     /// Returns two values for each slot: the speed of the slowed processes, if known, and the share of time in which
-    /// they [`wanted`] a CPU. Both readings of a slot are of the same processes: those that exist at the slot's start. A
-    /// slot that this thread missed has the value not-a-number for both speed and share.
+    /// they [`wanted`] a CPU. At the start and at the end of a slot, the same processes are read: those that exist at
+    /// the slot's start. A slot that this thread missed has the value not-a-number for both speed and share.
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
         let slowed = SlowedProcesses::new(&self.slot_clock.plan.pids);
         let look = |pids: &[u32]| (SchedReading::of(pids), clock::monotonic_ns());

@@ -36,7 +36,7 @@ impl Undo {
         put_back();
         let resources = in_order(resources.into_iter());
         let locks = lock(&resources, LOCK_TIMEOUT)?;
-        // If a killed experiment held the locks until this moment, its changes to these resources are undone here.
+        // If a killed experiment held the locks until now, its changes to the resources are undone here.
         put_back_in(&resources);
         let changes = plan()?;
         Ok(Self { changes, record: None, _locks: locks })

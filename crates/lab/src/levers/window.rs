@@ -21,7 +21,7 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Turns(load_pair),
 };
 
-/// Minimum share of the bytes in flight that the smaller buffer takes away.
+/// Minimum share by which the smaller buffer reduces the bytes in flight.
 const DOSE: f64 = 0.5;
 /// Size of the requested buffer as a share of the bytes in flight. Linux doubles the requested size (SO_RCVBUF). At
 /// first, the kernel uses half of the doubled size for the window, and up to nine tenths after large packets arrive

@@ -31,7 +31,7 @@ impl HostWatch {
         watch
     }
 
-    /// Adds the observations since the last load test to the next one, if it has no observers of its own.
+    /// Adds the observations since the last load test to `trial`, if `trial` has no observers of its own.
     pub(crate) fn record(&mut self, trial: &mut Trial) {
         let Some(watching) = self.active.take() else { return };
         watching.edge();

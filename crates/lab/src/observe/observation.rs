@@ -98,7 +98,7 @@ impl Observation {
     }
 
     /// Adds the network counters of further client hosts. Each host is given by its name and by a process in its
-    /// network namespace. The client's observations already contain the processes and machine counters of these further
+    /// network namespace. The client's observations already contain the processes and machine counters of the further
     /// hosts.
     pub fn with_namespace_hosts(mut self, namespace_hosts: Vec<(String, u32)>) -> Self {
         let observer = |(host, pid)| {
@@ -167,8 +167,8 @@ impl Observation {
         self
     }
 
-    /// Reads only these counter sources on client and server (`loadline list sources`). The choice of sources matters
-    /// if there are very many sockets, because some sources read every socket.
+    /// Reads only the counter sources in `sources` on client and server (see `loadline list sources`). The choice of
+    /// sources matters if there are very many sockets, because some sources read every socket.
     pub fn reading(mut self, sources: &[&str]) -> Self {
         let names: Vec<String> = sources.iter().map(|name| (*name).to_string()).collect();
         let hosts = self.clients.iter_mut().chain(&mut self.server);
@@ -190,14 +190,14 @@ impl Observation {
             .with_waits(&run::ObservePlan { waits: false, ..Default::default() })
     }
 
-    /// Samples these databases during each load test.
+    /// Samples the databases in `databases` during each load test.
     pub(crate) fn with_databases(mut self, databases: &[Database]) -> Self {
         self.databases = databases.to_vec();
         self
     }
 
-    /// Counts the connections to these listeners of the server. Counting connections is expensive if there are many of
-    /// them.
+    /// Counts the connections to the server's listeners in `listeners`. Counting is expensive if there are many
+    /// connections.
     pub fn counting(mut self, listeners: &[SocketAddr]) -> Self {
         let counted: Vec<Address> = listeners.iter().copied().map(Address::from).collect();
         self.server.iter_mut().for_each(|host| host.change(|spec| spec.counted.clone_from(&counted)));
@@ -224,8 +224,8 @@ impl Observation {
         self.server().is_some_and(|s| s.shared)
     }
 
-    /// Starts observing a load test of these clients. If something cannot be observed, its data is missing from the
-    /// load test.
+    /// Starts observing a load test in which `clients` generate the load. If something cannot be observed, its data is
+    /// missing from the load test.
     pub fn open(&self, clients: &AgentGroup, origin: Origin, interval_s: f64) -> Samplers {
         if self.blind {
             return Samplers::none(origin);

@@ -12,7 +12,7 @@ use crate::observe::RemoteObserver;
 /// Known facts about the server.
 #[derive(Clone, Debug, Default)]
 pub struct ObservedServer {
-    /// Name of the server's host, as in `hosts[]`.
+    /// Name of the server's host, as in the list `hosts` of the run.
     pub host: String,
     /// Processes of the server. The observer also follows the children of the server's processes.
     pub pids: Vec<u32>,

@@ -126,7 +126,8 @@ impl Connection {
             AgentEvent::Pong(n, theirs_ns, came_ns) => self.group.answered(0, (n, theirs_ns, came_ns)),
             AgentEvent::Gone(how) | AgentEvent::Report(AgentReport::Failed { error: how }) => self.lost = Some(how),
             AgentEvent::Report(AgentReport::Incidents { incidents }) => self.incidents = self.ours(incidents),
-            // The recording will contain this exact time, so the sample can mark the start or end of the measurement.
+            // The recording will contain the exact time of the sample, so the sample can mark the start or end of the
+            // measurement.
             AgentEvent::Report(AgentReport::Edge { t_s }) => {
                 self.taken += 1;
                 self.edges.push((t_s, self.group.ours_s(0, t_s)));

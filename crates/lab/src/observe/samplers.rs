@@ -121,15 +121,15 @@ impl Samplers {
         self.server.iter().chain(&self.clients).chain(&self.namespace_hosts)
     }
 
-    /// Takes a sample of everything now. Returns the times of the first and the last sample, seconds since the load
-    /// test's origin. A period from the first time of one call to the last time of a later call therefore begins and
-    /// ends with samples of client and server.
+    /// Takes a sample of all observed counters now. Returns the times of the first and the last sample, seconds since
+    /// the load test's origin. A measurement that lasts from the first time of one call to the last time of a later
+    /// call begins and ends with samples of client and server.
     pub fn edge(&self) -> (f64, f64) {
         self.edge_at(0)
     }
 
-    /// Takes a sample of everything at a moment of the monotonic clock. Observers on other hosts get the command before
-    /// the requested moment, and take their samples at the requested moment.
+    /// Takes a sample of all observed counters at a moment of the monotonic clock. Observers on other hosts get the
+    /// command before the requested moment, and take their samples at the requested moment.
     pub fn edge_at(&self, at_ns: u64) -> (f64, f64) {
         let there: Vec<&RemoteSampling> = self.all().filter_map(ActiveObserver::as_remote).collect();
         there.iter().for_each(|watching| watching.order_edge(at_ns));

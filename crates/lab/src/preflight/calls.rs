@@ -35,7 +35,7 @@ pub(super) fn encoded(addr: &Address, plan: &LoadPlan) -> Result<EncodedCall, St
     encode(call, &types(Some(addr), plan, false)?)
 }
 
-/// Encodes the messages of a call with these types. The error is a sentence with advice.
+/// Encodes the messages of a call with the given Protobuf types. The error is a sentence with advice.
 pub(crate) fn encode(call: &GrpcPlan, types: &Types) -> Result<EncodedCall, String> {
     let json = json(call)?;
     let method = types.method(&call.path).map_err(|error| error.to_string())?;
@@ -60,7 +60,7 @@ pub(super) fn max_kept_bytes(plan: &LoadPlan) -> Option<usize> {
 }
 
 /// Checks that compressed messages of the first answer can be decompressed. During the load, answers are not
-/// decompressed, because that would cost the generator CPU time without a figure that needs it.
+/// decompressed, because decompression costs the generator CPU time, and no figure needs it.
 pub(super) fn check_answer(plan: &LoadPlan, exchange: &Exchange, unexpected: bool) -> Result<(), String> {
     if unexpected || max_kept_bytes(plan).is_none() {
         return Ok(());

@@ -12,8 +12,8 @@ use super::response_text::Answer;
 /// Maximum length of a response, bytes. A longer response counts as endless.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Time to wait, before any load, for another message after the answer. On most paths, a packet travels for less than
-/// this time. If a message comes even later than this, the load notices the message.
+/// Time to wait, before any load, for another message after the answer. On most network paths, a packet arrives within
+/// this time. A message that comes later is noticed during the load.
 const LISTEN_TIME: Duration = Duration::from_millis(50);
 
 /// Reasons why an exchange was not completed.

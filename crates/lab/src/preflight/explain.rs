@@ -20,7 +20,7 @@ pub(super) fn explain_connect(addr: &Address, error: &std::io::Error, timeout_s:
         ErrorKind::TimedOut | ErrorKind::WouldBlock => format!(
             "no connection to {addr} within {timeout_s} s; the server or a firewall drops connects, or its accept queue is full"
         ),
-        // With IPv6, this error may also mean that this host has no IPv6 address.
+        // With IPv6, `AddrNotAvailable` may also mean that this host has no IPv6 address.
         ErrorKind::AddrNotAvailable if addr.inet().is_some_and(|addr| addr.is_ipv4()) => sys::exhausted::no_ports(),
         _ => format!("connecting to {addr} failed: {error}; check address and route"),
     }
@@ -93,7 +93,8 @@ pub(super) fn explain_exchange(
             format!("the response exceeds a limit of the client: {what}; is this the right server?")
         }
         ExchangeError::Fault(fault) => match foreign_protocol(&exchange.answer.0) {
-            // The server speaks HTTP/2, so no other protocol is suggested. The fault already names the server's error.
+            // The server speaks HTTP/2, so no other protocol is suggested. The text of `fault` already contains the
+            // server's error.
             Some("HTTP/2") if protocol == "http2" => fault.to_string(),
             Some("HTTP/2") if proto::spec(&plan.protocol).alpn == "h2" => {
                 format!("{fault}: does it speak {protocol}?")

@@ -58,7 +58,7 @@ fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestRes
 /// Answers a question of the conductor about a server.
 pub(crate) fn answer(question: ServerQuestion, addr: &Address, plan: &LoadPlan) -> ServerAnswer {
     if question == ServerQuestion::Accepts {
-        // A UDP socket connects even if there is no server, so a request must be answered instead.
+        // A UDP socket connects even if there is no server, so this check sends a request and requires an answer.
         let error = match over_udp(plan) {
             true => request(addr, plan, "").err(),
             false => connect(addr, false, connect_timeout(plan)).err().map(|e| e.to_string()),

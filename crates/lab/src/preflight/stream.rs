@@ -25,8 +25,8 @@ fn datagrams(addr: SocketAddr) -> io::Result<BlockingStream> {
     Ok(BlockingStream::Udp(socket))
 }
 
-/// Connects within a given time, with a protocol over UDP if `over_udp` is true. If the accept queue of a Unix socket
-/// is full, tries again until this time has passed.
+/// Connects within the time `within`, with a protocol over UDP if `over_udp` is true. If the accept queue of a Unix
+/// socket is full, tries again until `within` has passed.
 pub(crate) fn connect(addr: &Address, over_udp: bool, within: Duration) -> io::Result<BlockingStream> {
     let path = match addr {
         Address::Inet(addr) if over_udp => return datagrams(*addr),

@@ -71,8 +71,8 @@ pub(super) fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the loads without and with a lever that is used in turns. `change` is the change that is kept in place
-/// during the load with the lever.
+/// Returns the two loads of a lever that is used in turns: without and with the lever. `change` is the change that is
+/// kept in place during the load with the lever.
 pub(super) fn load_pair(
     lab: &Lab<'_>,
     setup: &TargetSetup,

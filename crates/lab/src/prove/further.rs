@@ -15,8 +15,7 @@ use crate::{Lab, TargetSetup};
 const COUNT_S: f64 = 4.6;
 /// Shortest time for the load test with fewer CPUs, seconds.
 const MIN_COUNT_S: f64 = 3.1;
-/// Share of the experiment's remaining time for the load test with fewer CPUs, if this share is longer than
-/// [`COUNT_S`].
+/// Share of the experiment's remaining time for the load test with fewer CPUs, if that is more time than [`COUNT_S`].
 const COUNT_SHARE: f64 = 0.2;
 /// Factor by which the planned time of the other levers' time slots is multiplied. The time slots may take longer than
 /// planned, because agents must start first.
@@ -29,8 +28,8 @@ const MIN_SLOTS_S: f64 = 3.5;
 pub(super) const NO_TIME: &str = "the other levers left no time for it: give a longer --budget";
 
 /// Returns the lever that adds load, if this lever tests the verdict (the named bottleneck). The lever tests every
-/// verdict about a full resource if no counter shows that a larger load would not raise throughput. If a counter shows
-/// this and the verdict names an upstream service, another lever tests the verdict.
+/// verdict about a full resource, as long as a larger load may still raise throughput. If a counter shows that
+/// throughput has reached its limit, and the verdict names an upstream service, another lever tests the verdict.
 pub(super) fn more_load(lab: &Lab<'_>) -> Option<&'static Lever> {
     row(LOAD_LEVER).filter(|row| tests_verdict(lab, row) || judge::prove::may_be_unsaturated(&lab.run))
 }

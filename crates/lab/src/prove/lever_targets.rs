@@ -33,8 +33,9 @@ pub(super) fn lever_targets(lab: &Lab<'_>, setup: &TargetSetup) -> LeverTargets 
     }
 }
 
-/// Returns the CPUs of one generator. For generators on other hosts, only the length of the returned list is right. The
-/// length of the list is the number of CPUs per generator on the host with the fewest CPUs per generator.
+/// Returns the CPUs of one generator. For generators on other hosts, only the length of the returned list is
+/// meaningful. The length of the list is the number of CPUs per generator on the host with the fewest CPUs per
+/// generator.
 fn client_cpus(setup: &TargetSetup) -> Vec<u32> {
     if !setup.load.cpus.is_empty() {
         return setup.load.cpus.clone();

@@ -134,7 +134,8 @@ pub(crate) fn prove_all(
     };
     with_turns.sort_by(|a, b| share(b).total_cmp(&share(a)));
     // Only the lever that acts on the bottleneck can prove the verdict, so its turns come before those of other levers.
-    // If nothing shows that a resource is full, only more load decides, so its turns get enough time, too.
+    // If nothing shows that a resource is full, only the lever with more load can test the verdict, so its turns get
+    // enough time, too.
     let least_s = least_turns_s(lab, &operating_point).min(seconds * TURNS_SHARE);
     let load_decides = judge::prove::may_be_unsaturated(&lab.run);
     let is_needed = |row: &Lever| Some(row.id) == suspect || load_decides && row.id == run::LOAD_LEVER;
@@ -188,15 +189,15 @@ fn slots_and_more(
     }
 }
 
-/// Returns the shortest time for turns under a load, seconds. Returns 0 if turns of this length would leave less than
-/// `slots_s` of `left_s` for the time slots.
+/// Returns the shortest time for turns under a load, seconds. Returns 0 if the turns would leave less than `slots_s` of
+/// the remaining `left_s` seconds for the time slots.
 fn turns_seconds(lab: &Lab<'_>, left_s: f64, slots_s: f64, point: &OperatingPoint) -> f64 {
     further::turns_seconds(left_s, slots_s, least_turns_s(lab, point))
 }
 
-/// Returns the first load whose turns fit into the given seconds; the first load if none fits. Under a rate limit, the
-/// response time grows with the number of connections, but the rate stays the same. Fewer connections then need shorter
-/// turns.
+/// Returns the first load whose turns fit into the given seconds. If the turns of no load fit, returns the first load
+/// of the list. Under a rate limit, the response time grows with the number of connections, but the rate stays the
+/// same. Fewer connections then need shorter turns.
 fn fitting<'a>(lab: &Lab<'_>, points: &'a [OperatingPoint], seconds: f64) -> &'a OperatingPoint {
     points.iter().find(|point| least_turns_s(lab, point) <= seconds).unwrap_or(&points[0])
 }
@@ -218,8 +219,8 @@ fn least_seconds_for(points: &[OperatingPoint]) -> f64 {
 }
 
 /// Returns the reason why an experiment on a run's server does not fit into the given seconds. The experiment uses the
-/// same load as the test on which the verdict relies, or a smaller load. Returns `None` if the experiment fits, or if
-/// the verdict does not yet rely on a closed-loop test.
+/// same load as the test on which the verdict relies, or a smaller load. Returns `None` if the experiment fits into the
+/// time, or if the verdict does not yet rely on a closed-loop test.
 pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     let decisive = run.trials.get(run.findings.picks.decisive?)?;
     let run::Intensity::Closed { connections, .. } = decisive.intensity else { return None };
@@ -312,9 +313,9 @@ fn in_slots(
     let mut targets = lever_targets(lab, setup);
     targets.at_rate = operating_point.at_rate.is_some();
     targets.share = operating_point.at_rate.and_then(|at_rate| offered_rate::dose(&at_rate).ok()).unwrap_or(0.0);
-    // At an offered rate, a lever that takes CPU time delays each response by one piece of the taken time. At an
-    // offered rate, this delay does not depend on the response time, so this code uses a response time of 0, which
-    // gives the shortest pieces.
+    // At an offered rate, a lever that takes CPU time delays each response by one piece of the taken time. The delay by
+    // one piece does not depend on the response time, so the pieces have the shortest possible length, as for a
+    // response time of 0.
     let response_s = |operating_point: &OperatingPoint| {
         if operating_point.at_rate.is_some() { 0.0 } else { operating_point.response_s }
     };

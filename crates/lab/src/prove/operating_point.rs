@@ -25,8 +25,8 @@ const MIN_RATE_SHARE: f64 = 0.85;
 /// the interpreter lock completed 15 % less than a single thread (measured with CPython 3.11).
 const MIN_RATE_SHARE_OF_ONE: f64 = 0.5;
 
-/// Load under which an experiment runs, with observations of an earlier test under this load. Without an earlier test,
-/// the observations are estimates.
+/// Load under which an experiment runs, with observations from an earlier load test with this load. Without an earlier
+/// test, the observations are estimates.
 #[derive(Clone, Debug)]
 pub(crate) struct OperatingPoint {
     /// Number of connections of the closed loop; 0 for an open loop.
@@ -48,7 +48,8 @@ pub(crate) struct OperatingPoint {
 
 impl OperatingPoint {
     /// Returns the operating point (load and observations) of the last load test with `connections` connections. If
-    /// there was no such load test, returns assumed values. The experiment uses the load of the found load test.
+    /// there was no such load test, returns assumed values. The experiment uses the pipeline and the think times of the
+    /// load test that was found.
     pub(super) fn observed(run: &Run, connections: u32) -> Self {
         let seen = run.trials.iter().rfind(|t| closed_connections(t) == Some(connections));
         let (rate, response_s) = seen.map_or((1000.0, 0.001), |t| (judge::good(t), t.latency_us.p50 / 1e6));
@@ -77,7 +78,7 @@ impl OperatingPoint {
         (self.rate, self.response_s)
     }
 
-    /// Returns the load as a plan.
+    /// Returns the load plan of the operating point.
     pub(super) fn load(&self, setup: &TargetSetup) -> LoadPlan {
         if self.at_rate.is_some() {
             return setup.load.clone();
@@ -87,11 +88,11 @@ impl OperatingPoint {
         LoadPlan { intensity, threads: setup.load.threads.min(connections), ..setup.load.clone() }
     }
 
-    /// Returns the operating point (load and observations) with `connections` connections. If this number of
-    /// connections keeps too few requests in flight while a lever stops generator or server, uses more connections. The
-    /// larger load is the smallest load of the run that has a similar rate and enough requests in flight. If no load of
-    /// the run has a similar rate and enough requests in flight, the function returns an untested load. With too few
-    /// requests in flight, slowing the generator's CPU would lower throughput although that CPU has spare time.
+    /// Returns the operating point (load and observations) with `connections` connections. Uses more connections if
+    /// `connections` keep too few requests in flight while a lever stops the generator or the server. Among the run's
+    /// loads with a similar rate and enough requests in flight, chooses the load with the fewest connections. If no
+    /// load of the run has a similar rate and enough requests in flight, the function returns an untested load. With
+    /// too few requests in flight, slowing the generator's CPU would lower throughput although that CPU has spare time.
     pub(super) fn busy(run: &Run, connections: u32) -> Self {
         let operating_point = Self::observed(run, connections);
         let alike = (operating_point.pipeline, operating_point.think.clone());
@@ -111,12 +112,12 @@ impl OperatingPoint {
         fewest(MIN_BUSY_S).or_else(|| few.clone().untested(most_served(run))).unwrap_or(few)
     }
 
-    /// Returns a load that the run has not tested, with [`MIN_CONNECTIONS`] connections, or with fewer if fewer are
-    /// allowed. Returns `None` unless the sweep (the search over numbers of connections) showed a similar rate with
-    /// more connections. One client may saturate a slow server: the sweep still doubles the clients twice, sees no
-    /// gain, and ends. With one request in flight, slower CPUs affect a server with parallel threads in the same way as
-    /// a server that handles one request at a time. An experiment with one request in flight could therefore not
-    /// distinguish servers with parallel threads from servers with a single thread.
+    /// Returns a load that the run has not tested, with [`MIN_CONNECTIONS`] connections, or with fewer if the run
+    /// allows only fewer. Returns `None` unless the sweep (the search over numbers of connections) showed a similar
+    /// rate with more connections. One client may saturate a slow server: the sweep still doubles the clients twice,
+    /// sees no gain, and ends. With one request in flight, slower CPUs affect a server with parallel threads in the
+    /// same way as a server that handles one request at a time. An experiment with one request in flight could
+    /// therefore not distinguish servers with parallel threads from servers with a single thread.
     fn extended(self, run: &Run) -> Option<Self> {
         let sweep = run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Sweep && !refuses(trial));
         let tried = sweep.filter_map(|trial| Some((closed_connections(trial)?, judge::good(trial))));
@@ -127,8 +128,8 @@ impl OperatingPoint {
         is_full.then(|| Self { rate, ..self }.with(connections))
     }
 
-    /// Returns this load with another number of connections and the same rate. The response time follows from Little's
-    /// law.
+    /// Returns the operating point with another number of connections and an unchanged rate. The response time follows
+    /// from Little's law.
     fn with(self, connections: u32) -> Self {
         let in_flight = f64::from(connections.saturating_mul(self.pipeline));
         let response_s = in_flight / self.rate.max(1e-3);
@@ -147,8 +148,9 @@ impl OperatingPoint {
         (connections >= CONNECTION_FACTORS.0 * self.connections).then(|| self.with(connections))
     }
 
-    /// Returns this load with enough requests in flight to keep `cpus` CPUs busy. The number of connections grows to at
-    /// most `most`. The error says that there are too few connections: one request at a time uses only one CPU.
+    /// Returns the operating point with enough requests in flight to keep `cpus` CPUs busy. The number of connections
+    /// grows to at most `most`. The error says that there are too few connections: one request at a time uses only one
+    /// CPU.
     pub(super) fn for_cpus(&self, cpus: u32, most: u32) -> Result<Self, String> {
         let wanted = (2 * cpus).max(MIN_CONNECTIONS).max(self.connections);
         let connections = wanted.min(most.max(self.connections));
@@ -181,8 +183,7 @@ impl OperatingPoint {
 }
 
 /// Returns the number of requests that the server of a run handles at the same time: the knee of the throughput curve.
-/// If the run has no knee, this number is the highest rate times the response time with the fewest connections
-/// (Little's law).
+/// If the run has no knee, returns the highest rate times the response time with the fewest connections (Little's law).
 fn served(run: &Run) -> Option<f64> {
     let closed = || run.trials.iter().filter(|t| closed_connections(t).is_some() && judge::good(t) > 0.0);
     let by_little = || {
@@ -354,7 +355,7 @@ mod tests {
     }
 
     /// An earlier version of loadline used pipelines of 16 requests in the sweep, but of 1 request in the experiment.
-    /// With these different pipelines, the experiment rejected a correctly named bottleneck.
+    /// Because the pipelines differed, the experiment rejected a correctly named bottleneck.
     #[test]
     fn the_load_is_that_of_the_trial_with_the_verdict() {
         let mut run = sweep(&[(8, 9000), (16, 9000)]);

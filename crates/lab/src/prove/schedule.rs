@@ -17,8 +17,8 @@ const BLOCK: usize = 8;
 /// Number of time slots at the end in which the experiment slows nothing. The time slots at the end show whether
 /// throughput recovers.
 pub(super) const RECOVERY_SLOTS: usize = BLOCK;
-/// Maximum number of time slots. If there is time for more, the experiment makes the time slots longer instead of
-/// adding more.
+/// Maximum number of time slots. If there is time for more time slots, the experiment makes the time slots longer
+/// instead of adding more.
 const MAX_SLOTS: u32 = 800;
 /// Shortest time slot, seconds.
 const MIN_SLOT_S: f64 = 0.015;
@@ -31,8 +31,8 @@ const MIN_REMOTE_SLOT_S: f64 = 0.06;
 pub(super) struct Density {
     /// Number of requests that a time slot should complete.
     requests: f64,
-    /// Minimum length of a time slot as a multiple of the response time. If time slots have this minimum length, few of
-    /// the requests that complete in a time slot began in the preceding time slot.
+    /// Minimum length of a time slot as a multiple of the response time. If time slots are shorter, many of the
+    /// requests that complete in a time slot began in the preceding time slot.
     responses: f64,
     /// Minimum number of time slots, if the levers do not need more.
     slots: u32,
@@ -41,7 +41,7 @@ pub(super) struct Density {
     /// Maximum share of a time slot to leave out at its start.
     settle: f64,
     /// Preferred number of time slots if time is short and the levers do not need more. If there is time for more time
-    /// slots than this, the experiment makes the time slots longer instead of adding more.
+    /// slots than this number, the experiment makes the time slots longer instead of adding more.
     preferred: u32,
 }
 
@@ -55,9 +55,10 @@ const SHORT: Density =
 /// Requirements for a server that completes few requests per second. A request that spans two time slots is counted as
 /// a fraction in each time slot, so a few completions per time slot are enough. The evaluation leaves out only a small
 /// part at the start of a time slot. A request that spans two time slots also weakens the measured effect at the end of
-/// a time slot, so leaving out more of the start would not help. In a simulation, a full CPU handles one request of 0.1
-/// s at a time, and the lever takes half of the CPU. The true elasticity is 1. With three requests per time slot, the
-/// measured elasticity is 0.82 if the evaluation leaves out half of each time slot, and 0.86 if it leaves out a fifth.
+/// a time slot, so leaving out more of the start would not help. In a simulation with a true elasticity of 1, a full
+/// CPU handles one request of 0.1 s at a time, and the lever takes half of the CPU. With three requests per time slot,
+/// the elasticity measured in the simulation is 0.82 if the evaluation leaves out half of each time slot, and 0.86 if
+/// it leaves out a fifth.
 pub(super) const SPARSE: Density =
     Density { requests: 3.0, responses: 1.5, slots: 0, longest_s: 2.0, settle: 0.2, preferred: 0 };
 /// Requirements for a server that completes few requests per second, used if the budget has time for longer time slots.
@@ -78,7 +79,7 @@ pub(super) struct SlotNeeds {
 }
 
 /// Time that the kernel needs to move load to other CPUs after the experiment took one CPU, seconds.
-/// `levers/server_cpu_count.rs` explains this time.
+/// `levers/server_cpu_count.rs` describes the measurement behind this value.
 const BALANCE_S: f64 = 0.07;
 
 impl SlotNeeds {

@@ -12,11 +12,11 @@ use crate::agents::AgentGroup;
 use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, Point, TargetSetup};
 
-/// Time from the start of the load to the first time slot, seconds. In this time, connections are established and
-/// caches are filled.
+/// Time from the start of the load to the first time slot, seconds. Before the first time slot, connections are
+/// established and caches are filled.
 pub(super) const FIRST_S: f64 = 0.4;
 
-/// Returns the requirements that these levers have for time slots.
+/// Returns the requirements of the levers in `rows` for time slots.
 pub(super) fn needs(setup: &TargetSetup, rows: &[&'static Lever]) -> schedule::SlotNeeds {
     let far = rows.iter().any(|row| setup.hosts_of(row.place).iter().any(|host| host.is_remote()));
     schedule::SlotNeeds::new(rows, far)

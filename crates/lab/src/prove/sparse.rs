@@ -3,9 +3,9 @@
 //!
 //! - One lever needs half as many time slots as three levers, so each time slot can be long enough for a few requests.
 //! - If half of a CPU is taken instead of a quarter, the logarithm of throughput changes 2.4 times as much. A larger
-//!   dose does not change the noise of a time slot. With a dose of one half, an equally narrow interval takes a sixth
-//!   of the time. If requests are frequent, the small dose is better, because a resource that is slowed strongly may
-//!   itself become the bottleneck.
+//!   dose does not change the noise of a time slot. With a dose of one half instead of a quarter, an equally narrow
+//!   confidence interval takes a sixth of the time. If requests are frequent, the small dose is better, because a
+//!   resource that is slowed strongly may itself become the bottleneck.
 //! - After each round, all time slots so far are judged, and the experiment ends once the result is certain. Each early
 //!   judgement requires a clearer result than a single judgement at the end would require. All judgements together are
 //!   therefore wrong no more often than a single judgement would be (`judge::prove::is_known`).
@@ -22,7 +22,7 @@ use crate::{Lab, LabError, TargetSetup};
 
 /// Share of a CPU, 0 to 1, that the experiment takes away.
 const DOSE: f64 = 0.5;
-/// Maximum number of rounds.
+/// Maximum number of rounds of time slots in an experiment.
 const MAX_ROUNDS: usize = judge::prove::MAX_LOOKS;
 /// Time for starting and ending the load of a round, seconds.
 const OVERHEAD_S: f64 = 0.3;

@@ -27,8 +27,8 @@ const MAX_TURN_S: f64 = 2.0;
 /// pairs.
 const PAIRS: (usize, usize) = (3, 8);
 
-/// Minimum length of a turn as a multiple of the response time: with enough time, and with little time. In a shorter
-/// turn, the start of the load would take most of the time.
+/// Minimum length of a turn as a multiple of the response time: first if there is enough time, then if time is short.
+/// In a shorter turn, the start of the load would take most of the time.
 const RESPONSES_PER_TURN: [f64; 2] = [20.0, 8.0];
 
 /// Returns the number of pairs and the length of a turn within the given seconds; `None` if there is too little time.

@@ -6,7 +6,7 @@ use super::schedule::BUDGET_SHARE;
 use crate::levers::Lever;
 use crate::trial::Lab;
 
-/// Shortest remaining time that a message names, seconds. For a shorter time, the message says that no time was left.
+/// Shortest remaining time that a message names, seconds. If less time remains, the message says that no time was left.
 const MIN_TOLD_S: f64 = 0.05;
 
 /// Records in the experiment why a lever was not tried.

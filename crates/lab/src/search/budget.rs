@@ -27,7 +27,7 @@ pub struct Budget {
 }
 
 /// Minimum length of a measurement as a multiple of the response time, if the budget allows it. The warm-up has at
-/// least this length, too: after it, the queue no longer depends on having been empty at the start.
+/// least this length, too. After such a warm-up, it no longer matters that the queue was empty at the start.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
 /// Minimum length of the first step's warm-up and of its measurement, as a multiple of the test request's response
 /// time. A step shorter than one response time would see no answer.
@@ -39,7 +39,7 @@ const FIRST_STEPS: f64 = 3.0;
 /// Maximum factor by which the measurements are made longer for a slow server.
 const MAX_SLOW_FACTOR: f64 = 3.5;
 /// Minimum number of measurements that the search on a slow server should have. With fewer measurements, the search
-/// does not trust the interval of the capacity.
+/// does not trust the capacity's confidence interval.
 const MIN_WINDOWS: f64 = super::rate_search::MIN_WINDOWS as f64;
 /// Minimum length of a warm-up, seconds. The test for a steady rate needs six intervals of at least 5 ms.
 const MIN_WARM_UP_S: f64 = 0.04;
@@ -160,8 +160,8 @@ impl Budget {
     }
 
     /// Returns the durations of a step whose measurement has `of_ten_s` seconds if the budget is 10 s. With a larger
-    /// budget, the measurements grow less than the budget, so there are more of them. The speed of a machine differs
-    /// from one measurement to the next, so only many measurements show its average.
+    /// budget, the length of a measurement grows less than the budget, so the number of measurements grows, too. The
+    /// speed of a machine differs from one measurement to the next, so only many measurements show its average.
     fn step(&self, of_ten_s: f64, response_s: f64) -> StepTimes {
         let base = (of_ten_s * (self.total_s / 10.0).powf(run::WINDOW_GROWTH)).max(0.1);
         let measure_s = (RESPONSES_PER_WINDOW * response_s).clamp(base, MAX_SLOW_FACTOR * base);

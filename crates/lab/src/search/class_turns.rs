@@ -10,8 +10,8 @@ use crate::{LabError, Point};
 
 /// Minimum length of a measurement with its warm-up, seconds.
 const MIN_WINDOW_S: f64 = 0.16;
-/// Maximum number of classes whose cost is measured, those with the largest weights first. The other classes keep their
-/// original proportions in every load.
+/// Maximum number of classes whose cost is measured, those with the largest weights first. Classes whose cost is not
+/// measured keep their original proportions in every load.
 const MAX_CLASSES: usize = 8;
 
 /// Returns the part of a budget for measuring the cost of each class, seconds; 0 if there is too little time or fewer

@@ -42,9 +42,9 @@ pub struct InTurnsPlan {
 /// Choice between measuring two servers in turns and at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DuetMode {
-    /// Measures both servers at the same time, if both servers and both generators can have cores of their own, and
-    /// both servers can be moved to other CPUs. Measures the servers in turns, if cores are lacking or a server cannot
-    /// be moved.
+    /// Measures both servers at the same time, if both servers and both generators can have CPU cores of their own, and
+    /// both servers can be moved to other CPUs. Measures the servers in turns, if there are too few CPU cores or a
+    /// server cannot be moved.
     #[default]
     Auto,
     /// Measures both servers at the same time, even if servers and generators share CPUs.

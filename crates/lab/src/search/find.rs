@@ -97,8 +97,8 @@ impl LiveTarget<'_> {
     }
 
     /// Measures the highest rate of the generator alone. The null driver sends nothing and needs no server. A server
-    /// that reaches almost this rate may be faster than the generator, so the verdict must not name the server as the
-    /// bottleneck.
+    /// that almost reaches the generator's highest rate may be faster than the generator, so the verdict must not name
+    /// the server as the bottleneck.
     fn ceiling(&mut self) {
         if self.lab.stopped() || !self.target_setup.is_http() {
             return;

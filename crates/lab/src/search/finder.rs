@@ -12,7 +12,8 @@ use crate::LabError;
 /// more than 1 %, a third of the search's default precision (3 %). If a search sends fewer requests, it uses equal gaps
 /// between arrivals, and the load test records this choice.
 const MIN_POISSON_REQUESTS: f64 = 10_000.0;
-/// Expected number of measurements in a search. The search uses this number to estimate how many requests it will send.
+/// Expected number of measurements in a search. From the expected number of measurements, the search estimates how many
+/// requests it will send.
 const EXPECTED_WINDOWS: f64 = 6.0;
 /// Minimum share of failed requests, 0 to 1, after which a single request checks if the server is alive.
 const ALARMING_ERROR_SHARE: f64 = 0.5;
@@ -35,8 +36,8 @@ pub struct Finder {
     phase: Phase,
     budget: Budget,
     /// Median response time of the last step of the closed-loop sweep, seconds; at least `pause_s`. Before the first
-    /// step, the time of the test request. After the sweep, at most the longest mean response time that the objective
-    /// allows.
+    /// step, the value is the time that the test request took. After the sweep, the value is at most the longest mean
+    /// response time that the objective allows.
     response_s: f64,
     /// Length of the longest measurement of the sweep in which no request completed although the server had answered
     /// before, seconds; 0 if there is none. A measurement without completed requests occurs, for example, if a firewall
@@ -48,7 +49,7 @@ pub struct Finder {
     connections: u32,
     /// Mean response time with `connections` clients, seconds, by Little's law.
     mean_at_best_s: f64,
-    /// Low rate that is offered before the rate search. Response times at this rate distinguish a rate limit that
+    /// Low rate that is offered before the rate search. Response times at the low rate distinguish a rate limit that
     /// delays answers from a single worker. `None` if the low rate is not needed, or if it was already offered.
     low_rate: Option<f64>,
     /// Indexes of the rate search's measurements in the run's list of load tests.

@@ -5,7 +5,7 @@
 //! sweep, the first rate is already twice the highest rate of the sweep. Once one rate has failed and another has
 //! passed, the search estimates the capacity from all measurements. Once it has an estimate, the search alternates
 //! between the estimated capacity and a higher rate, at which even a short measurement contains some late requests. The
-//! estimate uses all measurements, so a single disturbed measurement cannot determine it alone.
+//! estimate uses all measurements, so a single disturbed measurement cannot determine the estimate.
 
 use judge::Pooled;
 
@@ -27,13 +27,14 @@ const GIVE_UP_SHARE: f64 = 0.01;
 /// loop.
 const OVERLOAD_FACTOR: f64 = 1.30;
 /// Minimum number of measurements before the search trusts an interval of the capacity, even if it is narrow. With five
-/// measurements, the result of a search of ten seconds on a slow server is 8 % too high on average. The interval of a
-/// search with five measurements covers the error of 8 % (`tests/known_capacity/budgets.rs`).
+/// measurements, the result of a search of ten seconds on a slow server is 8 % too high on average. The capacity's
+/// interval in a search with five measurements is wide enough for this error of 8 %
+/// (`tests/known_capacity/budgets.rs`).
 pub(super) const MIN_WINDOWS: usize = 5;
-/// Number of windows in a cycle of a search that uses overloads: one window at the capacity, and the others beyond it.
-/// Windows at the capacity are needed throughout the search. With only one window at the capacity per search, 12
-/// simulated searches were 5.7 % too high on average, and some had no interval (D/M/1 of 8 ms, 99th percentile under 1
-/// s: `long_limit_of_random_work` in `tests/known_capacity/models.rs`).
+/// Number of windows (measurements) in a cycle of a search that uses overloads: one window at the capacity, and the
+/// others beyond the capacity. Windows at the capacity are needed throughout the search. With only one window at the
+/// capacity per search, the results of 12 simulated searches were 5.7 % too high on average, and some had no interval
+/// (D/M/1 of 8 ms, 99th percentile under 1 s: `long_limit_of_random_work` in `tests/known_capacity/models.rs`).
 const OVERLOAD_CYCLE: usize = 3;
 
 /// State of the open-loop search for the highest rate that passes.

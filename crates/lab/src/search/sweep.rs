@@ -4,8 +4,8 @@
 /// ratio, throughput does not count as growing with the clients.
 const MIN_PER_CLIENT_RATIO: f64 = 0.9;
 /// Relative growth of throughput from one step to the next that is too large to be noise. A step whose throughput grows
-/// this much does not count as flat, even if an earlier step had a higher rate. Other programs may have disturbed the
-/// steps since the step with the highest rate.
+/// by this share does not count as flat, even if an earlier step had a higher rate. Other programs may have disturbed
+/// the steps since the step with the highest rate.
 const MIN_GROWTH: f64 = 0.25;
 
 /// Minimum number of answers per client in a step with more than twice the clients of the step before.
@@ -72,7 +72,7 @@ impl Sweep {
     /// Makes the next step larger, if doubling would not reach the maximum in the remaining steps. The number of
     /// clients more than doubles only while throughput grows with the clients, so that no plateau is skipped. The
     /// number is limited, so that a server that is already saturated still answers each client
-    /// [`MIN_ANSWERS_PER_CLIENT`] times within `measure_s` seconds. With more clients than this limit allows, a slow
+    /// [`MIN_ANSWERS_PER_CLIENT`] times within `measure_s` seconds. Without the limit on the number of clients, a slow
     /// server would still work on the clients' first requests long after the end of the step.
     pub fn hurry(&mut self, steps_left: u32, measure_s: f64) {
         let (clients, most) = (f64::from(self.last.0.max(1)), f64::from(self.most));
@@ -94,7 +94,8 @@ impl Sweep {
         self.best
     }
 
-    /// Returns the smallest number of clients whose rate differs from Xmax only by noise ([`judge::FLAT`]).
+    /// Returns the smallest number of clients whose rate differs from the highest rate (Xmax) only by noise
+    /// ([`judge::FLAT`]).
     pub fn fewest_at_best(&self) -> u32 {
         let reached = |(_, rate): &&(u32, f64)| rate * (1.0 + judge::FLAT) >= self.best;
         self.steps.iter().find(reached).map_or(1, |(clients, _)| *clients)
@@ -117,7 +118,8 @@ impl Sweep {
 mod tests {
     use super::*;
 
-    /// Simulates a server with one bottleneck: throughput is min(N / R1, Xmax).
+    /// Simulates a server with one bottleneck: the throughput of N clients is min(N / R1, Xmax), with the unloaded
+    /// response time R1.
     fn sweep(r1_s: f64, x_max: f64, most: u32) -> (Vec<u32>, Sweep) {
         let mut sweep = Sweep::new(most);
         let mut tried = Vec::new();

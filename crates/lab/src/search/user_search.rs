@@ -16,8 +16,7 @@ const MAX_FIRST_UTILIZATION: f64 = 0.2;
 /// Factor by which a step changes the number of users. As long as every step passes, the number of users is raised. As
 /// long as every step fails, the number of users is lowered.
 const STEP_FACTOR: u32 = 4;
-/// Minimum difference between the number of passed and the number of failed measurements that confirms an end of the
-/// range.
+/// An end of the range is confirmed if its numbers of passed and of failed measurements differ by at least this number.
 const MIN_LEAD: usize = 2;
 /// Maximum number of measurements to confirm an end of the range.
 const MAX_WINDOWS: usize = 7;
@@ -32,8 +31,8 @@ pub struct UserSearch {
 
 impl UserSearch {
     /// Returns a search that starts with `first` users. The range of the capacity reaches from the largest number of
-    /// users that passed to the smallest number that failed. The search ends when the width of this range is at most
-    /// `precision` times its lower end.
+    /// users that passed to the smallest number that failed. The search ends when the width of the capacity's range is
+    /// at most `precision` times the lower end of the range.
     pub fn new(first: u32, most: u32, precision: f64) -> Self {
         Self { first: first.clamp(1, most.max(1)), most: most.max(1), precision }
     }

@@ -54,15 +54,14 @@ impl GroupedServer {
         Ok(Self { server: CommandServer::start(&command, at, stop)?, _group: group })
     }
 
-    /// Waits for a short interval. Returns the reason if the server ends in this interval, and `None` if the server
-    /// still runs.
+    /// Waits for a short interval, and then returns the reason why the server has ended, or `None` if it still runs.
     pub(crate) fn ended(&self) -> Option<String> {
         self.server.ended()
     }
 }
 
-/// Checks that control groups with these limits can be made. If groups cannot be made but no limit is set, returns
-/// false and a note for the user. `asked_by` names the option that needs the limits.
+/// Checks that control groups with the limits in `limits` can be made. If groups cannot be made but no limit is set,
+/// returns false and a note for the user. `asked_by` names the option that needs the limits.
 pub(crate) fn can_make_groups(limits: Limits, asked_by: &str) -> Result<(bool, Option<String>), LabError> {
     match ControlGroup::make("test", limits) {
         Ok(_) => Ok((true, None)),

@@ -23,7 +23,7 @@ pub struct SizeSetup<'a> {
     pub command: String,
     /// Folder in which the command runs.
     pub folder: PathBuf,
-    /// Settings (amounts of resources) to try, in this order.
+    /// Settings (amounts of resources) to try, in the order of the trials.
     pub settings: Vec<SizeSetting>,
     /// Folder of the results.
     pub dir: PathBuf,

@@ -13,7 +13,7 @@ use crate::{Lab, LabError};
 
 /// Returns the target with the addresses to connect to. `--connect-to` replaces the host and port of the URL, and
 /// `--resolve` replaces the lookup. The run gets a note if `--connect-to` or `--resolve` is used, and a warning if no
-/// entry of these options matches.
+/// entry of the two options matches the target.
 pub(super) fn look_up(lab: &mut Lab<'_>, parsed: ParsedTarget, asker: &Asker<'_>) -> Result<Resolved, LabError> {
     let target = lab.run.plan.target.clone();
     let mut used = false;

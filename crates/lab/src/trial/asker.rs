@@ -14,7 +14,7 @@ use crate::{Host, preflight};
 /// that a load left in the server takes about as long to drain as the load lasted, whatever the timeout was.
 const ALIVE_TIMEOUT_S: (f64, f64) = (3.0, 10.0);
 
-/// Returns the time to wait for an answer, seconds, when a request checks whether the server is alive after this load.
+/// Returns the time to wait for an answer, seconds, when a request checks whether the server is alive after a load.
 pub(crate) fn alive_timeout_s(plan: &LoadPlan) -> f64 {
     (plan.warmup_s + plan.duration_s).clamp(ALIVE_TIMEOUT_S.0, ALIVE_TIMEOUT_S.1)
 }

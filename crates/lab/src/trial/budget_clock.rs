@@ -55,7 +55,8 @@ impl BudgetClock {
     }
 
     /// Returns the overhead, as [`Self::overhead_s`] does, of a load test whose last answers come within `drain_s`
-    /// after its measurement. After an overload, the last answers come much later, but not in the next load test.
+    /// after its measurement. An overload delays the last answers of its own load test, but not those of the next load
+    /// test.
     pub fn overhead_with_drain_s(&self, drain_s: f64) -> f64 {
         let ending_s = self.ending_s.min(drain_s.max(FIRST_OVERHEAD_S));
         (self.starting_s + ending_s + self.keeping_s).max(FIRST_OVERHEAD_S)

@@ -6,7 +6,7 @@ use crate::trial::asker::Asker;
 use crate::trial::target::{check_authorized, resolve};
 use crate::{Lab, LabError, preflight};
 
-/// Task in the errors of this file.
+/// Name of the failed task in the error messages of this file.
 const TASK: &str = "encoding the messages of --grpc-json";
 
 /// Encodes the messages of a gRPC call, if the plan has them as JSON. Proto files and descriptor sets are read on this

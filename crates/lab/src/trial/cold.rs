@@ -52,7 +52,8 @@ impl Cold {
         Ok(Self { group, agents: shares.len(), notes })
     }
 
-    /// Ends the agents and returns the counts of their connections. A lost agent counts as one without connections.
+    /// Ends the agents and returns the counts of their connections. A lost agent counts as an agent without
+    /// connections.
     pub fn close(mut self) -> ColdPart {
         self.group.tell_all(&run::AgentCommand::Stop);
         let (mut part, mut open) = (ColdPart::default(), self.agents);

@@ -10,9 +10,9 @@ use run::{HostLoad, LoadPart, Window, WindowSkew};
 #[derive(Clone, Debug, Default)]
 struct PartState {
     came: bool,
-    /// Reason why the agent ended without sending its part; `None` if it did not.
+    /// Reason why the agent ended without sending its part; `None` if the agent still runs or has sent its part.
     gone: Option<String>,
-    /// Share of the whole load that the agent has, 0 to 1.
+    /// Share of the whole load that the agent generates, 0 to 1.
     share: f64,
     host: String,
 }
@@ -29,7 +29,7 @@ pub(crate) struct CollectedParts {
 }
 
 impl CollectedParts {
-    /// Returns an empty collection, for agents with these hosts and weights (shares of the load).
+    /// Returns an empty collection for the given agents, each with its host and its weight (share of the load).
     pub(crate) fn new<'a>(agents: impl Iterator<Item = (&'a str, f64)>) -> Self {
         let outcome = |(host, share): (&str, f64)| PartState { host: host.into(), share, ..PartState::default() };
         let mut outcomes: Vec<PartState> = agents.map(outcome).collect();

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use run::Secrets;
 
-/// Returns the arguments as one line, which a shell splits into the same arguments. The program's path is reduced to
-/// its name. Known secrets, and secrets in headers and URLs, are replaced by placeholders.
+/// Returns the arguments as one line, which a shell splits into the same arguments. Of the program's path, only the
+/// file name is kept. Known secrets, and secrets in headers and URLs, are replaced by placeholders.
 pub(crate) fn line(arguments: impl IntoIterator<Item = OsString>, secrets: &Secrets) -> String {
     let mut secrets = secrets.clone();
     let mut words = arguments.into_iter();

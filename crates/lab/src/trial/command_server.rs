@@ -78,8 +78,7 @@ impl CommandServer {
         Ok(server)
     }
 
-    /// Waits for a short interval. Returns the reason if the server ends in this interval, and `None` if the server
-    /// still runs.
+    /// Waits for a short interval, and then returns the reason why the server has ended, or `None` if it still runs.
     pub fn ended(&self) -> Option<String> {
         match self.agent.hear(Instant::now() + INTERVAL)?.1 {
             AgentEvent::Report(AgentReport::Failed { error }) | AgentEvent::Gone(error) => {

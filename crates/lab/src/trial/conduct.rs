@@ -1,10 +1,9 @@
 //! One load test (a trial in the code). The steps of a load test are: start the agents, warm up until the rate is
 //! steady, measure, drain, and merge the results. Observers sample counters at the start and end of the measurement.
-//! The agents of the preceding load test take part again.
+//! Agents of the preceding load test are used again.
 //!
-//! Times of a load test count from the moment at which its agents begin to send. The samples of client and server and
-//! the agents' progress reports count their times from this common moment, so the times show which samples belong to
-//! the measurement.
+//! Times of a load test count from the moment at which its agents begin to send. Samples of client and server and
+//! progress reports of agents share this zero point, so their times show which samples belong to the measurement.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,22 +30,24 @@ const REMOTE_READY_WITHIN: Duration = Duration::from_secs(30);
 /// Minimum time that an agent gets to prepare, even at the end of a budget. The value is ten times the time that an
 /// agent took to prepare on two CPUs with ten busy programs.
 const MIN_READY_TIME: Duration = Duration::from_millis(500);
-/// Minimum time for the last answers and reports, even at the end of a budget. [`MIN_READY_TIME`] and this time
-/// together are 5 % of a budget of 15 s.
+/// Minimum time for the last answers and reports, even at the end of a budget. [`MIN_READY_TIME`] and
+/// [`MIN_DRAIN_TIME`] together are 5 % of a budget of 15 s.
 const MIN_DRAIN_TIME: Duration = Duration::from_millis(250);
 /// Additional time to prepare, per agent, because many agents need longer than one agent.
 const READY_PER_AGENT: Duration = Duration::from_millis(50);
 /// Minimum time between sending a command and the moment that the command names, if an agent is on another host. If
-/// only an observer is on another host, [`LEAD`] applies to all commands except the start. Loadline adds twice the
-/// longest round trip to this time. [`LEAD`] itself is longer than an agent needs to read the command.
+/// only an observer is on another host, [`LEAD`] applies to all commands except the start command. To this minimum,
+/// loadline adds twice the longest round-trip time of any agent or observer. [`LEAD`] itself is longer than an agent
+/// needs to read the command.
 const LEAD: Duration = Duration::from_millis(50);
-/// Minimum time between sending a command and the moment that the command names, if all agents are on this machine.
-/// Loadline adds twice the longest round trip to this time. Commands that arrive late are reported.
+/// Minimum time between sending a command and the moment that the command names, if all agents are on this machine. To
+/// this minimum, loadline adds twice the longest round-trip time of any agent or observer. Commands that arrive late
+/// are reported.
 const LOCAL_LEAD: Duration = Duration::from_millis(10);
 /// Maximum time to wait for unanswered requests after the user stopped a run.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_millis(500);
-/// Maximum number of agents for which fine ticks (progress reports at short intervals) are used. With more agents than
-/// this maximum, no agent reports at short intervals.
+/// Maximum number of agents for which fine ticks (progress reports at short intervals) are used. If a load test has
+/// more agents, no agent reports at short intervals.
 const MAX_FINE_AGENTS: usize = 16;
 /// Time per agent that is added to [`LEAD`] or [`LOCAL_LEAD`], because many agents get their commands one after the
 /// other.

@@ -37,7 +37,8 @@ pub struct Lab<'w> {
     /// True once the run is complete. Before the run is complete, the saved run is marked as interrupted.
     finished: bool,
     descriptors: u64,
-    /// Counts of requests made outside of load tests. The next load test that is stored adds these counts to its own.
+    /// Counts of requests made outside of load tests. The counts of the single requests are added to those of the next
+    /// load test that is stored.
     single: Tally,
     host_watch: Option<HostWatch>,
     /// Generators of the last load test, which wait for another task.

@@ -44,8 +44,8 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
     check_alive(lab, target_setup)
 }
 
-/// Minimum time between the end of a silence and the end of the measurement, seconds. If the time after the silence is
-/// shorter, the server counts as still silent.
+/// Minimum time between the end of a silence and the end of the measurement, seconds. If less than this time remains
+/// after the silence, the server counts as still silent.
 const MIN_ANSWERING_S: f64 = 0.25;
 
 /// If the server gave no answers at the end of the load, checks whether the server still answers. If the server no

@@ -19,7 +19,8 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Returns the receiver at an HTTP or HTTPS URL, after looking up its host. Each body is sent with these headers.
+    /// Returns the receiver at an HTTP or HTTPS URL, after looking up its host. Each body is sent with the headers in
+    /// `headers`.
     pub fn new(url: &str, headers: Vec<(String, String)>) -> Result<Self, LabError> {
         let found = resolve(url, &Protocol::default())?;
         let Protocol::Http1(http) = found.protocol else {

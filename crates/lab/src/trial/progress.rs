@@ -10,7 +10,7 @@ use crate::trial::snapshots::Snapshots;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     ticks: Vec<Vec<Tick>>,
-    /// Newest details from each agent.
+    /// Newest detailed progress report of each agent: failures and response times.
     details: Vec<TickDetail>,
     stretches: Snapshots,
 }
@@ -29,11 +29,11 @@ pub(crate) struct Series {
 /// Width of a step of the rate series, seconds.
 pub(crate) const STEP_S: f64 = run::TENTH_S;
 
-/// Maximum number of steps in a series. A measurement of ten minutes has this number of steps if each is a tenth of a
-/// second. A longer measurement has wider steps.
+/// Maximum number of steps in a series. A measurement of ten minutes has the maximum number of steps if each step is a
+/// tenth of a second. A longer measurement has wider steps.
 const MAX_STEPS: f64 = 6_000.0;
-/// Maximum number of ticks kept per agent: more than an hour at ten per second. Beyond this number, [`thin`] drops some
-/// ticks.
+/// Maximum number of ticks kept per agent: more than an hour at ten per second. If an agent has more ticks, [`thin`]
+/// drops some of them.
 const MAX_TICKS: usize = 40_000;
 
 /// Possible widths of a step, seconds, in the series that shows how a load becomes steady. The series uses the first

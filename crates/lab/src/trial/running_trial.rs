@@ -119,9 +119,9 @@ impl<'w> RunningTrial<'w> {
         self.progress.now().open
     }
 
-    /// Takes a sample of everything, then starts a phase on all agents. If agents or observers are on other hosts, the
-    /// command names one moment for the sample and the phase, converted to the clock of each host. Returns the times of
-    /// the first and the last sample.
+    /// Takes a sample of all observed counters, and then starts a phase on all agents. If agents or observers are on
+    /// other hosts, the command names one moment for the sample and the phase, converted to the clock of each host.
+    /// Returns the times of the first and the last sample.
     pub(crate) fn enter(&mut self, phase: Phase) -> (f64, f64) {
         let Some(lead) = self.lead else {
             let edge = self.samplers.edge();

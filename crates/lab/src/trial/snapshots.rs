@@ -5,8 +5,8 @@ use run::{DETAIL_INTERVAL, LoadPlan, Moment, Stage, TickDetail};
 
 /// Minimum length of a stretch, seconds. Ticks (progress reports) with details arrive only five times per second.
 const MIN_STRETCH_S: f64 = 1.0;
-/// Minimum length of each stretch of a measurement, seconds, if the offered rate changes. With short stretches, each
-/// stretch belongs to few rates.
+/// Minimum length of each stretch of a measurement, seconds, if the offered rate changes. If stretches are short, few
+/// different rates are offered during one stretch.
 const MIN_STRETCH_OF_STAGES_S: f64 = 0.5;
 /// Maximum number of stretches in a measurement.
 const MAX_STRETCHES: f64 = 400.0;
@@ -23,17 +23,17 @@ pub(crate) fn is_stretched(plan: &LoadPlan) -> bool {
 pub(crate) struct Snapshots {
     step_s: f64,
     /// Times at which the last tick with details is expected before the end of a stage, or before the end of the window
-    /// of a load with stages. A stretch ends at each of these times.
+    /// of a load with stages. A stretch ends at each time in the list.
     edges: Vec<f64>,
     states: Vec<(f64, TickDetail)>,
 }
 
 impl Snapshots {
-    /// Starts a measurement of `window_s` seconds with a first snapshot. All times are seconds since the load began, as
-    /// are the planned stages.
+    /// Starts a measurement of `window_s` seconds with a first snapshot. All times, including those of the planned
+    /// stages, are seconds since the load began.
     pub(crate) fn begin(now_s: f64, (window_s, stages): (f64, &[Stage]), known: TickDetail) -> Self {
-        // A load with stages has stretches twice as long, because the ends of its stages may add as many stretches
-        // again.
+        // A load with stages has stretches twice as long, because the ends of its stages may double the number of
+        // stretches.
         let (least_s, times) = if stages.is_empty() { (MIN_STRETCH_S, 1.0) } else { (MIN_STRETCH_OF_STAGES_S, 2.0) };
         let step_s = (times * window_s / MAX_STRETCHES).max(least_s);
         let ends = stages.iter().scan(0.0, |end_s, stage| {

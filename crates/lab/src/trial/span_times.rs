@@ -10,7 +10,7 @@ use crate::Watch;
 /// Maximum time to wait for the last spans, seconds. By default, senders send their spans every 5 s (OpenTelemetry,
 /// OTEL_BSP_SCHEDULE_DELAY).
 const LAST_SPANS_S: f64 = 6.0;
-/// Length of the last part of the last measurement, nanoseconds. A span that began in this part of the measurement
+/// Length of the last part of the last measurement, nanoseconds. A span that began in the last part of the measurement
 /// shows that the sender has sent all spans of the measurement.
 const LAST_SPAN_NS: u64 = 100_000_000;
 

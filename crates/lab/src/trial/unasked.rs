@@ -10,7 +10,7 @@ use super::conduct::Load;
 /// Maximum share of answers that may belong to no request. With a larger share, answers without a request alone may
 /// determine the 99th percentile.
 const MAX_DOUBTFUL_SHARE: f64 = 0.01;
-/// Flag that makes answers without a request recognizable, in protocols that have this flag.
+/// Name of the flag that makes answers without a request recognizable, in protocols that support the flag.
 const TELLING_FLAG: &str = "answer-message";
 
 /// Returns the reason, with advice, why the rate and the response time of the load test are unknown; `None` if they are

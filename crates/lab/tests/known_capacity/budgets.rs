@@ -13,8 +13,8 @@ use crate::models::{m_m_1, median, own_objective, server, slow_application, slow
 /// A search in a third of the usual time finds about the same capacity, with a wider interval. In an earlier version of
 /// loadline, ten seconds were enough for only one measurement, so there was no interval. The server is an M/M/1 queue
 /// with 8 ms per request and the default limit on the median. The search sends only about six hundred requests, and
-/// each measurement begins with an empty queue. The estimate of the capacity is 8 % too high on average, but its
-/// interval is wide enough for this error.
+/// each measurement begins with an empty queue. The estimate of the capacity is 8 % too high on average, but the
+/// capacity's interval is wide enough for an error of 8 %.
 #[test]
 fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {
     let mut slow = Known::queue("M/M/1 of 8 ms, p50", server(Service::Exponential, 8000, 1), 55_450.0, |us| {
@@ -85,8 +85,8 @@ fn a_slow_test_request_does_not_end_the_search_far_below_the_capacity() {
     }
 }
 
-/// If the budget ends before any rate fails, the search must report a lower bound of the capacity. This lower bound of
-/// the capacity is at most the highest offered rate.
+/// If the budget ends before any rate fails, the search must report a lower bound of the capacity. The reported lower
+/// bound of the capacity is at most the highest offered rate.
 #[test]
 fn a_search_without_a_failed_rate_gives_a_lower_bound() {
     let mut bounds = 0;
@@ -120,7 +120,8 @@ fn a_limit_that_refuses_nearly_all_of_a_closed_loop_is_found() {
     }
 }
 
-/// If an experiment cannot use its time, the search gets this time. The run still stays within the whole budget.
+/// If an experiment cannot use its reserved time, the search gets the reserved time. The run still stays within the
+/// whole budget.
 #[test]
 fn the_search_takes_time_that_an_experiment_cannot_use() {
     let slow = slow_application();

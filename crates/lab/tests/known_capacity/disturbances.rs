@@ -2,8 +2,8 @@
 
 use testkit::{Drift, Neighbour, Pauses, VirtualServer};
 
-/// Stops the machine about three times in two seconds, for 2.5 ms on average. Each of these stops is several times as
-/// long as a response of the model `own_objective` without load.
+/// Stops the machine about three times in two seconds, for 2.5 ms on average. Each stop is several times as long as a
+/// response of the model `own_objective` without load.
 pub(crate) fn stuttering(server: VirtualServer) -> VirtualServer {
     server.paused(Pauses { rate: 1.5, mean_s: 0.0025 })
 }
@@ -43,8 +43,8 @@ pub(crate) fn beside_a_program(server: VirtualServer) -> VirtualServer {
     server.beside(&[Neighbour { begin_s, length_s: 8.0, share: 0.5 }])
 }
 
-/// Starts programs again and again, each for 0.1 to 3 s. Each program takes 5 to 100 % of the server's CPU. In a fifth
-/// of the whole time, one of these programs runs.
+/// Starts programs again and again, each for 0.1 to 3 s. Each program takes 5 to 100 % of the server's CPU. During a
+/// fifth of the whole time, one of the started programs runs.
 pub(crate) fn beside_many_programs(server: VirtualServer) -> VirtualServer {
     let mut random = fastrand::Rng::with_seed(server.seed() ^ 0xbe51de);
     let mut begin_s = 0.0;
@@ -66,7 +66,7 @@ pub(crate) fn robbed(server: VirtualServer) -> VirtualServer {
     server.robbed_by(&[Neighbour { begin_s, length_s: 8.0, share: 0.5 }])
 }
 
-/// Disturbs nothing.
+/// Returns the server and its machine without any disturbance.
 pub(crate) fn undisturbed(server: VirtualServer) -> VirtualServer {
     server
 }

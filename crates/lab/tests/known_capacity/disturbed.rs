@@ -63,7 +63,8 @@ fn windows_whose_cpu_time_was_stolen_do_not_bend_the_capacity() {
     assert!(near as f64 >= 0.9 * SEEDS as f64, "{near} of {SEEDS}: {found}");
 }
 
-/// The report names other programs with their share and their time.
+/// The report must name the share of the CPU that other programs took, and say that disturbed measurements were left
+/// out.
 #[test]
 fn a_run_beside_another_program_names_its_share() {
     let run = beside_a_program(m_m_1().at(1)).find().unwrap();

@@ -6,7 +6,7 @@ use testkit::queueing::{bucket_refuses, dm1_capacity, highest, md1_tail, mm1_cap
 
 use crate::known::{Known, SLOW};
 
-/// Returns a server model with this service time in microseconds and this number of workers.
+/// Returns a server model with the given service time, microseconds, and the given number of workers.
 pub(crate) fn server(service: Service, service_us: u64, workers: u32) -> SimServer {
     SimServer { service, service_ns: service_us * 1000, workers, ..SimServer::default() }
 }
@@ -29,7 +29,7 @@ pub(crate) fn m_m_8() -> Known {
     Known::queue("M/M/8, p99", server(Service::Exponential, 800, 8), 8000.0, mm8)
 }
 
-/// Returns M/M/1 with a limit on the median, so that half of the requests may exceed the limit.
+/// Returns an M/M/1 queue with a limit on the median, so that half of the requests may exceed the limit.
 pub(crate) fn median() -> Known {
     let mut known = Known::queue("M/M/1, p50", server(Service::Exponential, 100, 1), 693.0, |us| {
         mm1_capacity(10_000.0, 0.5, us / 1e6)
@@ -39,7 +39,7 @@ pub(crate) fn median() -> Known {
     known
 }
 
-/// Returns M/M/1 with a limit on the mean response time. The mean response time is 1 / (mu - lambda).
+/// Returns an M/M/1 queue with a limit on the mean response time. The mean response time is 1 / (mu - lambda).
 pub(crate) fn mean() -> Known {
     let mut known = Known::queue("M/M/1, mean", server(Service::Exponential, 100, 1), 1000.0, |us| 10_000.0 - 1e6 / us);
     known.plan.objective.p99_us = None;
@@ -47,7 +47,8 @@ pub(crate) fn mean() -> Known {
     known
 }
 
-/// Returns M/M/1 with two limits: 1200 us for the 99.9th percentile, which is exceeded first, and 400 us for the mean.
+/// Returns an M/M/1 queue with two limits: 1200 us for the 99.9th percentile, which is exceeded first, and 400 us for
+/// the mean.
 pub(crate) fn together() -> Known {
     let mm1 = |p99_9_us: f64| mm1_capacity(10_000.0, 0.999, p99_9_us / 1e6);
     let mut known = Known::queue("M/M/1, p99.9 and mean", server(Service::Exponential, 100, 1), 1200.0, mm1);

@@ -50,8 +50,8 @@ impl Draw {
     }
 }
 
-/// Runs short searches. Each search that ended too early runs once more with the budget that it asked for. At most one
-/// result in 200 may be far too low without saying that it is a lower bound.
+/// Runs searches with short budgets and checks their results. Each search that ended too early runs once more with the
+/// budget that it asked for. At most one result in 200 may be far too low without saying that it is a lower bound.
 fn holds(draws: u64, busy: bool) {
     let all: Vec<Draw> = (1..=draws).map(|seed| draw(seed, busy, None)).collect();
     let longer = |(seed, d): (u64, &Draw)| Some(draw(seed, busy, Some(d.capacity.needed_s?)));

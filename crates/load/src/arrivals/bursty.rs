@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn the_peak_has_its_share_of_the_arrivals() {
-        // In one case of Banga and Druschel, the rate is 6 times its mean for 5 % of the time. With 6 times the mean
-        // rate for 5 % of the time, 30 % of all arrivals are in the peak.
+        // In one case of Banga and Druschel, the rate is 6 times its mean for 5 % of the time. If the rate is 6 times
+        // its mean for 5 % of the time, 30 % of all arrivals are in the peak.
         let mut rng = Rng::with_seed(5);
         let mut p = Bursty::new(1e-6, &mut rng, 6.0, 0.05, 1.0);
         let (mut at, mut inside, mut all) = (0.0, 0u32, 0u32);

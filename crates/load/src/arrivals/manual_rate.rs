@@ -16,7 +16,7 @@ struct RateChange {
 /// Rate changes that may still affect due times.
 #[derive(Clone, Debug)]
 pub(super) struct ManualRate {
-    /// Rate change that applied at the due time that was converted last.
+    /// Rate change that was in effect at the most recently converted due time.
     now: RateChange,
     /// Changes after `now`, sorted by time.
     ahead: VecDeque<RateChange>,

@@ -1,9 +1,9 @@
 //! Schedules, which set the rate of arrivals over time: a rate that changes in stages, or recorded times.
 //!
 //! An arrival process with a constant rate yields times, and each time multiplied by the rate is a number of requests,
-//! `n`. A schedule with the rate `r(t)` makes the request due when the integral of `r` from 0 to `t` reaches `n`. With
-//! a schedule, the arrivals keep their kind (constant, Poisson or self-similar), whatever the rate. (Cinlar,
-//! *Introduction to Stochastic Processes*, 1975, section 4.7.)
+//! `n`. A schedule with the rate `r(t)` makes request number `n` due at the time `t` at which the integral of `r` from
+//! 0 to `t` reaches `n`. With a schedule, the arrivals keep their kind (constant, Poisson or self-similar), whatever
+//! the rate. (Cinlar, *Introduction to Stochastic Processes*, 1975, section 4.7.)
 
 use std::sync::Arc;
 

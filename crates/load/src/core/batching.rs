@@ -8,7 +8,7 @@ use crate::driver::Batch;
 /// Minimum number of requests in flight for which answers are collected. If fewer requests are in flight, each answer
 /// is handled when it arrives.
 const MIN_IN_FLIGHT_TO_BATCH: u64 = 8;
-/// Maximum time by which the collecting may delay an answer, microseconds.
+/// Maximum time for which an answer may wait while further answers are collected, microseconds.
 const MAX_BATCH_US: u64 = 200;
 
 impl Core {

@@ -6,9 +6,9 @@
 //!
 //! A connection that fails is not replaced, and the counts show how many connections remained open. Each connection has
 //! 1 + x messages, where x is `sends_per_connection`; 0 stands for no limit. When all messages are answered, the client
-//! closes the connection with a FIN. When the client closes, no message is in flight, so no half-close is needed. With
-//! `compat`, the client closes as in the article of Jones and Deshpande: it ends its own side first, and closes when
-//! the server has ended the other side.
+//! closes the connection with a FIN. When the client closes, no message is in flight, so no half-close is needed. If
+//! `compat` is set, the client closes as in the article of Jones and Deshpande: it ends its own side first, and closes
+//! when the server has ended the other side.
 
 use super::{BlockTurns, Core, State};
 use crate::driver::Ops;

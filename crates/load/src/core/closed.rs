@@ -1,6 +1,6 @@
-//! The closed loop: a fixed number of clients that each wait for an answer before the next request. With
-//! `new_connections`, the clients are the simple clients of Banga and Druschel (USITS 1997). A simple client repeats
-//! these steps: connect, send one request, receive the answer, close.
+//! The closed loop: a fixed number of clients that each wait for an answer before the next request. If the load plan
+//! sets `new_connections`, the clients are the simple clients of Banga and Druschel (USITS 1997). A simple client
+//! repeats these steps: connect, send one request, receive the answer, close.
 //!
 //! Simple clients ask the server to close (HTTP `Connection: close`). If the server agrees, it may send its FIN first,
 //! and then the server has the connection in TIME_WAIT ([`super::closing`]). The client does not wait for the server's
@@ -112,13 +112,13 @@ impl Core {
                 self.conns[conn as usize].state = State::Thinking;
                 self.arm(conn, ops.now().saturating_add(pause));
             }
-            // With a pipeline, the think time starts when the last answer of the pipeline has arrived.
+            // If several requests are pipelined, the think time starts when the last of their answers has arrived.
             _ => {}
         }
     }
 
-    /// Replaces a connection that ended. If `due_ns` is given, the connect follows at this time. Without `due_ns`, the
-    /// connect follows at once if requests must be sent again, and otherwise after the think time.
+    /// Replaces a connection that ended. If `due_ns` is given, the new connect starts at this time. Otherwise, the new
+    /// connect starts at once if requests must be sent again, or after the think time if there are none.
     pub(super) fn closed_replace<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         let pause = match due_ns {
             Some(due) => due.saturating_sub(ops.now()),

@@ -3,9 +3,10 @@
 //! connection keeps its number until the server's FIN arrives. Until the FIN arrives, the connection's client uses
 //! another connection with another number, so no client waits for the end of an old connection.
 //!
-//! Some servers leave the close to the client. In such a server, a worker stays occupied until the client closes the
-//! connection. The generator recognizes such a server by the first late FIN. After a late FIN, the generator closes
-//! connections itself. About once a second, the generator waits for one FIN, to see whether the server now closes.
+//! Some servers leave the close to the client. If the server leaves the close to the client, a worker of the server
+//! stays occupied until the client closes the connection. The first late FIN shows that the server leaves the close to
+//! the client. After a late FIN, the generator closes connections itself. About once a second, the generator waits for
+//! one FIN, to see whether the server now closes.
 
 use super::fin_wait::Closer;
 use super::{Core, Mode, State};
@@ -28,8 +29,8 @@ impl Core {
         self.continue_elsewhere(ops, due_ns);
     }
 
-    /// Keeps a connection without requests for at most `wait_ns` nanoseconds, under its number. If too many connections
-    /// are kept, closes the oldest one.
+    /// Keeps a connection without requests, and its connection number, for at most `wait_ns` nanoseconds. If too many
+    /// connections are kept, closes the oldest one.
     pub(super) fn keep_until_closed<O: Ops>(&mut self, ops: &mut O, conn: u32, wait_ns: u64) {
         if self.closing.len() >= self.closing.max
             && let Some(number) = self.close_oldest(ops)
@@ -88,8 +89,8 @@ impl Core {
         self.give_back(ops, conn);
     }
 
-    /// Handles a connection whose FIN did not come in time. A connection of QUIC has waited for a ticket, not for a
-    /// FIN.
+    /// Handles a connection whose FIN did not come in time. A QUIC connection has waited for a session ticket, not for
+    /// a FIN.
     pub(super) fn close_left_to_client<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if !self.closing.remove(conn) {
             return self.ended(ops, conn);
@@ -103,7 +104,7 @@ impl Core {
     }
 
     /// Handles received bytes of a connection that waits for its end. On a TCP connection that waits for its end, only
-    /// the FIN matters. A connection of QUIC waits for a ticket, and ends when the ticket has come.
+    /// the FIN matters. A QUIC connection waits for a session ticket, and ends when the ticket has come.
     pub(super) fn received_while_closing<O: Ops>(&mut self, ops: &mut O, conn: u32, bytes: &[u8]) {
         if self.session_timers.is_none() {
             return;

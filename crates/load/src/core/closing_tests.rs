@@ -37,8 +37,8 @@ fn close_current(fixture: &mut Fixture) {
     fixture.closed(fixture.wire.current);
 }
 
-/// Lets the server answer the request, and close the connection during the client's think time. After this close, the
-/// client knows that the server closes idle connections.
+/// Lets the server answer the request, and close the connection during the client's think time. The close shows the
+/// client that the server closes idle connections.
 fn idle_connection_is_closed(fixture: &mut Fixture) {
     fixture.hear(b"A\0");
     close_current(fixture);
@@ -199,7 +199,8 @@ fn a_server_that_closes_no_idle_connection_has_no_races() {
     );
 }
 
-/// The server resets connections instead of an answer after an idle time, and closes no connection that is idle.
+/// The server never closes an idle connection, but resets a connection instead of answering the first request after an
+/// idle time.
 #[test]
 fn the_first_resets_of_a_load_count_as_resets() {
     let mut fixture = thought(&[1.0]);
@@ -222,8 +223,8 @@ fn two_in_a_pipeline() -> Fixture {
     fixture
 }
 
-/// The server answers the first request of a pipeline, and then ends the connection instead of answering the second. At
-/// that time, the client had already sent a third request.
+/// The server answers the first request of a pipeline, and then ends the connection instead of answering the second.
+/// Before the connection ends, the client has already sent a third request.
 #[test]
 fn the_oldest_request_of_a_pipeline_fails_and_those_behind_it_are_sent_again() {
     for (end, kind) in

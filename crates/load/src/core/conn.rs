@@ -26,7 +26,7 @@ pub(super) enum State {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Conn {
     /// Time at which the connection's timer expires. The connection's entry in the heap of timers may have an earlier
-    /// time. When an early entry of the heap expires, the timer is only set again, to `deadline_ns`.
+    /// time. When an early entry of the heap expires, the timer is only set again, for the time `deadline_ns`.
     pub(super) deadline_ns: u64,
     /// Time when the connect started. During a handshake, the time when the connection was established. In an open
     /// loop, the time of the last send.
@@ -41,8 +41,8 @@ pub(super) struct Conn {
     /// had not been idle, or if an answer has arrived since the requests began.
     pub(super) idle_ns: u64,
     pub(super) in_flight: u32,
-    /// True if an answer has arrived since the connection last had no request in flight. If this is true, the oldest
-    /// request in flight was sent while another request was in flight.
+    /// True if an answer has arrived since the connection last had no request in flight. If this flag is true, the
+    /// oldest request in flight was sent while another request was in flight.
     pub(super) was_answered: bool,
     /// Number of bytes sent since the connection last had no request in flight.
     pub(super) sent_bytes: usize,

@@ -23,7 +23,7 @@ impl Core {
         }
     }
 
-    /// Gives up a connect, and starts a new connect at once under the same number.
+    /// Gives up a connect, and at once starts a new connect with the same connection number.
     pub(super) fn reconnect<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.turns.count() > 1 {
             // The next address may have another family (IPv4 or IPv6), so the socket cannot be used again.

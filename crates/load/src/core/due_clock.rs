@@ -107,6 +107,6 @@ impl DueClock {
     }
 }
 
-/// Maximum number of due requests that are started in one pass. Without this maximum, a generator that is far behind
-/// would send for a long time without reading answers.
+/// Maximum number of due requests that are started in one pass of the event loop. Without this maximum, a generator
+/// that is far behind would send for a long time without reading answers.
 pub(super) const MAX_DUE_PER_PASS: u32 = 256;

@@ -1,14 +1,16 @@
-//! Requests in early data (0-RTT): they leave with the first packets of a connection, before its handshake is complete. If
-//! the server rejects them, the session sends them again after the handshake, and their time continues.
+//! Requests in early data (0-RTT): they are sent in the first packets of a connection, before its handshake is
+//! complete. If the server rejects early data, the session sends the requests again after the handshake, and their
+//! response times include the delay.
 //!
 //! A connection with requests in early data keeps the state `Handshaking`, and takes no other requests until it is
-//! ready. If the handshake fails, the requests are sent again on another connection, as those of [`super::requeue`].
-//! With one connection per request, and during the drain, requests in early data fail if the handshake fails.
+//! ready. If the handshake fails, the requests are sent again on another connection (see [`super::requeue`]). However,
+//! if each request has its own connection, or during the drain, requests in early data fail together with the
+//! handshake.
 //!
 //! Each session can be resumed once, by a ticket of the server, and servers send tickets after the handshake. The
-//! answer to a request in early data usually arrives before the ticket. With one connection per request, the connection
-//! therefore stays open until its ticket has come, while its client continues on another connection. If the connection
-//! did not stay open until its ticket has come, only some connections could have early data.
+//! answer to a request in early data usually arrives before the ticket. If each request has its own connection, the
+//! connection therefore stays open until its ticket has come, while its client continues on another connection. If
+//! connections did not wait for their tickets, only some connections could send early data.
 
 use super::in_flight::Requeued;
 use super::{Core, InFlightRequest, Mode, State};
@@ -58,8 +60,8 @@ impl Core {
         self.early_items.get(usize::from(item)).copied().unwrap_or_default()
     }
 
-    /// Continues with a connection whose handshake is complete. Requests were sent as early data, and `answered` of them
-    /// have ended already.
+    /// Continues with a connection that sent requests as early data, and whose handshake is now complete. `answered` of
+    /// these requests have ended already.
     pub(super) fn ready_after_early<O: Ops>(&mut self, ops: &mut O, conn: u32, answered: u32) {
         let started = self.conns[conn as usize].in_flight + answered;
         match &self.mode {
@@ -89,7 +91,7 @@ impl Core {
         }
         self.conns[conn as usize].failures = 0;
         self.keep_until_closed(ops, conn, TICKET_WAIT_NS);
-        // The bytes to send here are the acknowledgement of the answer.
+        // The bytes that `farewell` sends here are the acknowledgement of the answer.
         self.farewell(ops, conn);
         self.continue_elsewhere(ops, None);
     }

@@ -159,7 +159,8 @@ fn an_open_loop_sends_due_requests_as_early_data() {
     assert!(t.sent >= 2 && t.sent == t.completed + t.unanswered, "{t:?}");
 }
 
-/// With one connection per request, the connection waits for the ticket with which another one resumes its session.
+/// If each request has its own connection, the connection waits for the ticket with which another connection resumes
+/// its session.
 #[test]
 fn a_connection_stays_open_until_its_ticket_has_come() {
     let mut fixture = loading(LoadPlan { new_connections: true, ..closed(1, 0.0) }, &[1.0]);

@@ -29,9 +29,9 @@ fn rate(part: &LoadPart) -> f64 {
     part.measured.completed as f64 / part.measured_s
 }
 
-/// Workers that need 1 ms per request complete nearly 1000 requests per second each, whichever side closes. The
-/// simulated server works on all requests of a pipeline at the same time, so the case with a pipeline has only one
-/// worker.
+/// Workers that need 1 ms per request complete nearly 1000 requests per second each, no matter which side closes the
+/// connections. The simulated server works on all requests of a pipeline at the same time, so the case with a pipeline
+/// has only one worker.
 #[test]
 fn no_wait_for_a_fin_enters_the_rate() {
     for (pipeline, workers) in [(1, 4), (8, 1)] {
@@ -72,8 +72,8 @@ fn requests_behind_an_announced_close_are_sent_again() {
     let t = &part.total;
     assert_eq!((t.error_count(), t.unanswered), (0, 0), "{t:?}");
     assert!(t.unprocessed >= t.completed / 100 * 15 - 60 && t.sent == t.completed, "{t:?}");
-    // With 4 workers, 64 requests of 1 ms each take 16 ms. The longest response times also include the wait of an
-    // unprocessed request for another connection.
+    // If each request takes 1 ms, 4 workers need 16 ms for 64 requests. The longest response times also include the
+    // wait of an unprocessed request for another connection.
     let response = Summary::of(&part.histograms["response"]);
     assert!((15e3..17e3).contains(&response.p50) && response.max > 20e3, "{response:?}");
 }
@@ -144,8 +144,8 @@ fn requests_that_meet_an_unannounced_close_are_sent_again() {
 }
 
 /// The server closes each connection after 10 answers without announcing it, but only 1 ms after the answer on average.
-/// Most clients send their next request before the close, and get a reset. A tenth of the closes comes before the
-/// client's next request.
+/// Most clients send their next request before the close, and get a reset. In one of ten cases, the close comes before
+/// the client's next request.
 #[test]
 fn resets_by_a_late_unannounced_close_are_keep_alive_races() {
     let late =
@@ -159,7 +159,7 @@ fn resets_by_a_late_unannounced_close_are_keep_alive_races() {
 }
 
 /// The server closes each connection some milliseconds after its seventh answer. In an open loop, a connection is idle
-/// before most requests, so many closes meet an idle connection, and others a request.
+/// before most requests. Many closes therefore find the connection idle, and others find a request in flight.
 #[test]
 fn closes_after_equal_numbers_of_answers_are_races_in_an_open_loop_too() {
     let silent_close = SilentClose::Later(3_000_000);
@@ -170,8 +170,8 @@ fn closes_after_equal_numbers_of_answers_are_races_in_an_open_loop_too() {
     assert!(t.error_count() <= 2 && t.completed + t.error_count() == t.due, "{t:?}");
 }
 
-/// The server reads the eleventh request of each connection, and then fails. A request that the failing server has read
-/// is no keep-alive race, although each connection had the same number of answers.
+/// The server reads the eleventh request of each connection, and then fails. If the failing server has read a request,
+/// the end of the connection is no keep-alive race, although each connection had the same number of answers.
 #[test]
 fn resets_by_a_server_that_fails_are_no_keep_alive_races() {
     for think_ms in [0.0, 5.0] {
@@ -202,7 +202,7 @@ fn the_window_of_recorded_times_has_all_their_requests() {
     let intensity = Intensity::Open { rate: 13.3, arrival: run::Arrival::Constant, max_connections: 9, pipeline: 1 };
     let arrivals = Some(run::ArrivalTimes { times: Some(times), ..run::ArrivalTimes::default() });
     let plan = LoadPlan { intensity, arrivals, warmup_s: 0.0, duration_s: 0.225, ..plan(1, 1, 0.0) };
-    // The command of the conductor (controlling process) to measure comes 14 ms late.
+    // The command to begin the measured window comes 14 ms late from the conductor (controlling process).
     let (measure, drain) = (14_000_000, 239_000_000);
     let phase =
         |now| [Phase::WarmUp, Phase::Measure, Phase::Drain][usize::from(now >= measure) + usize::from(now >= drain)];

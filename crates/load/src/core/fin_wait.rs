@@ -6,12 +6,13 @@ use std::collections::VecDeque;
 /// Maximum time to wait for the FIN of a server that is known to close connections, nanoseconds. If a thread of the
 /// server loses its CPU between its answer and its close, the FIN comes only after tens of milliseconds.
 const KNOWN_WAIT_NS: u64 = 100_000_000;
-/// Maximum time to wait for a FIN to test whether the server closes connections, nanoseconds. The client waits for a
-/// test if the server has never closed a connection first, or did not do so in the last test. On an idle machine, a FIN
-/// comes within 0.1 ms after the answer.
+/// Maximum time to wait for a FIN to test whether the server closes connections, nanoseconds. The client makes this
+/// test if it does not yet know whether the server closes connections, or if the server did not close first in the last
+/// test. If the machine is idle, a FIN comes within 0.1 ms after the answer.
 const TRIAL_WAIT_NS: u64 = 10_000_000;
-/// Interval between two tests of whether a server that usually leaves the close to the client now closes connections,
-/// nanoseconds. Tests of [`TRIAL_WAIT_NS`] at this interval occupy one worker of the server for 1 % of the time.
+/// Interval between two tests of a server that has left the close to the client, nanoseconds. Each test shows whether
+/// the server now closes connections, and occupies one worker of the server for [`TRIAL_WAIT_NS`], which is 1 % of the
+/// interval.
 const TRIAL_INTERVAL_NS: u64 = 1_000_000_000;
 /// Maximum number of additional connection numbers, for connections that wait for a FIN. With 100,000 connections per
 /// second and FINs that come after 1 ms, 100 connections wait at a time.

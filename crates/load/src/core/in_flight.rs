@@ -6,7 +6,7 @@ use proto::{Trace, Which};
 
 use crate::driver::Start;
 
-/// Value that stands for no slot (memory for one request).
+/// Index that means "no slot" (a slot is the memory for one request).
 const NO_SLOT: u16 = u16::MAX;
 /// Maximum number of requests in flight on one connection.
 pub(super) const MAX_IN_FLIGHT: usize = NO_SLOT as usize;
@@ -41,8 +41,8 @@ pub(super) struct Requeued {
     pub(super) sent: bool,
 }
 
-/// Memory for one request. A used slot is linked to the slots of two other requests: those that were started directly
-/// before and directly after the slot's own request. A free slot is linked to the next free slot by `newer`.
+/// Memory for one request. A used slot is linked to the slots of two other requests: the requests that were started
+/// directly before and directly after the slot's own request. A free slot is linked to the next free slot by `newer`.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     begun: InFlightRequest,
@@ -114,12 +114,12 @@ impl InFlight {
     }
 
     /// Handles a part of an answer that is not yet complete. Stores the time of the answer's first byte if none is
-    /// stored. Returns the request if this part contains the answer's first byte, or if events of the answer arrived.
+    /// stored. Returns the request if the part contains the answer's first byte, or if events of the answer arrived.
     pub(super) fn answer_goes_on(&mut self, conn: u32, which: Which, now: u64, events: u32) -> Option<InFlightRequest> {
         let id = self.id_in_flight(conn, which)?;
         let begun = &mut self.slot_mut(conn, id).begun;
-        // Here, `&` compiles to one branch, and `&&` would compile to two. The function `answer_goes_on` runs for each
-        // read of a long answer.
+        // The condition uses `&`, which compiles to one branch, because `&&` would compile to two branches. The
+        // function `answer_goes_on` runs for each read of a long answer.
         if (begun.first_byte_ns != 0) & (events == 0) {
             return None;
         }

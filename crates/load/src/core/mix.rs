@@ -66,8 +66,8 @@ impl Mix {
         self.classes.get(usize::from(item)).copied().unwrap_or(item)
     }
 
-    /// Returns the index of the next request on a connection on which `made` requests were started. With a single
-    /// request, no random number is drawn.
+    /// Returns the index of the next request on a connection on which `made` requests were started. If the set has a
+    /// single request, no random number is drawn.
     #[inline]
     pub(super) fn next(&mut self, rng: &mut Rng, made: u64) -> u16 {
         match &mut self.next {
@@ -87,8 +87,9 @@ impl Mix {
     }
 }
 
-/// Returns the indexes of the requests in one round. The check of the plan has already refused weights without a ratio
-/// of whole numbers. If such weights came here nevertheless, each request with a positive weight would come once.
+/// Returns the indexes of the requests in one round. The check of the plan has already refused weights that are not in
+/// a ratio of whole numbers. For weights of this kind, the function would return each request with a positive weight
+/// once.
 fn round(weights: &[f64]) -> Box<[u16]> {
     let once = || (0..=u16::MAX).zip(weights).filter(|(_, weight)| **weight > 0.0).map(|(item, _)| item).collect();
     run::round_of(weights).unwrap_or_else(once).into()

@@ -1,8 +1,8 @@
-//! The connection engine manages connections, requests and their times. Each call passes the operations of a driver, so
-//! the same connection engine works with every driver and with the simulator. The connection engine is compiled once
-//! per driver. The connection engine calls the protocol's sessions through dynamic dispatch, which takes some
-//! nanoseconds per request. If the connection engine were also compiled once for each protocol, every build would take
-//! a minute longer.
+//! The connection engine manages connections, requests and their times. Each call of the engine gets the operations of
+//! a driver as an argument, so the same engine works with every driver and with the simulator. The connection engine is
+//! compiled once per driver. The connection engine calls the protocol's sessions through dynamic dispatch, which takes
+//! some nanoseconds per request. If the connection engine were also compiled once for each protocol, every build would
+//! take a minute longer.
 //!
 //! Three kinds of load use the engine: [`closed`], [`open`] and [`sclients`] decide when a request or a connect starts.
 //! All later steps are the same for all three kinds of load: see [`requests`] and [`connections`].

@@ -32,8 +32,8 @@ impl Mode {
         }
     }
 
-    /// Returns the maximum number of connections that may wait for a FIN, if the task has no additional connection
-    /// numbers for them.
+    /// Returns the maximum number of connections that may wait for a FIN, for kinds of load without additional
+    /// connection numbers; 0 for the other kinds.
     pub(super) fn max_closing(&self, capacity: usize) -> usize {
         match self {
             Self::SClients(_) | Self::Handling => capacity / 2,

@@ -111,7 +111,7 @@ impl Core {
         if full {
             return false;
         }
-        // With one connection per request, each request needs a new connection. If connections are reused, answers also
+        // If connections are not reused, each request needs a new connection. If connections are reused, answers also
         // free connections, so the growth of the pool is limited.
         if !own && (pool.opening as usize >= MAX_OPENING || !pool.demand.allows(used)) {
             self.record.counts.connects_held_back += 1;
@@ -191,7 +191,7 @@ impl Core {
     }
 
     /// Starts waiting requests on a connection whose handshake begins, if they may be sent as early data. A connection
-    /// that starts a request as early data no longer counts as one that will take a waiting request.
+    /// that starts a request as early data no longer counts as a connection that a waiting request can use.
     pub(super) fn open_start_early(&mut self, now: u64, conn: u32) {
         let mut started = false;
         while self.has_room(conn) && self.may_next_be_early(conn) && self.start_waiting(now, conn, true) {

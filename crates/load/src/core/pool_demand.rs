@@ -65,8 +65,8 @@ impl PoolDemand {
 
     /// Records an answer that came `took_ns` after its request was sent, while the pool has `open` connections. A
     /// window ends when its minimum length has passed and at least as many answers have come as there are connections.
-    /// If the pool has more unneeded connections than in any earlier window, returns by how many more. Returns 0 unless
-    /// the number of unneeded connections is higher than in any earlier window.
+    /// If the pool has more unneeded connections at the end of a window than in any earlier window, returns the
+    /// difference. In all other cases, returns 0.
     pub(super) fn answered(&mut self, now_ns: u64, took_ns: u64, open: u64) -> u64 {
         self.answers += 1;
         self.took_ns += took_ns;

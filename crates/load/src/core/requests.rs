@@ -48,8 +48,8 @@ impl CompletionSink<'_> {
             return true;
         }
         if is_unprocessed(done) {
-            // The newest requests on a connection are sent last, and these are also the requests that a closing server
-            // has not processed. While a request on the connection is unsent, each unprocessed request counts as
+            // The newest requests on a connection are sent last, and a closing server leaves exactly the newest
+            // requests unprocessed. While a request on the connection is unsent, each unprocessed request counts as
             // unsent.
             requeued.push_back(Requeued { begun: *request, sent: *self.unsent == 0 });
             *self.unsent = self.unsent.saturating_sub(1);
@@ -95,8 +95,8 @@ impl Core {
         c.made += 1;
         c.unsent += u32::from(counts);
         c.state = State::Busy;
-        // Counts the time until now with the previous number of requests in flight. Without this call, the new request
-        // would also count as in flight for the time since the last event, such as a connect.
+        // Counts the time until now with the previous number of requests in flight. Without the call of `advance`, the
+        // new request would also count as in flight for the time since the last event, such as a connect.
         self.record.advance(now, self.in_flight);
         self.in_flight += 1;
         self.sessions.session(conn as usize).begin(Request { id, item: begun.item, trace: begun.trace });
@@ -279,9 +279,9 @@ impl Core {
             bytes = session.transmit(out);
             bytes
         };
-        // Errors are ignored, because the connection is lost in any case. One pass may read two packets of the server,
-        // of which the second contains the fault. If the answer to the first packet still waits to be sent, the driver
-        // queues the last bytes after this answer.
+        // Errors are ignored, because the connection is lost in any case. One pass of the event loop may read two
+        // packets of the server, the second of which contains the fault. If the answer to the first packet still waits
+        // to be sent, the driver queues the last bytes after this answer.
         let _ = if c.pending { ops.send_last(conn, call) } else { ops.send(conn, call).is_ok() };
         self.record.counts.bytes_sent += bytes as u64;
         if c.state == State::Handshaking {

@@ -1,17 +1,17 @@
 //! Requests that are sent again on another connection, because the server did not process them. There are four kinds
 //! of requests that are sent again:
 //!
-//! - Requests that a server left unprocessed when it closed their connection: they came after the last request that it
-//!   processed. In HTTP/2, the streams of unprocessed requests come after the last stream that a GOAWAY frame names. In
-//!   HTTP/1, an answer before the unprocessed requests announced the close.
-//! - Requests behind a request whose connection ended without an announcement. The server may have read the first of
-//!   several pipelined requests, and then failed, so the first request counts as failed. The requests behind the oldest
-//!   one are sent again if they are idempotent (RFC 9112, section 9.3.2).
+//! - Requests that a server left unprocessed when it closed their connection: these requests came after the last
+//!   request that the server processed. In HTTP/2, the streams of unprocessed requests come after the last stream that
+//!   a GOAWAY frame names. In HTTP/1, an answer before the unprocessed requests announced the close.
+//! - Pipelined requests that followed a request whose connection ended without an announcement. The server may have
+//!   read the first of several pipelined requests, and then failed, so the first request counts as failed. The requests
+//!   that followed the first one are sent again if they are idempotent (RFC 9112, section 9.3.2).
 //! - Requests of a keep-alive race: they were sent on an idle connection that the server was just closing. A server may
 //!   close a connection after an idle time, or after some number of answers ([`crate::answers_before_close`]). A
 //!   request of a keep-alive race is sent again only if it is idempotent (RFC 9110, section 9.2.2), or if the server
-//!   has shown that it was not read. For example, an answer with status 408 shows that the server has not read the
-//!   request.
+//!   has shown that it did not read the request. For example, an answer with status 408 shows that the server has not
+//!   read the request.
 //! - Commands that a node of a Redis cluster redirected to another node.
 //!
 //! Requests to be sent again are sent on the next connection that has room, the oldest first. Requests to be sent again
@@ -122,7 +122,7 @@ impl Core {
         is_unread || self.is_after_last_answer(conn) || self.may_be_race(conn, kind)
     }
 
-    /// Returns the number of answers on a connection whose requests in flight left right after an answer. Returns
+    /// Returns the number of answers on a connection whose requests in flight were sent right after an answer. Returns
     /// `None` if the connection had been idle before the requests in flight, or had no answer.
     fn answers_before(&self, conn: u32) -> Option<u64> {
         self.answers(conn).filter(|_| self.conns[conn as usize].idle_ns == 0)
@@ -151,7 +151,7 @@ impl Core {
     /// connection may have been reset, or closed by a server behind a proxy that had already received the requests.
     ///
     /// A server that fails requests by closing their connections would look like a server with keep-alive races. A real
-    /// keep-alive race, in contrast, needs a coincidence of a close and a request. A server with keep-alive races also
+    /// keep-alive race happens only if a close and a request coincide by chance. A server with keep-alive races also
     /// closes other connections: idle connections after the same idle time, or connections whose requests it has not
     /// received. If busy connections end more often than chance explains, the requests on these connections count as
     /// failed.
@@ -199,7 +199,7 @@ impl Core {
         self.take_over(ops);
     }
 
-    /// Sends the oldest request in flight on a connection again on another connection, and returns true. If this
+    /// Sends the oldest request in flight on a connection again on another connection, and returns true. If the oldest
     /// request may not be sent again, counts it as failed and returns false. Returns `None` if no request is in flight.
     fn resend_oldest(&mut self, now: u64, conn: u32, sent: bool) -> Option<bool> {
         let request = self.requests.end(conn, Which::Oldest)?;
@@ -226,7 +226,7 @@ impl Core {
 
     /// Ends the requests in flight on a connection that was lost with a failure of kind `kind`. Returns the number of
     /// requests that failed. If the connection ended while pipelined requests waited, only the oldest request failed,
-    /// and the requests behind it are sent again if they are idempotent. During the drain, all requests fail, because a
+    /// and the later requests are sent again if they are idempotent. During the drain, all requests fail, because a
     /// lost connection is not replaced then.
     pub(super) fn fail_first<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) -> u64 {
         let (now, c) = (ops.now(), self.conns[conn as usize]);

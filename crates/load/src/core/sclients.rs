@@ -1,14 +1,15 @@
 //! S-Clients (Banga and Druschel, "Measuring the Capacity of a Web Server", USITS 1997). At all times, D descriptors
-//! (sockets) try to connect, each for at most the timeout (T). When a connect succeeds, its connection sends a request,
-//! and another connect takes its place at once. A connect that is not established after T is closed and replaced at
-//! once. Whatever the server does, the offered rate is therefore at least D/T, and proportional to D.
+//! (sockets) try to connect, each for at most the timeout (T). When a connect succeeds, a request is sent on the new
+//! connection, and another connect starts at once in place of the successful one. A connect that is not established
+//! after T is closed and replaced at once. Whatever the server does, the offered rate is therefore at least D/T, and
+//! proportional to D.
 //!
 //! If a connect is refused, its descriptor is not used again until T has passed. Because a refused descriptor is not
 //! used again before T, the offered rate stays at D/T, and a dead server causes no storm of connects.
 //!
 //! The load plan may have an arrival process, which generalises the think times of Banga and Druschel. With an arrival
-//! process, each arrival starts one connect on one of the D descriptors. The client gives up a connect after T and does
-//! not repeat it. If all D descriptors are connecting, arrivals wait, and count as due.
+//! process, each arrival starts one connect on one of the D descriptors. With an arrival process, the client gives up a
+//! connect after T and does not repeat it. If all D descriptors are connecting, arrivals wait, and count as due.
 
 use run::ErrorKind;
 use sys::Errno;
@@ -69,14 +70,14 @@ impl Core {
         if self.draining {
             return;
         }
-        // If a connect could not even start (no port or no descriptor), the timeout T of this connect begins now.
+        // If a connect could not even start (no port or no descriptor), its timeout T begins now.
         let c = &self.conns[conn as usize];
         let began = if ops.now() < c.began_ns.saturating_add(timeout) { c.began_ns } else { ops.now() };
         self.wait(ops, conn, (began + timeout).saturating_sub(ops.now()));
     }
 
     /// Handles a connect that has succeeded. The new connection no longer counts as one of the D descriptors that are
-    /// connecting. Another connect takes the place of the new connection, unless the connects follow an arrival
+    /// connecting. Another connect starts in place of the successful one, unless the connects follow an arrival
     /// process.
     pub(super) fn sclients_up<O: Ops>(&mut self, ops: &mut O) {
         if !self.draining && !self.sclients_arrived() {

@@ -61,8 +61,8 @@ fn a_failing_connection_announces_its_reason_although_a_request_is_in_flight() {
 
 #[test]
 fn a_close_is_answered_although_a_request_is_on_its_way() {
-    // Without `ends`, a request gets no answer. With `ends`, no request is in flight, and the server closes the
-    // connection at once.
+    // If `ends` is false, a request gets no answer. If `ends` is true, no request is in flight, and the server closes
+    // the connection at once.
     for (heard, ends) in [(&b"C"[..], false), (b"A\0C", true)] {
         let mut fixture = Fixture::ready(1, 1000.0, &[1.0]);
         fixture.hear(b"A\0");
@@ -220,8 +220,8 @@ fn classes_are_drawn_told_and_counted_apart() {
 }
 
 /// A request is due each millisecond, but the generator wakes up only after 6 ms. An earlier version of loadline sent
-/// each of several due requests in a write of its own. An open loop of the earlier version never had the load of a
-/// closed loop with the same pipeline.
+/// each of several due requests in a write of its own. An open loop of the earlier version therefore never put as much
+/// load on the server as a closed loop with the same pipeline.
 #[test]
 fn requests_of_an_open_loop_that_are_due_together_leave_together() {
     let (rate, arrival) = (1000.0, run::Arrival::Constant);

@@ -1,5 +1,5 @@
 //! Connections whose sessions read datagrams and have timers of their own (QUIC). Each connection has one more timer,
-//! for its session. Sessions of other protocols have no timers, and pay only for a test of `None`.
+//! for its session. Sessions of other protocols have no timers, so the only cost for them is a test for `None`.
 
 use super::{Core, MAX_TIMERS_PER_PASS, State};
 use crate::driver::Ops;
@@ -15,7 +15,7 @@ impl Core {
         self.arm_session(conn);
     }
 
-    /// Tells the time to a session, before it sends or receives.
+    /// Passes the current time to a session, before the session sends or receives.
     #[inline]
     pub(super) fn tick<O: Ops>(&mut self, ops: &O, conn: u32) {
         if self.session_timers.is_some() {
@@ -55,19 +55,19 @@ impl Core {
         }
     }
 
-    /// Handles a timer of a session. The session may send again what was lost, or may find that its connection has
-    /// ended.
+    /// Handles a timer of a session. The session may send lost data again, or may find that its connection has ended.
     fn session_timer<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let heard = self.conns[conn as usize].heard;
         self.tick(ops, conn);
         self.received(ops, conn, &[]);
-        // An expired timer is no sign of life from the server.
+        // The expired timer brought no data, so it must not set the flag `heard`.
         self.conns[conn as usize].heard = heard;
         self.flush_unasked(ops, conn);
         self.arm_session(conn);
     }
 
-    /// Tells the server that a connection ends, if its session reads datagrams: the kernel sends no FIN for them.
+    /// Tells the server that a connection ends, if the connection's session reads datagrams: the kernel sends no FIN
+    /// for datagrams.
     pub(super) fn say_goodbye<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.session_timers.is_some() {
             self.tick(ops, conn);

@@ -18,7 +18,7 @@ fn opened(end: &str) -> Fixture {
     fixture
 }
 
-/// Lets the client receive chunks with these texts at these times.
+/// Lets the client receive `chunks`: each has its time in milliseconds, and its text.
 fn hear(fixture: &mut Fixture, chunks: &[(u64, &str)]) {
     for (at_ms, text) in chunks {
         fixture.at_ms(*at_ms);

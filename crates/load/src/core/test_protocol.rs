@@ -3,15 +3,16 @@
 
 use proto::{Done, Fault, Outcome, Progress, Request, Requester, Which};
 
-/// The made-up protocol of the tests. In the handshake, the client sends `H`, the server `h`, and the client `F`. A
-/// request is `R`, its ID and its class. An answer is `A` and the ID. Instead of `A`, the server may send `X` (failed),
-/// `U` (not processed) or `T` (status 408). The client answers a ping `P` with `p`, a close `C` with `c`, and an error
-/// `E` with `e`. `M` begins an answer, and `B` is a close with a reason.
+/// The made-up protocol of the tests. In the handshake, the client sends `H`, the server sends `h`, and the client
+/// sends `F`. A request consists of `R`, its ID and its class. An answer consists of `A` and the ID. Instead of `A`,
+/// the server may send `X` (failed), `U` (not processed) or `T` (status 408). The client answers a ping `P` with `p`, a
+/// close `C` with `c`, and an error `E` with `e`. The server sends `M` to begin an answer, and `B` to close the
+/// connection with a reason.
 #[derive(Clone)]
 pub(super) struct TestProtocol {
     pub(super) mix: proto::Mix,
-    /// True if requests may start before the handshake is done (early data). With `K`, the server rejects early data,
-    /// and the session sends the requests again.
+    /// True if requests may start before the handshake is done (early data). If the server sends `K`, it rejects early
+    /// data, and the session sends the requests again.
     pub(super) takes_early: bool,
 }
 

@@ -83,13 +83,14 @@ impl Fixture {
         fixture
     }
 
-    /// Starts a load with this intensity. The measured window begins together with the load.
+    /// Starts a load with the intensity `intensity`. The measured window begins together with the load.
     pub(super) fn with(intensity: Intensity, weights: &[f64]) -> Self {
         let mix = proto::Mix { weights: weights.to_vec().into(), ..proto::Mix::ONE.clone() };
         Self::speaking(intensity, &TestProtocol { mix, takes_early: false })
     }
 
-    /// Starts a load with this intensity and this protocol. The measured window begins together with the load.
+    /// Starts a load with the intensity `intensity` and the protocol of `client`. The measured window begins together
+    /// with the load.
     pub(super) fn speaking<C: proto::Client>(intensity: Intensity, client: &C) -> Self {
         Self::loading(&LoadPlan { intensity, ..LoadPlan::default() }, client)
     }

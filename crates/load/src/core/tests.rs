@@ -48,8 +48,8 @@ fn m_d_1_waits_half_as_long() {
 
 #[test]
 fn a_closed_loop_obeys_its_bounds() {
-    // N = 4 clients pause for Z = 9 ms, and the service time is 1 ms. Because nothing queues in the steady state, the
-    // response time is R = 1 ms. The throughput is X = N / (R + Z).
+    // N = 4 clients pause for Z = 9 ms after each answer, and the service time is 1 ms. Because nothing queues in the
+    // steady state, the response time is R = 1 ms. The throughput is X = N / (R + Z).
     let server = SimServer { service: Service::Constant, ..SimServer::default() };
     let think = ThinkTime { mean_ms: 9.0, exponential: false };
     let closed = Intensity::Closed { connections: 4, pipeline: 1, think };
@@ -87,8 +87,8 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
     assert_eq!(part.total.due, 1000);
     assert!((response.quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15, "{}", response.quantile_us(0.90));
     assert!((Summary::of(response).max / 1e6 - 2.0).abs() < 0.02);
-    // With only one connection to the same server, response times are as long as with many, mostly because requests
-    // wait before they are sent.
+    // If the pool may have only one connection, response times are as long as with many connections, mostly because
+    // requests wait before they are sent.
     let one = Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 1, pipeline: 1 };
     let (part, _) = simulate(&plan(one, 10.0), &server).unwrap();
     assert!((part.histograms["response"].quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15);
@@ -134,8 +134,8 @@ fn a_pause_of_a_good_server_is_no_reason_for_thousands_of_connections() {
 
 #[test]
 fn a_slow_server_gets_the_connections_that_it_needs() {
-    // At 500 requests per second of 1 s each, 500 requests are in flight. The first answers come after 1 s. After the
-    // first answers, the pool grows with the number of answers.
+    // If 500 requests start per second and each takes 1 s, 500 requests are in flight. The first answers come after 1
+    // s. After the first answers, the pool grows with the number of answers.
     let second = 1_000_000_000;
     let server = SimServer { service: Service::Constant, service_ns: second, workers: 10_000, ..SimServer::default() };
     let slow = LoadPlan { warmup_s: 5.0, ..plan(open(500.0, Arrival::Constant), 5.0) };
@@ -160,8 +160,8 @@ fn due_requests_that_never_left_are_counted() {
 
 #[test]
 fn an_open_loop_pipelines_once_its_pool_is_full() {
-    // The round-trip time is 40 ms. 8 connections complete 200 requests per second with one request in flight each, and
-    // 1600 with pipelines of 8.
+    // The round-trip time is 40 ms. 8 connections can complete 200 requests per second if each has one request in
+    // flight, and 1600 per second if each has 8 requests in flight.
     let far = SimServer { service: Service::Constant, service_ns: 1000, rtt_ns: 40_000_000, ..SimServer::default() };
     let run = |pipeline| {
         let one = Intensity::Open { rate: 800.0, arrival: Arrival::Poisson, max_connections: 8, pipeline };
@@ -179,7 +179,8 @@ fn an_open_loop_pipelines_once_its_pool_is_full() {
 #[test]
 fn a_pipelined_pool_opens_connections_first() {
     let server = SimServer { service: Service::Constant, service_ns: 10_000_000, workers: 100, ..SimServer::default() };
-    // At 500 requests per second of 10 ms each, 5 requests are in flight. Each request has its own connection.
+    // If 500 requests start per second and each takes 10 ms, 5 requests are in flight. Each of these requests gets its
+    // own connection, although a connection could take four.
     let open = Intensity::Open { rate: 500.0, arrival: Arrival::Constant, max_connections: 8, pipeline: 4 };
     let (part, seen) = simulate(&plan(open, 5.0), &server).unwrap();
     assert!((5..=8).contains(&seen.syns_ns.len()), "{}", seen.syns_ns.len());
@@ -206,8 +207,8 @@ fn a_request_with_its_own_connection_begins_with_the_connect() {
 
 #[test]
 fn connects_under_way_at_the_end_have_an_age() {
-    // The only worker serves one connection, and the accept queue holds another. The other three clients try to connect
-    // until the end.
+    // The server's only worker serves one of the five connections, and the accept queue holds a second one. The other
+    // three clients try to connect until the end of the load.
     let closed = Intensity::Closed { connections: 5, pipeline: 1, think: ThinkTime::default() };
     let mut plan = LoadPlan { new_connections: true, warmup_s: 1.0, drain_s: 0.0, ..plan(closed, 2.0) };
     plan.connect_timeout_s = 60.0;
@@ -222,8 +223,8 @@ fn sclients(descriptors: u32, timeout_ms: f64) -> Intensity {
     Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think: ThinkTime::default(), pace: None }
 }
 
-/// A server that never answers. The server accepts one connection, and a second connection fills its accept queue. No
-/// further connect succeeds, so each lasts for the whole timeout T.
+/// A server that never answers. The server accepts one connection, and a second connection fills its accept queue. All
+/// later connects fail when the timeout T has passed.
 fn full_listener() -> SimServer {
     SimServer {
         accept_at_once: false,
@@ -243,8 +244,8 @@ fn overloaded(descriptors: u32, timeout_ms: f64, seconds: f64) -> (LoadPart, Sim
 #[test]
 fn s_clients_offer_d_over_t_to_the_arrival() {
     // There are 50 descriptors, and T is 500 ms. The first two connects succeed: the worker serves one connection, and
-    // the accept queue holds the other. Each of the two successful connects is replaced by another connect at once.
-    // Further connects come exactly every 10 ms.
+    // the accept queue holds the other. Each of the two successful connects is replaced by another connect at once. All
+    // later connects start exactly 10 ms apart.
     let (part, seen) = overloaded(50, 500.0, 10.0);
     assert_eq!(part.total.connected, 2);
     assert_eq!(part.total.attempted, 1000 + 2);
@@ -266,7 +267,7 @@ fn an_established_connection_leaves_the_descriptors_at_once() {
     let server = SimServer { service: Service::Constant, service_ns: 1000, rtt_ns: 2_000_000, ..SimServer::default() };
     let (part, _) = simulate(&plan(sclients(10, 500.0), 1.0), &server).unwrap();
     // The first connects are spread over 500 ms, and the mean start is at 225 ms. After its start, each of the 10
-    // descriptors connects every 2 ms: 10 × (1000 - 225) / 2.
+    // descriptors connects every 2 ms, so there are 10 × (1000 - 225) / 2 connects.
     let expected = 10.0 * (1000.0 - 225.0) / 2.0;
     assert!((part.total.attempted as f64 / expected - 1.0).abs() < 0.01, "{}", part.total.attempted);
     assert_eq!(part.total.completed, part.total.sent);
@@ -312,8 +313,8 @@ fn paced(descriptors: u32, timeout_ms: f64, rate: f64, arrival: Arrival) -> Inte
 
 #[test]
 fn paced_s_clients_connect_when_the_arrival_process_says_so() {
-    // 100 descriptors could make 200 connects per second. The arrival process offers 50 per second, and no connect is
-    // repeated.
+    // 100 descriptors could make 200 connects per second. The arrival process starts 50 connects per second, and no
+    // connect is repeated.
     let mut plan = plan(paced(100, 500.0, 50.0, Arrival::Constant), 10.0);
     plan.drain_s = 0.0;
     let (part, seen) = simulate(&plan, &full_listener()).unwrap();
@@ -359,8 +360,8 @@ fn arrivals_that_find_no_descriptor_wait_and_are_told() {
 
 #[test]
 fn the_first_connects_of_several_processes_interleave() {
-    // Four processes with 25 descriptors each must act like one process with 100. The SYNs of all processes together
-    // must have equal gaps of 5 ms.
+    // Four processes with 25 descriptors each must act like one process with 100 descriptors. The SYNs of all processes
+    // together must have equal gaps of 5 ms.
     let whole = LoadPlan { drain_s: 0.0, ..plan(sclients(25, 500.0), 0.4) };
     let mut syns: Vec<u64> = (0..4)
         .flat_map(|i| {

@@ -27,7 +27,7 @@ pub(super) fn run(shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     shard.drive(&mut driver)
 }
 
-/// Maximum number of answers per pass.
+/// Maximum number of answers per pass of the event loop.
 const MAX_ANSWERS_PER_PASS: usize = 256;
 
 /// The null driver.

@@ -1,5 +1,5 @@
-//! Records how the server closes connections, and the requests that met the close of their connection (keep-alive
-//! races).
+//! Records how the server closes connections, and the keep-alive races: requests that were sent just when the server
+//! closed their connection.
 
 use run::ErrorKind;
 
@@ -32,15 +32,15 @@ impl Record {
     }
 
     /// Records that the server closed a connection without reading the requests in flight on it. `answers` is the
-    /// number of answers if the requests left right after an answer, and `None` after an idle time.
+    /// number of answers on the connection if the requests were sent right after an answer, and `None` if they were
+    /// sent after an idle time.
     pub(crate) fn closed_unread(&mut self, answers: Option<u64>) {
         self.unread_closes += 1;
         answers.into_iter().for_each(|answers| self.answers_before_close.add(answers));
     }
 
-    /// Returns true if `answers` is the number of answers on all connections that the server closed right after an
-    /// answer. Also returns true if it is the number of answers on all connections that the server closed while they
-    /// were idle.
+    /// Returns true if all connections that the server closed right after an answer had `answers` answers. Also returns
+    /// true if all connections that the server closed while they were idle had `answers` answers.
     pub(crate) fn closes_after_answers(&self, answers: u64) -> bool {
         self.answers_before_close.is(answers) || self.answers_before_idle_close.is(answers)
     }
@@ -52,7 +52,7 @@ impl Record {
     }
 
     /// Returns true if keep-alive races are certain. One sign of keep-alive races is that the server closed a
-    /// connection that was idle or had only unread requests. Another sign of a keep-alive race is that the server ended
+    /// connection that was idle or had only unread requests. Another sign of keep-alive races is that the server ended
     /// all connections at the same moment, as in a restart.
     pub(super) fn races_are_sure(&self) -> bool {
         self.closes_without_request() > 0 || self.server_ends.most().is_some_and(|ends| ends.is_restart())

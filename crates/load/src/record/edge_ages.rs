@@ -22,7 +22,7 @@ impl EdgeAges {
         self.under_way.record_ns(ages_ns.end);
     }
 
-    /// Removes the ages in `others` from these ages.
+    /// Removes the ages in `others` from the ages in `self`.
     pub(super) fn take_back(&mut self, others: &Self) {
         self.under_way.take_back(&others.under_way);
         self.carried_in.take_back(&others.carried_in);

@@ -60,9 +60,9 @@ pub(crate) fn kind_of(fault: Fault) -> ErrorKind {
 pub(crate) struct Record {
     pub(crate) counts: Counts,
     pub(crate) measuring: bool,
-    /// Number of response times in each bucket since the start of the load, for the live view.
+    /// Number of response times since the start of the load, in buckets, for the live view.
     pub(crate) coarse: Box<[u64; CoarseHist::BUCKETS]>,
-    /// Number of failed requests by the bucket of the time until the failure since the start of the load, for the live
+    /// Number of failed requests since the start of the load, in buckets of the time until the failure, for the live
     /// view.
     pub(crate) coarse_unanswered: Box<[u64; CoarseHist::BUCKETS]>,
     /// Time until the last byte of the answer. In an open loop, the response time starts when the request is due. In a
@@ -89,12 +89,12 @@ pub(crate) struct Record {
     /// Ages of the requests that were in flight during the whole window and never answered. `None` if no request was in
     /// flight during the whole window.
     hung: Option<Box<EdgeAges>>,
-    /// Ages of the requests whose first byte had arrived when a window began or ended. After the first byte has
-    /// arrived, a request's time to the first byte is known. `None` if there are no ages to store.
+    /// Ages of the requests whose first byte had arrived when the measured window began or ended. After the first byte
+    /// has arrived, a request's time to the first byte is known. `None` if there are no ages to store.
     begun: Option<Box<EdgeAges>>,
     /// Ages of the requests that are in both `hung` and `begun`. `None` if there are none.
     hung_begun: Option<Box<EdgeAges>>,
-    /// Times of unanswered requests, measured from their send. Recorded only if `service` is recorded.
+    /// Times of unanswered requests, measured from their send. These times are recorded only if `service` is recorded.
     service_unanswered: UnansweredTimes,
     /// Time from the establishment of a connection until it is ready for requests. `None` if the protocol has no
     /// handshake.
@@ -103,7 +103,7 @@ pub(crate) struct Record {
     pub(crate) handshake_resumed: Option<Hist>,
     /// Smallest limit on concurrent requests per connection that the server has announced.
     pub(crate) stream_limit: Option<u32>,
-    /// Figures of the paths of QUIC connections that have ended.
+    /// Statistics of the network paths of QUIC connections that have ended.
     pub(crate) quic: Option<run::QuicPaths>,
     /// Shortest idle time after which the server closed a connection.
     shortest_idle_ns: Option<u64>,
@@ -245,8 +245,8 @@ impl Record {
         self.addresses.begun(address);
     }
 
-    /// Stores the server's words about the last refused request if its status is new. Stores the reason of the last
-    /// request that failed while its connection continued, if this kind of failure is new.
+    /// Stores the text of the answer to the last refused request if the status of the answer is new. Stores the reason
+    /// of the last request that failed while its connection continued, if this kind of failure is new.
     #[inline]
     pub(crate) fn keep_words(&mut self, now_ns: u64, session: &dyn Requester) {
         if let Some(status) = self.first_failures.take_new_status() {

@@ -6,7 +6,7 @@ use run::Hist;
 
 use crate::core::InFlightRequest;
 
-/// Times of the good answers of the window that arrived in several pieces.
+/// Times of the expected answers that arrived in several pieces within the measured window.
 #[derive(Debug)]
 pub(super) struct PieceTimes {
     /// Response times, which are also in the record's histogram of all response times.
@@ -14,8 +14,8 @@ pub(super) struct PieceTimes {
     /// Times until the first byte. The time to a first byte is counted from the same moment as the response time of its
     /// request.
     first_byte: Hist,
-    /// Times from the send of a request to the last and to the first byte. `None` if these times would equal `response`
-    /// and `first_byte`.
+    /// Times from the send of a request to the last byte of its answer, and to the first byte. `None` if these times
+    /// would equal `response` and `first_byte`.
     sent: Option<SentTimes>,
     /// Times from the first byte to the last.
     transfer: Hist,
@@ -35,7 +35,7 @@ impl PieceTimes {
         Self { response: Hist::new(), first_byte: Hist::new(), sent, transfer: Hist::new() }
     }
 
-    /// Records an answer whose last byte arrived at `now_ns`, and its first byte earlier.
+    /// Records an answer whose last byte arrived at `now_ns`, and whose first byte arrived earlier.
     pub(super) fn record(&mut self, now_ns: u64, request: &InFlightRequest) {
         let (start, first_ns) = (&request.start, request.first_byte_ns);
         self.response.record_ns(now_ns.saturating_sub(start.intended_ns));

@@ -50,7 +50,7 @@ fn failures_count_with_their_time_and_requests_before_the_window_with_their_age(
     assert_eq!(times("under_way"), [2_000, 8_503]);
 }
 
-/// The live figures count failures from the start of the load, as they count answers.
+/// The numbers in the live view count failures and answers from the start of the load.
 #[test]
 fn the_live_figures_have_the_time_until_each_failure() {
     let request =

@@ -88,8 +88,8 @@ impl Record {
         self.each_time(request, |times, start_ns| {
             let Some(ages) = ages_at_edges(edges_ns.clone(), start_ns) else { return };
             *times.failed.entry(rounded(ages.end)).or_default() += 1;
-            // Adds each age to the histogram of the other end of the measured window, too (`carried_in` or
-            // `under_way`). An age that is in the histograms of both ends thus cancels out.
+            // Adds each age to the histogram of the other end of the measured window (`carried_in` or `under_way`). The
+            // ages of the request thus cancel out, so that the request counts only as failed.
             *times.carried_in.entry(rounded(ages.end)).or_default() += 1;
             *times.under_way.entry(rounded(ages.start)).or_default() += 1;
         });

@@ -17,10 +17,9 @@ use run::{AgentCommand, AgentReport, HttpPlan, Intensity, Io, LoadPart, LoadPlan
 /// Behaviour of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behaviour {
-    /// The server answers each request. It closes the connection after an answer if the answered request has
-    /// `Connection: close`.
+    /// Answers each request. Closes the connection after an answer if the answered request has `Connection: close`.
     Proper,
-    /// Answers this number of requests on a connection, and then closes the connection without announcing this.
+    /// Answers this number of requests on each connection, and then closes the connection without announcing the close.
     CloseAfter(u32),
     /// Resets the connection instead of answering.
     Reset,

@@ -3,7 +3,7 @@
 //! be wrong. Source: sock_diag(7).
 //!
 //! Only the listeners in the scope are counted. To read tens of thousands of connections takes milliseconds of CPU
-//! time. This source therefore has a large budget: 10 ms of CPU time per sample.
+//! time. The source `accepted` therefore has a large budget: 10 ms of CPU time per sample.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;

@@ -11,11 +11,11 @@ use crate::source::{Round, Source};
 use crate::tree::Tree;
 use crate::{Scope, process_tree};
 
-/// Maximum number of followed processes. For each process beyond this number, the recording contains only the reason
-/// why the process's counters are absent.
+/// Maximum number of followed processes. For each further process, the recording contains only the reason why the
+/// process's counters are absent.
 const MAX_PROCESSES: usize = 256;
-/// Maximum number of followed upstream processes. An upstream may start a process per request, and these processes must
-/// leave room for other processes.
+/// Maximum number of followed upstream processes. An upstream may start a process per request, so the number is limited
+/// to leave room for other processes.
 const MAX_BEHIND: usize = 128;
 
 struct Processes {
@@ -24,8 +24,8 @@ struct Processes {
     room: ThreadRoom,
     ended: EndedProcesses,
     buffer: Vec<u8>,
-    /// This process and its ancestors. These processes never count as processes of an upstream, even if a process of
-    /// the upstream started them.
+    /// IDs of this process and its ancestors. Loadline and its ancestors never count as processes of an upstream, even
+    /// if a process of the upstream started them.
     own_line: Vec<u32>,
 }
 

@@ -127,7 +127,7 @@ pub(super) struct ThreadRoom {
 impl ThreadRoom {
     pub(super) const WHOLE: Self = Self { files: 256, edge_rows: 1024 };
 
-    /// Takes the columns of one thread without open files. Returns false if no further thread may have columns.
+    /// Reserves columns for one thread without open files. Returns false if no further thread may have columns.
     fn take_edge_row(&mut self) -> bool {
         let is_left = self.edge_rows > 0;
         self.edge_rows -= usize::from(is_left);

@@ -1,7 +1,7 @@
 //! Upstreams of the server's processes: the services that the server uses. sock_diag lists the sockets, and
-//! /proc/PID/fd shows their holders. Each new socket is compared with the server's descriptors only once. A server that
-//! keeps its upstream connections open thus has its descriptors searched only once. The number of the server's client
-//! connections does not matter.
+//! /proc/PID/fd shows their holders. Each new socket is compared with the server's descriptors only once. If the server
+//! keeps its upstream connections open, its descriptors are therefore searched only once. The number of the server's
+//! client connections does not matter.
 //!
 //! A CPU quota may limit an upstream, so this source also reads the quotas of the control groups of its processes.
 //!
@@ -138,7 +138,7 @@ impl UpstreamChain {
             .for_each(|family| none(round, family, why));
     }
 
-    /// Adds the upstreams of earlier load tests to the process set of a new one, at its first sample.
+    /// At the first sample of a load test, adds the upstreams that earlier load tests found to the process set.
     fn begin(&mut self, round: &mut Round<'_>) {
         let edition = round.process_set.edition();
         if self.edition.replace(edition) != Some(edition) {
@@ -226,7 +226,7 @@ impl UpstreamChain {
     }
 
     /// Finds out which connecting ends are open in the server's processes, and then which are open in each upstream's
-    /// processes. Writes the number of ends per address.
+    /// processes. Writes the number of connecting ends per address.
     fn look(&mut self, ends: &[ConnectionEnd], round: &mut Round<'_>) {
         let mut counts: BTreeMap<String, f64> =
             self.stops.iter().map(|stop| (stop.behind.address.clone(), 0.0)).collect();
@@ -270,7 +270,7 @@ impl UpstreamChain {
         }
     }
 
-    /// Returns the CPU quotas of these processes, without duplicates.
+    /// Returns the CPU quotas of the given processes, without duplicates.
     fn throttles(&mut self, pids: &[u32], tree: &Tree) -> Vec<Throttle> {
         let mounts = self.mounts.get_or_insert_with(|| mounts(tree));
         let mut found: Vec<Throttle> = Vec::new();

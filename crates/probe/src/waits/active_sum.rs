@@ -30,7 +30,7 @@ impl ActiveSum {
                 *room -= 1;
             }
         }
-        // A round that reads only some of the threads mostly misses the one that holds a lock. For rounds that read
+        // A round that reads only some of the threads mostly misses the thread that holds a lock. For rounds that read
         // only some of the threads, the mean of the weighted number of active threads is the share of the time in which
         // the lock is held. A torn (interrupted) round read the threads at different moments: it may find no holder or
         // two, but the mean number of holders is right.

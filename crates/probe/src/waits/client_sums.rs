@@ -3,9 +3,9 @@
 
 use run::ClientConnections;
 
-/// Sums over all rounds of the counts in a [`super::round::ConnectionSample`]. This type assumes that each count
-/// changes evenly between two readings. If counts are assumed to change evenly, the mean numbers of requests cover the
-/// same rounds as the mean numbers of threads, even while the load grows.
+/// Sums over all rounds of the counts in a [`super::round::ConnectionSample`]. Between two readings, each count is
+/// assumed to change evenly. With this assumption, the mean numbers of requests cover all rounds, like the mean numbers
+/// of threads, even while the load grows.
 #[derive(Debug, Default)]
 pub(super) struct ClientSums {
     readings: u64,

@@ -19,8 +19,8 @@ const MIN_RESPONSES: u64 = 4;
 /// Minimum share of the connections with [`MIN_RESPONSES`] responses that must fit the numbers of segments.
 const MIN_REGULAR: f64 = 0.9;
 
-/// Returns how many of these connections are in each of five states: open, with a request in progress, possibly with a
-/// request in progress, with unread data, and in the accept queue (`queued`).
+/// Returns the numbers of connections in five states: open, with a request in progress, possibly with a request in
+/// progress, with unread data, and in the accept queue (`queued`).
 pub(super) fn count(connections: &[OtherConnection], queued: f64) -> [f64; 5] {
     let mut counts = [connections.len() as f64, 0.0, 0.0, 0.0, queued];
     let exchange = exchange(connections);
@@ -98,9 +98,9 @@ fn agrees_with_times(turned: &[OtherConnection], connections: &[OtherConnection]
     !decided.is_empty() && decided.iter().all(|agrees| *agrees)
 }
 
-/// Returns 0 if each request has its response, and `request * response` if one request has none yet. Any other result
-/// does not fit `request` and `response`. `request` and `response` are the numbers of segments per request and per
-/// response.
+/// Returns 0 if each request has got its response, and `request * response` if one request has no response yet. Any
+/// other result means that the traffic does not fit `request` and `response`. `request` and `response` are the numbers
+/// of segments per request and per response.
 fn ahead(traffic: &Traffic, (request, response): (u64, u64)) -> i128 {
     i128::from(response) * i128::from(traffic.data_in) - i128::from(request) * i128::from(traffic.data_out)
 }

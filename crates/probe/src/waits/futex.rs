@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use run::FutexKind;
 
-/// Number of bytes that are read from the memory just before the futex. For a condition variable, these 8 bytes contain
-/// the number of waiters.
+/// Number of bytes that are read from the memory just before the futex. For a condition variable, the 8 bytes before
+/// the futex contain the number of waiters.
 pub(super) const BYTES_BEFORE: u64 = 8;
-/// Number of bytes read for a futex, including those before it.
+/// Number of bytes read for a futex, including the bytes before the futex.
 pub(super) const BYTES: usize = 24;
 
 const FUTEX_WAIT: u64 = 0;

@@ -1,4 +1,4 @@
-//! Reads the futexes for which threads wait, and the activity of the owners of these futexes.
+//! Reads the futexes for which threads wait, and the activity of each futex's owner.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::round::{FutexSample, ThreadSample};
 use super::sockets::Sockets;
 use super::thread_reader::ThreadReader;
 
-/// If threads wait for this number of futexes or more, futexes with a single waiting thread are not read.
+/// If threads wait for at least this number of different futexes, futexes with a single waiting thread are not read.
 const MAX_LONE_FUTEXES: usize = 64;
 
 /// Reads each futex, and the activity of its owner. `processes` are the processes that the current sampling round has

@@ -19,8 +19,8 @@ const MAX_FUTEXES: usize = 4096;
 const MAX_THREADS: usize = 65_536;
 /// Maximum number of users of one futex (threads that waited for it). A user is a thread that waited for the futex.
 const MAX_USERS: usize = 4096;
-/// Maximum number of users of all futexes together (threads that waited for a futex). Without this maximum, threads
-/// that come and go for hours would need hundreds of MB.
+/// Maximum number of users of all futexes together (threads that waited for a futex). Without the limit on users,
+/// threads that come and go for hours would need hundreds of MB.
 const MAX_ALL_USERS: usize = 1 << 17;
 const MAX_NAMES: usize = 16;
 /// Minimum number of rounds in which a thread must be seen to count as long-lived. [`FutexProfile::active`] counts a
@@ -71,8 +71,8 @@ struct FutexSum {
     holders: BTreeMap<(ThreadState, WaitKey), u64>,
     /// Threads that owned the futex.
     owners: HolderThreads,
-    /// Threads that were the only active user of the futex while others waited. This field is used only if the owner of
-    /// the futex is never known.
+    /// Threads that were the only active user of the futex while other threads waited. This field is used only if the
+    /// owner of the futex is never known.
     only_active: HolderThreads,
 }
 
@@ -125,8 +125,8 @@ impl FutexSums {
         self.futexes.get(&(pid, address)).is_some_and(FutexSum::is_shared)
     }
 
-    /// Returns the threads that hold a lock in this round while other threads wait for the lock, those of the lock with
-    /// most waiting threads first.
+    /// Returns the threads that hold a lock in a round while other threads wait for the lock. The holders of the lock
+    /// with the most waiting threads come first.
     pub(super) fn holders<'a>(&self, round: &'a Round) -> Vec<Held<'a>> {
         let mut held = Vec::new();
         for (id, waiting) in round.futex_waiters() {

@@ -11,7 +11,7 @@ use super::process::thread_folder;
 use super::round::ThreadSample;
 use super::rows::largest;
 
-/// Maximum number of stacks that are read per call.
+/// Maximum number of stacks that are read at a time.
 const MAX_STACKS: usize = 4;
 /// Maximum number of locks whose holders are remembered.
 const MAX_LOCKS: usize = 256;

@@ -8,7 +8,8 @@ use run::{HolderThread, MAX_HOLDER_ROWS};
 use super::round::ThreadSample;
 use super::rows::largest;
 
-/// Maximum number of remembered threads per lock. If more threads take turns, no single one holds the lock.
+/// Maximum number of remembered threads per lock. If more threads take turns in holding the lock, no single thread is
+/// its typical holder.
 const MAX_THREADS: usize = 64;
 
 /// Number of readings in which each thread held a lock.

@@ -190,7 +190,8 @@ mod tests {
         Frame { function: Some(function.into()), module: module.into(), file: None, line: None }
     }
 
-    /// Returns a round of this process. `waiting` are the numbers of threads that wait for each of two futexes.
+    /// Returns a round with waiting threads of this process. `waiting` are the numbers of threads that wait for each of
+    /// two futexes.
     fn round(waiting: [usize; 2]) -> Round {
         let thread = |address| ThreadSample { key: WaitKey::Futex(address), ..ThreadSample::default() };
         let process = ProcessSample { pid: std::process::id(), ..ProcessSample::default() };

@@ -13,8 +13,8 @@ use super::names::Names;
 use super::round::{ConnectionSample, PeerId, PeerSample, ProcessSample, Round, ThreadSample, WaitKey};
 use super::rows::{address_text, largest};
 
-/// Maximum number of distinct groups of threads (process, thread name, state and object) during the sampling. Groups
-/// beyond this maximum are dropped, because a server may open any number of files.
+/// Maximum number of distinct groups of threads (process, thread name, state and object) during the sampling. Further
+/// groups are dropped, because a server may open any number of files.
 const MAX_GROUPS: usize = 4096;
 /// Maximum number of distinct process titles per process name. A title is text that a program writes over its command
 /// line, as PostgreSQL does.
@@ -206,7 +206,8 @@ impl ProfileSums {
         self.futexes.shared()
     }
 
-    /// Returns the threads that hold a lock in this round, those of the lock with most waiting threads first.
+    /// Returns the threads that hold a lock in a round. The holders of the lock with the most waiting threads come
+    /// first.
     pub(super) fn holders<'a>(&self, round: &'a Round) -> Vec<Held<'a>> {
         self.futexes.holders(round)
     }

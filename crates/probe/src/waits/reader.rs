@@ -23,12 +23,12 @@ use super::turn::Turn;
 const MAX_PROCESSES: usize = 1024;
 /// Maximum number of upstream addresses.
 const MAX_UPSTREAMS: usize = 16;
-/// Maximum number of known sockets at which the reader still looks up the sockets of event loops at each reading. The
-/// look-up for one event loop takes 1 µs per known socket.
+/// Maximum number of known sockets. If more sockets are known, the reader does not look up the sockets of event loops
+/// at each reading. The look-up for one event loop takes 1 µs per known socket.
 const MAX_FRESH_SOCKETS: usize = 1024;
 
-/// Maximum time for which the sampler may be off the CPU while it reads the threads of a round, nanoseconds. If another
-/// program takes the CPU, it usually keeps it for a millisecond or more.
+/// Maximum time for which the sampler may be off the CPU while it reads the threads of a round, nanoseconds. A program
+/// that takes the CPU from the sampler usually keeps the CPU for a millisecond or more.
 const MAX_OFF_CPU_NS: u64 = 200_000;
 
 /// Reads the threads of the server's processes and of its upstreams' processes.
@@ -56,7 +56,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Creates a reader of these processes and their children, but reads no thread yet.
+    /// Creates a reader of the given processes and their children, but reads no thread yet.
     pub(super) fn new(roots: Vec<u32>, netns_pid: Option<u32>) -> Self {
         Self {
             roots,
@@ -171,7 +171,8 @@ impl Reader {
         !self.new_upstreams.is_empty()
     }
 
-    /// Reads the threads of all processes, or those of one turn if there are too many.
+    /// Reads the threads of all processes, or only the threads of one turn (group of threads) if there are too many
+    /// threads.
     pub(super) fn round(&mut self) -> Round {
         self.processes.retain(|_, process| process.list_threads());
         let all: usize = self.processes.values().map(|p| p.tids.len()).sum();

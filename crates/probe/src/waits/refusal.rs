@@ -11,7 +11,7 @@ const YAMA: &str = "/proc/sys/kernel/yama/ptrace_scope";
 /// Maximum number of processes that a sentence names.
 const MAX_NAMED: usize = 3;
 
-/// Returns the reason why the threads of these processes could not be read, as one sentence.
+/// Returns the reason why the threads of the given processes could not be read, as one sentence.
 pub(super) fn refusal(pids: &[u32], error: &io::Error) -> String {
     if error.kind() != io::ErrorKind::PermissionDenied && error.raw_os_error() != Some(sys::Errno::PERM.raw_os_error())
     {

@@ -11,7 +11,7 @@ pub(super) enum WaitKey {
     /// The thread does not wait, or waits for an object without a name.
     #[default]
     None,
-    /// The thread waits for the futex at this address.
+    /// The thread waits for a futex. The value is the address of the futex.
     Futex(u64),
     /// Address of a peer, or text about a file or a system call.
     Text(Arc<str>),
@@ -29,8 +29,8 @@ pub(super) struct ThreadSample {
     pub(super) full_name: Arc<str>,
     pub(super) state: ThreadState,
     pub(super) key: WaitKey,
-    /// For a thread that runs or is ready to run: share of this running and ready time that the thread spent on a CPU,
-    /// if known.
+    /// For a thread that runs or is ready to run: share of its time running or ready that it spent on a CPU; `None` if
+    /// unknown.
     pub(super) on_cpu: Option<f64>,
     /// For a waiting thread: stack pointer and program counter.
     pub(super) stack: (u64, u64),

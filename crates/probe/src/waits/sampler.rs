@@ -37,8 +37,8 @@ pub struct WaitSampler {
 
 impl WaitSampler {
     /// Starts to sample the processes `pids`, their children and their upstream services. `netns_pid` is a process in
-    /// their network namespace, if that differs from the caller's. If the caller gives `images` (program files already
-    /// read), the sampler also samples stacks and names locks.
+    /// the network namespace of `pids`, if that differs from the caller's. If the caller gives `images` (program files
+    /// already read), the sampler also samples stacks and names locks.
     pub fn start(pids: Vec<u32>, netns_pid: Option<u32>, images: Option<Images>) -> std::io::Result<Self> {
         let shared = Arc::new((Mutex::new(Shared::default()), Condvar::new()));
         let theirs = Arc::clone(&shared);
@@ -289,7 +289,7 @@ impl Work {
         }
         let connections = self.read_connections();
         let clients = if connections.is_none() { self.read_clients() } else { None };
-        // This round counts the requests to new upstreams, so it must read the upstreams' threads, too.
+        // A round that counts the requests to new upstreams must also read the upstreams' threads.
         if self.reader.has_new_upstreams() {
             self.find_processes();
         }

@@ -69,8 +69,8 @@ pub(super) struct Sockets {
     ports: HashSet<u16>,
     /// Texts of the addresses seen so far, so that each text is stored only once.
     names: HashMap<String, Arc<str>>,
-    /// Connections to the peers that had the fewest connections at the last dump. The connections in `known` are read
-    /// again between two dumps.
+    /// Connections to the peers that had the fewest connections at the last dump (reading of all connections). The
+    /// connections in `known` are read again between two dumps.
     known: Vec<(SocketName, PeerId)>,
 }
 
@@ -138,8 +138,8 @@ impl Sockets {
         Ok(ConnectionSample { clients, peers, is_full: true })
     }
 
-    /// Counts the connections of the server's clients, as [`Sockets::read`] does. The kernel copies no other
-    /// connections, so this function costs only a part of what [`Sockets::read`] costs.
+    /// Counts the connections of the server's clients, as [`Sockets::read`] does. The kernel copies only the
+    /// connections of clients, so this function takes less time than [`Sockets::read`].
     pub(super) fn read_clients(&mut self) -> Option<[f64; 5]> {
         let (front, mut clients, mut queued) = (self.front.clone(), Vec::new(), 0.0);
         let asked = self.over(|diag| {
@@ -209,8 +209,8 @@ impl Sockets {
         self.known.retain(|(_, id)| small.iter().any(|(_, kept)| kept == id));
     }
 
-    /// Reads the known connections to peers again. Each connection costs some microseconds, while a dump costs a
-    /// millisecond.
+    /// Reads the known connections to peers again. Reading one known connection takes some microseconds, while a dump
+    /// takes a millisecond.
     pub(super) fn read_peers(&mut self) -> Option<Vec<PeerSample>> {
         if self.known.is_empty() {
             return None;

@@ -55,7 +55,7 @@ impl StackSampler {
         self.refusal.as_deref()
     }
 
-    /// Samples the CPU time of these processes from now on.
+    /// Samples the CPU time of the given processes from now on.
     pub(super) fn follow(&mut self, processes: &[ProcessSample]) {
         if self.followed.len() > MAX_ENDED + processes.len() {
             self.followed.retain(|pid| processes.iter().any(|process| process.pid == *pid));

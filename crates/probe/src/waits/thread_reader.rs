@@ -90,8 +90,8 @@ impl ThreadReader<'_> {
         (ThreadState::Futex, WaitKey::Futex(address))
     }
 
-    /// Returns the activity of a thread that waits in poll(2). A poll of a single socket counts as a wait for this
-    /// socket, because client libraries of databases wait in this way.
+    /// Returns the activity of a thread that waits in poll(2). A poll of a single socket counts as a wait for the
+    /// socket, because client libraries of databases use poll(2) to wait for one socket.
     fn poll(&mut self, pid: u32, array: u64, length: u64) -> (ThreadState, WaitKey) {
         let mut entry = [0; 8];
         if length != 1 || remote_memory::read(pid, array, &mut entry) != Ok(entry.len()) {

@@ -3,11 +3,11 @@
 //! turn holds threads of every kind and age. The shares of activities in a turn are therefore unbiased estimates of the
 //! shares among all threads. Source: W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, chapter 2.
 
-/// Maximum number of threads that a round reads without turns. The files of these threads stay open, and reading one
-/// thread takes 3 µs.
+/// Maximum number of threads that a round reads without turns. Without turns, the files of the threads stay open, and
+/// reading one thread takes 3 µs.
 const MAX_ROUND_THREADS: usize = 512;
-/// Mean number of threads in a turn. The files of these threads are opened for one round, which takes 15 µs per thread.
-/// A round that reads one turn takes 2 ms of CPU time.
+/// Mean number of threads in a turn. With turns, the files of the threads are opened for one round, which takes 15 µs
+/// per thread. A round that reads one turn takes 2 ms of CPU time.
 const TURN_THREADS: usize = 128;
 
 /// Threads that a round reads.
@@ -19,7 +19,7 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Returns the turn of a round, if there are `threads` threads. The first round may have any number.
+    /// Returns the turn of a round, if there are `threads` threads. The numbers of the rounds may begin at any value.
     pub(super) fn of(threads: usize, round: u64) -> Self {
         let turns = if threads > MAX_ROUND_THREADS { threads.div_ceil(TURN_THREADS) as u64 } else { 1 };
         Self { turns, current: round % turns }

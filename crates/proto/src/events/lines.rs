@@ -1,4 +1,5 @@
-//! Streams of lines, such as NDJSON. Each line that is not blank is an event. Blank lines only keep a connection open.
+//! Streams of lines, such as NDJSON. Each line that is not blank is an event. Blank lines are not events: servers send
+//! them only to keep a connection open.
 
 use super::sink::EventSink;
 

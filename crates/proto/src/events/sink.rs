@@ -34,7 +34,7 @@ impl<'a> EventSink<'a> {
         self.count += u32::from(!is_end);
     }
 
-    /// Forgets the content of the current line or block of lines, which is no event.
+    /// Forgets the content of the current line or block of lines, because it is not an event.
     pub(super) fn no_event(&mut self) {
         if let Some(marker) = &mut self.marker {
             marker.search.clear();

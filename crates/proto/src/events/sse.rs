@@ -28,7 +28,8 @@ enum Position {
 #[derive(Debug)]
 pub(super) struct ServerSentEvents {
     at: Position,
-    /// True if the last byte was a carriage return. A line feed that comes next belongs to the same line end.
+    /// True if the last byte was a carriage return. A line feed directly after the carriage return does not end another
+    /// line.
     after_return: bool,
     /// True if the current block of lines has a field `data`.
     has_data: bool,
@@ -96,7 +97,7 @@ impl ServerSentEvents {
         }
     }
 
-    /// Reads up to the end of a line, and returns the bytes after this end.
+    /// Reads up to the end of a line, and returns the bytes after the line end.
     fn rest_of_line<'a>(&mut self, rest: &'a [u8], sink: &mut EventSink<'_>) -> &'a [u8] {
         let end = memchr::memchr2(b'\r', b'\n', rest);
         if matches!(self.at, Position::Data) {

@@ -125,7 +125,7 @@ impl Fields {
     }
 }
 
-/// Parses the value of a field whose value must consist only of digits. Refuses a head that has this field twice.
+/// Parses the value of a field that may occur only once in a head, and whose value must consist only of digits.
 fn once(into: &mut Option<u64>, value: &[u8], why: &'static str) -> Result<(), Refused> {
     let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
     let number = std::str::from_utf8(value).ok().filter(|_| digits).and_then(|t| t.parse().ok());

@@ -53,8 +53,8 @@ pub(crate) struct HeadBuffer {
 
 impl HeadBuffer {
     /// Looks for the end of the head. Returns `Some(used)` if the head is complete: its last `used` bytes are in
-    /// `input`, and [`HeadBuffer::head`] returns the whole head. Returns `None` if the head is incomplete; all of
-    /// `input` was then stored.
+    /// `input`, and [`HeadBuffer::head`] returns the whole head. Returns `None` after storing all of `input`, if the
+    /// head is still incomplete.
     pub(crate) fn collect(&mut self, input: &[u8]) -> Result<Option<usize>, BadHead> {
         if self.bytes.is_empty()
             && let Some(end) = find_end(input, 0)
@@ -74,7 +74,7 @@ impl HeadBuffer {
         }
     }
 
-    /// Returns the head, after `collect` has returned `Some(used)` for this input.
+    /// Returns the whole head, after `collect` has returned `Some(used)` for `input`.
     pub(crate) fn head<'a>(&'a self, input: &'a [u8], used: usize) -> &'a [u8] {
         if self.bytes.is_empty() { &input[..used] } else { &self.bytes }
     }

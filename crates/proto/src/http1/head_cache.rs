@@ -49,7 +49,8 @@ thread_local! {
         const { RefCell::new(HeadCache { head_of_item: [0; CACHED_ITEMS], heads: [const { CachedHead::NONE }; CACHED_HEADS], next: 0 }) };
 }
 
-/// If `input` begins with the cached head for this request, returns the parsed head and its length in bytes.
+/// If `input` begins with the cached head for the request with index `item`, returns the parsed head and its length in
+/// bytes.
 pub(super) fn recall(item: u16, input: &[u8]) -> Option<(ResponseHead, usize)> {
     HEAD_CACHE.with_borrow(|all| {
         let last = &all.heads[usize::from(all.head_of_item[usize::from(item) % CACHED_ITEMS])];

@@ -74,7 +74,7 @@ impl Page {
     }
 
     /// Creates the answer to gRPC calls in which client and server take turns. The function `answer` makes the answer
-    /// to each message of the client. The client's messages and the answers are without prefix.
+    /// to each message of the client. Neither its argument nor its result includes the gRPC prefix of a message.
     pub fn grpc_by_message(answer: impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static) -> Arc<Self> {
         let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
         let (fields, by_message) = (GRPC_FIELDS.into(), Some(Box::new(answer) as MessageAnswer));

@@ -39,7 +39,8 @@ pub(super) struct RequestTemplate {
     pub(super) says_length: bool,
 }
 
-/// Builds the requests of a load. With `source`, placeholders are replaced by values each time a request is sent.
+/// Builds the requests of a load. If `source` is present, placeholders are replaced by values each time a request is
+/// sent.
 pub(super) fn build(
     plan: &Protocol,
     set: Option<&RequestSet>,

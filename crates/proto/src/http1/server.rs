@@ -70,7 +70,7 @@ struct LastHead {
     bytes: [u8; CACHED_HEAD_BYTES],
     len: usize,
     facts: HeadFacts,
-    /// Number of this head, unique in the process, so that sessions in all threads can refer to it.
+    /// Number of the head, unique in the process, so that sessions in all threads can refer to the head.
     id: u64,
 }
 
@@ -217,7 +217,7 @@ impl Session for ServerSession {
         Ok(progress)
     }
 
-    /// Replies that are not yet sent are still sent, because a client may close its sending side directly after its
+    /// The server still sends the queued replies, because a client may close its sending side directly after its
     /// request.
     fn peer_closed(&mut self) -> Result<Progress, Fault> {
         self.phase = Phase::Ignore;

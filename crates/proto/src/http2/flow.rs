@@ -73,8 +73,8 @@ impl Sending {
         if self.window > MAX_WINDOW { Err(BEYOND) } else { Ok(()) }
     }
 
-    /// Sets the initial window that the peer gives to new streams. Returns the change of the initial window, by which
-    /// the windows of open streams change, too.
+    /// Sets the initial window that the peer gives to new streams. Returns the difference from the previous initial
+    /// window; the caller changes the windows of open streams by this difference.
     pub(super) fn set_initial(&mut self, value: u32) -> Result<i64, Fault> {
         if i64::from(value) > MAX_WINDOW {
             return Err(BEYOND);

@@ -31,7 +31,7 @@ pub(crate) struct Prepared {
     /// True if the request's method is safe, so that the request may be sent as early data (RFC 8470, section 4).
     pub(crate) is_safe: bool,
     pub(crate) expected: ExpectedStatus,
-    /// gRPC status of a call that is right besides 0.
+    /// Another gRPC status, besides 0, that counts as success.
     pub(crate) expected_call_status: Option<u16>,
     /// Text that the response's body must contain.
     pub(crate) expect_text: Option<Finder<'static>>,
@@ -43,7 +43,8 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Builds the requests of a load. With `source`, placeholders are replaced by values each time a request is sent.
+    /// Builds the requests of a load. If `source` is present, placeholders are replaced by values each time a request
+    /// is sent.
     pub(crate) fn all(
         plan: &Protocol,
         set: Option<&RequestSet>,

@@ -61,7 +61,8 @@ impl RequestHeaders {
         !self.wrong && !self.method.is_empty() && self.scheme && path
     }
 
-    /// Returns true if these headers may be trailers: none of them is forbidden, and none is a pseudo-header.
+    /// Returns true if the headers that were read may be trailers: none of them is forbidden, and none is a
+    /// pseudo-header.
     pub(crate) fn can_be_trailers(&self) -> bool {
         let pseudo = self.scheme || self.authority || !self.method.is_empty() || !self.path.is_empty();
         !self.wrong && !pseudo

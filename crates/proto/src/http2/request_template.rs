@@ -89,7 +89,8 @@ pub(crate) struct TemplateState {
 }
 
 impl TemplateState {
-    /// Creates the state for filling values into requests. With `cookies`, cookies in answers are stored and sent.
+    /// Creates the state for filling values into requests. If `cookies` is true, the connection stores the cookies in
+    /// answers and sends them with later requests.
     pub(crate) fn new(source: Arc<Source>, seed: u64, cookies: bool, is_secure: bool, coding: &FieldCoding) -> Self {
         let (rng, memory) = (Rng::with_seed(seed), Memory::new(&source, cookies, is_secure));
         let cookie_name = encoded(|to| (coding.write_name)(to, "cookie"));
@@ -155,7 +156,7 @@ impl TemplateState {
         length
     }
 
-    /// Returns the body of the request on this stream.
+    /// Returns the body of the request on the stream `stream`; empty if no body is stored.
     pub(crate) fn body(&self, stream: u32) -> &[u8] {
         self.bodies.iter().find(|(of, _)| *of == stream).map_or(&[], |(_, body)| body)
     }

@@ -14,7 +14,7 @@ fn f(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Builds a complete HEADERS frame for the first stream, with these fields.
+/// Builds a complete HEADERS frame for the first stream. The frame contains the header fields `fields`.
 fn fields(flags: u8, fields: &[(&str, &str)]) -> Vec<u8> {
     f(HEADERS, END_HEADERS | flags, 1, &write_fields(fields.iter().copied()))
 }
@@ -43,7 +43,7 @@ const PROTOCOL: u32 = PROTOCOL_ERROR;
 const SIZE: u32 = FRAME_SIZE_ERROR;
 const FLOW: u32 = FLOW_CONTROL_ERROR;
 
-/// Checks that each of these byte strings ends the connection with the given error code.
+/// Checks that the bytes of each case end the connection with the error code of the case.
 #[track_caller]
 fn end_with(cases: Vec<(&str, Vec<u8>, u32)>) {
     for (section, bytes, code) in cases {

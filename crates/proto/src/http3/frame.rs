@@ -22,7 +22,8 @@ const MAX_FIELD_SECTION_SIZE: u64 = 6;
 /// Maximum number of bytes of a variable-length integer.
 const MAX_INTEGER_BYTES: usize = 8;
 
-/// Appends a variable-length integer. Integers from 2^62 on do not exist in QUIC, and are cut.
+/// Appends a variable-length integer. QUIC has no integers of 2^62 or more, so the two highest bits of a larger value
+/// are lost.
 pub(super) fn write_integer(to: &mut Vec<u8>, value: u64) {
     match value {
         0..0x40 => to.push(value as u8),
@@ -50,7 +51,7 @@ pub(super) fn control_stream() -> Vec<u8> {
     stream
 }
 
-/// Reads an integer from the beginning of `bytes`. Returns `None` if it is incomplete.
+/// Reads an integer from the beginning of `bytes`. Returns `None` if the integer is incomplete.
 pub(super) fn integer(bytes: &mut &[u8]) -> Option<u64> {
     let length = 1 << (*bytes.first()? >> 6);
     let (own, rest) = bytes.split_at_checked(length)?;
@@ -151,7 +152,7 @@ impl FrameReader {
         Ok((ends || begins || count > 0).then_some(Piece { kind, bytes, ends }))
     }
 
-    /// Returns true if no frame has begun that is incomplete.
+    /// Returns true if every frame that has begun is complete.
     pub(super) const fn is_between_frames(&self) -> bool {
         self.kind.is_none() && self.integer.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Streams in one direction from the peer: its control stream, and its two streams of QPACK.
+//! Unidirectional streams that the peer opens: its control stream, and its two streams of QPACK.
 
 use quinn_proto::{Connection, StreamId, VarInt};
 
@@ -12,14 +12,14 @@ use crate::Fault;
 /// Maximum number of bytes of a frame on the control stream whose content is read.
 const MAX_CONTROL_FRAME: usize = 4096;
 
-/// The end of a connection that owns these streams. Only clients may send MAX_PUSH_ID.
+/// Side of the connection that receives the streams: the client or the server. Only clients may send MAX_PUSH_ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Client,
     Server,
 }
 
-/// Streams in one direction from the peer.
+/// Unidirectional streams that the peer has opened.
 #[derive(Debug)]
 pub(super) struct PeerStreams {
     side: Side,
@@ -103,8 +103,8 @@ impl PeerStreams {
             let mut stream = connection.recv_stream(id);
             let Ok(mut chunks) = stream.read(true) else { return Ok(()) };
             let chunk = chunks.next(usize::MAX);
-            // The read bytes leave the flow-control window of the connection. The next call of `poll_transmit` tells
-            // the peer that the window has room again.
+            // The bytes that were read no longer occupy the connection's flow-control window. The next call of
+            // `poll_transmit` reports the free space to the peer.
             let _ = chunks.finalize();
             match chunk {
                 Ok(Some(chunk)) => {

@@ -12,7 +12,7 @@ use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Request
 
 /// Maximum length of an answer line, bytes.
 const MAX_LINE: usize = 2048;
-/// Maximum number of bytes of an error that are shown.
+/// Maximum length of an error that is shown to the user, bytes.
 const MAX_SHOWN: usize = 200;
 /// Maximum size of a value, bytes: the highest limit that memcached's option `-I` can set.
 const MAX_VALUE: u64 = 1 << 30;
@@ -33,7 +33,7 @@ impl ClientPlan {
 }
 
 /// Encodes a command. For `set key some value`, this function adds flags, expiration time and length. The command `set
-/// key 0 60 5 value` already has flags, expiration time and length.
+/// key 0 60 5 value` already has flags, expiration time and length, so nothing is added.
 fn encode(line: &str) -> Result<Box<[u8]>, ProtoError> {
     let wrong = |advice| ProtoError::Invalid { what: "the command", value: line.into(), advice };
     let name = line.split(' ').next().unwrap_or_default();

@@ -22,7 +22,7 @@ const KEPT_BYTES: usize = 16 * 1024;
 /// Number of bytes that hold the client's flags. The client's flags precede each value in the store.
 const FLAGS_BYTES: usize = 4;
 
-/// Operation for the value that follows a command line.
+/// Operation that uses the value after a command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StoreMode {
     Set,
@@ -57,7 +57,7 @@ pub struct ServerSession {
 }
 
 impl ServerSession {
-    /// Creates a session that uses this store.
+    /// Creates a session that reads and changes the values in `store`.
     pub fn new(store: Arc<Store>) -> Self {
         let (line, key, value, outgoing) = (Vec::new(), Vec::new(), Vec::new(), SendBuffer::default());
         Self { store, line, incoming: None, key, value, over: false, outgoing }
@@ -194,8 +194,8 @@ impl ServerSession {
         self.say(if any { b"END\r\n" } else { b"ERROR\r\n" });
     }
 
-    /// Prepares for the value that follows this line. Returns true if no value follows, so that the command ends with
-    /// the line.
+    /// Prepares for the value that follows a command line such as `set`. Returns true if no value follows, so that the
+    /// command ends with the line.
     fn value_comes(&mut self, mode: StoreMode, words: &mut Words<'_>) -> bool {
         let (key, flags, _time) = (words.key(), words.number::<u32>(), words.number::<i64>());
         let (length, quiet) = (words.number::<usize>(), words.next() == Some(b"noreply"));

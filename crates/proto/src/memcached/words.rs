@@ -5,7 +5,7 @@ use std::str::FromStr;
 /// Maximum length of a key in bytes.
 pub(super) const MAX_KEY: usize = 250;
 
-/// Words of a line: the part of the line that was not read yet.
+/// Reader of the words of a line. Contains the part of the line that was not read yet.
 pub(super) struct Words<'a>(&'a [u8]);
 
 impl<'a> Words<'a> {

@@ -2,8 +2,8 @@
 
 use super::ServerError;
 
-/// Advice for errors whose SQLSTATE code begins with one of these texts. If several rows match an error, the first of
-/// them gives the advice.
+/// Advice for errors of the server. Each row has beginnings of SQLSTATE codes, and the advice for errors with these
+/// codes. If several rows match an error, the first of them gives the advice.
 const ADVICE: &[(&[&str], &str)] = &[
     (&["28P01"], "give the right password in the URL, in PGPASSWORD or in ~/.pgpass"),
     (&["28"], "give a user whom its pg_hba.conf lets in, and TLS (postgres+tls://) if it asks for encryption"),

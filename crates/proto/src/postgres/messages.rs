@@ -18,8 +18,8 @@ pub(super) fn query(out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
     });
 }
 
-/// Appends the messages that run a prepared statement: Bind, Execute and Sync. `value` appends the value of the
-/// parameter with this index, from 0.
+/// Appends the messages that run a prepared statement: Bind, Execute and Sync. The function `value` gets the index of a
+/// parameter, counted from 0, and appends the value of this parameter.
 pub(super) fn execute(out: &mut Vec<u8>, name: &str, parameters: u16, mut value: impl FnMut(u16, &mut Vec<u8>)) {
     message(b'B', out, |out| {
         out.push(0);

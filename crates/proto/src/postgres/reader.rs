@@ -9,7 +9,7 @@ const KNOWN_TYPES: &[u8] = b"123ACDEGHIKNSTVWZcdnst";
 const ANYTIME_TYPES: &[u8] = b"ANS";
 /// Maximum length of a message, bytes (PostgreSQL's own limit).
 const MAX_MESSAGE_BYTES: u32 = 0x3fff_ffff;
-/// Maximum number of bytes that are stored of an error.
+/// Maximum number of stored bytes of an error message.
 const MAX_ERROR_BYTES: usize = 8 << 10;
 /// Number of bytes of a message's type and length.
 const HEADER_BYTES: usize = 5;

@@ -18,12 +18,12 @@ use crate::{Client, ProtoError, ProtocolSpec};
 const STREAM_WINDOW: u32 = 1 << 20;
 /// Maximum number of bytes that a server may send on all streams of a connection before the client has read them.
 const CONNECTION_WINDOW: u32 = 16 << 20;
-/// Maximum number of streams in one direction that a server may open. HTTP/3 needs three of these streams.
+/// Maximum number of unidirectional streams that a server may open. HTTP/3 needs three of these streams.
 const MAX_SERVER_STREAMS: u32 = 16;
 
 /// A client whose protocol is spoken over QUIC.
 pub(crate) trait OverQuic: Client {
-    /// Returns the client, whose connections are opened with this configuration.
+    /// Returns the client, changed to open its connections with the configuration `setup`.
     fn over(self, setup: Arc<ClientSetup>) -> Self;
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct ClientSetup {
     /// Fraction of connections that resume an earlier session, 0 to 1.
     resume: f64,
     name: String,
-    /// Number of connections so far, which decides whether the next one resumes.
+    /// Number of connections so far, which decides whether the next connection resumes an earlier session.
     connections: AtomicU64,
 }
 

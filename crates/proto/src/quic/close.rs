@@ -2,11 +2,11 @@
 
 use quinn_proto::{ConnectionError, TransportErrorCode};
 
-/// Maximum number of bytes that are shown of the server's words.
+/// Maximum number of bytes that are shown of the reason that the server sent.
 const MAX_SHOWN: usize = 200;
 /// First error code of TLS alerts (RFC 9001, section 4.8).
 const FIRST_ALERT: u64 = 0x100;
-/// Alert of TLS for a server that speaks none of the offered protocols (RFC 7301, section 3.2).
+/// TLS alert that a server sends if it speaks none of the protocols that the client offers (RFC 7301, section 3.2).
 const NO_APPLICATION_PROTOCOL: u64 = FIRST_ALERT + 120;
 
 /// Names of QUIC's own error codes (RFC 9000, section 20.1), indexed by code.

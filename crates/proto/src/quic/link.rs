@@ -12,7 +12,8 @@ use super::output::Output;
 use super::{CLIENT_DATAGRAM_BYTES, monotonic_ns};
 use crate::tls::{CertificateCheck, take_check, take_new_ticket};
 
-/// Address that stands for the server. The socket is connected, so quinn-proto never decides where a datagram goes.
+/// Address that quinn-proto gets in place of the server's address. The socket is connected, so quinn-proto never
+/// decides where a datagram goes.
 pub(super) const PLACEHOLDER_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 /// Maximum number of datagrams that one system call sends. All datagrams of one call together fit into the smallest
 /// send buffer of the drivers, 16 KiB.
@@ -24,10 +25,12 @@ pub(crate) struct Link {
     handle: ConnectionHandle,
     pub(crate) connection: Connection,
     output: Output,
-    /// Buffer for answers of the endpoint itself; a client sends none.
+    /// Buffer that quinn-proto requires for answers of the endpoint itself, although a client's endpoint sends no such
+    /// answers.
     unused: Vec<u8>,
     due: Option<Instant>,
-    /// Result of the check of the server's certificate; absent before it, and in a resumed handshake.
+    /// Result of the check of the server's certificate; absent before the check, and in a resumed handshake, which has
+    /// no check.
     pub(crate) certificate: Option<CertificateCheck>,
     /// True if the server has sent a ticket for resuming its session.
     pub(crate) has_ticket: bool,
@@ -113,7 +116,7 @@ impl Link {
         self.due.map(monotonic_ns)
     }
 
-    /// Returns the figures of the path so far.
+    /// Returns the path statistics so far: round-trip times, congestion window, and lost packets.
     pub(crate) fn path(&self) -> QuicPaths {
         let path = self.connection.stats().path;
         QuicPaths {
@@ -127,7 +130,7 @@ impl Link {
         }
     }
 
-    /// Prepares the datagram that closes the connection with this error code of the application.
+    /// Prepares the datagram that closes the connection with an error code of the protocol over QUIC, such as HTTP/3.
     pub(crate) fn close(&mut self, now: Instant, code: u64, reason: &'static str) {
         let code = VarInt::from_u64(code).unwrap_or_default();
         self.connection.close(now, code, Bytes::from_static(reason.as_bytes()));

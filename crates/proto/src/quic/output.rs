@@ -1,4 +1,4 @@
-//! Datagrams of one connection that wait to be sent. Several datagrams of equal size leave by one system call (GSO).
+//! Datagrams of one connection that wait to be sent. Several datagrams of equal size are sent by one system call (GSO).
 
 use std::time::Instant;
 

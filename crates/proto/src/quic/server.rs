@@ -11,9 +11,9 @@ use crate::ProtoError;
 const STREAM_WINDOW: u32 = 1 << 20;
 /// Maximum number of bytes that a client may send on all streams of a connection before the server has read them.
 const CONNECTION_WINDOW: u32 = 4 << 20;
-/// Maximum number of streams in one direction that a client may open. HTTP/3 needs three of these streams.
+/// Maximum number of unidirectional streams that a client may open. HTTP/3 needs three of these streams.
 const MAX_CLIENT_STREAMS: u32 = 16;
-/// Maximum number of bytes of one connection that were sent and not acknowledged.
+/// Maximum number of bytes that one connection may have sent without an acknowledgement.
 const SEND_WINDOW: u64 = 4 << 20;
 
 /// Returns the configuration of a server and of its endpoints. A client may have at most `streams` requests open on a

@@ -22,7 +22,8 @@ pub(crate) use spec::{SPEC, client};
 
 /// Size of the header of each request and reply, bytes.
 pub const HEAD_BYTES: usize = 60;
-/// Maximum size of a read without a large buffer, bytes. Longer reads are split into reads of this size.
+/// Maximum size of a read without a large buffer, bytes. Without a large buffer, longer reads are split into reads of
+/// [`SPLIT_BYTES`].
 pub const SPLIT_BYTES: u32 = 4096;
 /// Minimum size of a large read, bytes: three pages.
 pub const LARGE_BYTES: u32 = 3 * 4096;
@@ -60,8 +61,8 @@ pub enum Status {
     PastEnd,
     /// The file no longer exists.
     Vanished,
-    /// The server has no free buffer for a large read. The client then requests the record again in parts of
-    /// [`SPLIT_BYTES`].
+    /// The server has no free buffer for a large read. A client that gets this status requests the record again in
+    /// parts of [`SPLIT_BYTES`].
     NoBuffer,
     /// The header is invalid.
     Malformed,

@@ -236,7 +236,7 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
-    /// A file in memory, with a number of large buffers.
+    /// A file in memory, with a limited number of buffers for large reads.
     struct Memory {
         bytes: Vec<u8>,
         free: AtomicI32,

@@ -141,7 +141,7 @@ impl Client for ClientPlan {
 pub struct ClientSession {
     plan: ClientPlan,
     queue: CommandQueue,
-    /// Commands of a connection to a node of a cluster. Present only in a cluster, where this queue is used instead of
+    /// Commands of a connection to a node of a cluster. Present only in a cluster, where `node` is used instead of
     /// `queue`.
     node: Option<Box<NodeQueue>>,
     /// Number of bytes of the first commands (AUTH, HELLO, SELECT) that were sent.
@@ -265,8 +265,8 @@ impl ClientSession {
     }
 }
 
-/// Advice for error replies: the beginnings of the replies, and the advice. The documentation of Redis contains these
-/// beginnings of error replies.
+/// Advice for error replies. Each row has beginnings of error replies, as in the documentation of Redis, and the advice
+/// for them.
 const ADVICE: &[(&[&str], &str)] = &[
     (
         &["ERR max number of clients"],

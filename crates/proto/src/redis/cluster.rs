@@ -225,7 +225,8 @@ mod tests {
         plan_of("GET a\nGET b\nGET c", [(0, 5460, 1), (5461, 10_922, 2), (10_923, 16_383, 3)])
     }
 
-    /// Makes a plan for a cluster with three nodes. Each node has its first and last hash slot, and its port.
+    /// Makes a plan for a cluster with three nodes. Each item of `nodes` is a node's first hash slot, its last hash
+    /// slot, and its port.
     fn plan_of(commands: &str, nodes: [(u16, u16, u16); 3]) -> ClientPlan {
         let node = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         let cluster = nodes.map(|(first, last, port)| ClusterSlots { first, last, node: node(port) }).into();

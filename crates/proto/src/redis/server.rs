@@ -40,7 +40,7 @@ pub struct ServerSession {
 }
 
 impl ServerSession {
-    /// Creates a session that uses this store.
+    /// Creates a session that reads and changes the values in `store`.
     pub fn new(store: Arc<Store>) -> Self {
         Self {
             store,

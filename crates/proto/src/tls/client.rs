@@ -24,7 +24,7 @@ pub(super) struct Shared {
     /// Fraction of connections that resume an earlier session, 0 to 1.
     pub(super) resume: f64,
     pub(super) name: ServerName<'static>,
-    /// Number of connections so far, which decides whether the next one resumes.
+    /// Number of connections so far, which decides whether the next connection resumes an earlier session.
     pub(super) connections: AtomicU64,
     /// Table entry of the inner protocol.
     pub(super) spec: ProtocolSpec,
@@ -92,8 +92,8 @@ pub struct ClientSession<S> {
 }
 
 impl<S: Requester> ClientSession<S> {
-    /// Checks that the finished handshake selected `h2` (ALPN) if the protocol needs it, and notes whether the session
-    /// was resumed.
+    /// Checks that the finished handshake selected `h2` (ALPN) if the protocol needs it, and records whether the
+    /// session was resumed.
     fn established(&mut self) -> Result<(), Fault> {
         let Some(engine) = &self.pipe.engine else { return Ok(()) };
         let chosen = engine.alpn_protocol();
@@ -226,7 +226,7 @@ impl<S: Requester> Requester for ClientSession<S> {
                     progress.merge(within.receive(bytes, done)?);
                 }
                 // The alert close_notify announces the end of the stream. TCP also reports the end of the stream, but
-                // later than this alert. The alert close_notify matters only for a response without a known length,
+                // later than close_notify. The alert close_notify matters only for a response without a known length,
                 // which lasts until the end of the stream.
                 Plain::End => {
                     let ended = within.peer_closed(done)?;

@@ -98,13 +98,13 @@ pub fn with_early_data(config: &ServerConfig) -> ServerConfig {
     let mut config = rustls::ServerConfig::clone(config);
     config.ticketer = Arc::new(NoTicketer);
     config.session_storage = ServerSessionMemoryCache::new(MAX_SESSIONS);
-    // With QUIC, a server that accepts early data must announce this maximum (RFC 9001, section 4.6.1). In QUIC, flow
-    // control limits the amount of early data instead.
+    // In QUIC, a server that accepts early data must announce the largest possible maximum (RFC 9001, section 4.6.1),
+    // because flow control limits the amount of early data.
     config.max_early_data_size = u32::MAX;
     Arc::new(config)
 }
 
-/// Turns tickets that contain the session off, so that the server stores sessions.
+/// Disables tickets that contain the session, so that the server stores sessions itself.
 #[derive(Debug)]
 struct NoTicketer;
 
@@ -126,7 +126,7 @@ impl ProducesTickets for NoTicketer {
     }
 }
 
-/// Creates a self-signed certificate for these names. Returns the certificate and its key, both in PEM.
+/// Creates a self-signed certificate for the host names `names`. Returns the certificate and its key, both in PEM.
 pub fn self_signed(names: &[&str]) -> Result<(String, String), ProtoError> {
     let bad = |e: rcgen::Error| invalid("a self-signed certificate", &e.to_string(), "give one with --cert and --key");
     let mut params =

@@ -1,5 +1,5 @@
 //! Observes the checks of server certificates. quinn-proto does not tell whether a handshake resumed an earlier
-//! session, and why a certificate was refused. Only a full handshake checks a certificate, so the checks show which
+//! session, or why a certificate was refused. Only a full handshake checks a certificate, so the checks show which
 //! handshakes resumed a session and why certificates were refused.
 
 use std::cell::Cell;
@@ -12,7 +12,7 @@ use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 use super::explain::explain;
 
 thread_local! {
-    /// Result of the last check on this thread, since the last call of [`take_check`].
+    /// Result of the last certificate check on this thread, unless [`take_check`] has already returned it.
     static LAST_CHECK: Cell<Option<CertificateCheck>> = const { Cell::new(None) };
 }
 

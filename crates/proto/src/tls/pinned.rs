@@ -1,6 +1,6 @@
 //! Trust in self-signed server certificates. `openssl req -x509` makes a certificate that is marked as the certificate
-//! of an authority. Clients such as curl accept a certificate of this kind from a server if the user trusts it. The
-//! rules for chains (RFC 5280) do not permit an authority's certificate as a server's certificate.
+//! of an authority. Clients such as curl accept the certificate of an authority as a server's own certificate if the
+//! user trusts it. The rules for chains (RFC 5280) do not permit an authority's certificate as a server's certificate.
 
 use std::sync::Arc;
 use std::time::Duration;

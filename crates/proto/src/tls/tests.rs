@@ -189,7 +189,7 @@ fn endless_handshake_messages_are_bounded() {
     let (client, _) = ends(TlsPlan::default(), ("", &[]));
     let mut ours = client.session();
     ours.transmit(&mut [0; 5000]);
-    // The record begins a certificate message that announces 16 MiB. The test sends this record repeatedly.
+    // The record begins a certificate message that announces a length of 16 MiB. The test sends this record repeatedly.
     let mut record = vec![22, 3, 3, 0x40, 0];
     record.extend([11, 0xff, 0xff, 0xff]);
     record.resize(5 + 16_384, 0);

@@ -66,7 +66,7 @@ impl AnswerRule {
         }
     }
 
-    /// Returns true if, under this rule, a message that no request asked for could be mistaken for an answer.
+    /// Returns true if the rule could count a message that no request asked for as an answer.
     pub(super) fn may_take_pushes(&self) -> bool {
         matches!(self, Self::NextMessage(_) | Self::Position { .. })
     }
@@ -140,7 +140,7 @@ impl AnswerFinder {
         }
     }
 
-    /// Notes that a message was sent completely.
+    /// Records that a message was sent completely.
     pub(super) fn sent(&mut self) {
         self.unsent.pop_front();
     }
@@ -274,7 +274,7 @@ impl AnswerFinder {
         })
     }
 
-    /// Forgets the connection, without freeing the memory.
+    /// Prepares the state for a new connection, without freeing the memory.
     pub(super) fn clear(&mut self) {
         self.search.clear();
         self.message.clear();

@@ -34,7 +34,7 @@ fn plan(message_bytes: u64, messages: u32, set: fn(&mut AnswerSettings)) -> Resu
     })
 }
 
-/// Creates a session with one request, whose answer is a stream with this end marker.
+/// Creates a session with one request, whose answer is a stream of events with the end marker `end`.
 fn stream(end: &str) -> ClientSession {
     let format = StreamFormat::Ws;
     let stream = StreamPlan { format, end: end.into(), ..StreamPlan::default() };

@@ -1,5 +1,5 @@
 //! Feeds a server's bytes to a client, and a client's bytes to our servers, for every protocol that has its own message
-//! frames. The tests of this crate and the fuzz targets use these functions.
+//! frames. The tests of the crate `proto` and the fuzz targets use the functions of this file.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ fn http3_session() -> http3::ClientSession {
     http3::ClientSession::without_connection(&plan, IN_FLIGHT)
 }
 
-/// Feeds `bytes` to a client of HTTP/3, in pieces of `piece` bytes, as the content of two streams in one direction. The
+/// Feeds `bytes` to a client of HTTP/3, in pieces of `piece` bytes, as the content of two unidirectional streams. The
 /// first stream stays open, and the second one ends. Returns the result of each request that ended, and true if the
 /// connection ended with a fault.
 #[allow(dead_code, reason = "not every user of this file tests HTTP/3")]
@@ -62,8 +62,8 @@ pub(crate) fn http3_client(bytes: &[u8], piece: usize) -> (Vec<Done>, bool) {
     (told, false)
 }
 
-/// Feeds `bytes` to a client as [`client`] does. With `stream`, the client's answers are streams of events, and each
-/// result contains its number of events.
+/// Feeds `bytes` to a client as [`client`] does. If `stream` is given, the client's answers are streams of events, and
+/// each result contains its number of events.
 pub(crate) fn stream(scheme: &str, stream: Option<&StreamPlan>, bytes: &[u8], piece: usize) -> (Vec<Done>, bool) {
     let Some((row, _)) = by_scheme(scheme) else { unreachable!("{scheme} has a row") };
     let plan = (row.defaults)();

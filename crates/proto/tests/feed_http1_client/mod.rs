@@ -1,4 +1,4 @@
-//! Feeds a server's bytes to the HTTP/1 client. A test in `tests` and a fuzz target share this function.
+//! Feeds a server's bytes to the HTTP/1 client. A test in `tests` and a fuzz target share the function of this file.
 
 use loadline_proto::{Client, Done, Fault, Progress, Request, Requester, http1};
 use run::Protocol;

@@ -1,4 +1,5 @@
-//! Feeds a client's bytes to the reference server. A test in `tests` and a fuzz target share these functions.
+//! Feeds a client's bytes to the reference server. A test in `tests` and a fuzz target share the functions of this
+//! file.
 
 use std::sync::Arc;
 

@@ -84,8 +84,8 @@ fn sentence(comparison: &Comparison) -> String {
     figure.map_or_else(|| title(comparison), |figure| format!("{}: {}", head(comparison), clause(figure)))
 }
 
-/// Returns the conclusion, with all figures on which it is based. If the new server's process ended early, returns a
-/// sentence about this end instead.
+/// Returns the conclusion of the comparison, with all figures on which the conclusion is based. If the new server's
+/// process ended early, returns a sentence about the early end instead of the conclusion.
 fn title(comparison: &Comparison) -> String {
     if let Some(death) = comparison.deaths.iter().find(|death| death.new) {
         return format!("Regression: {}", describe(death));
@@ -191,7 +191,8 @@ fn untold(c: &ComparedFigure) -> Option<String> {
     Some(format!("{name} ({})", name_of(c)))
 }
 
-/// Returns the name of a figure: its title if it has a title (as costs of the server have), otherwise its ID.
+/// Returns the name of a figure: its title, or its ID for a figure without a title. Only costs of the server have
+/// titles.
 fn name_of(c: &ComparedFigure) -> &str {
     if c.title.is_empty() { &c.figure } else { &c.title }
 }
@@ -342,7 +343,7 @@ fn table(comparison: &Comparison) -> Table {
     table
 }
 
-/// Index of the column with the amount of data that would decide an undecided figure.
+/// Index of the table column that shows how much data would decide an undecided figure.
 const NEEDS: usize = 5;
 
 /// Returns the columns of the table of compared figures. A terminal that is 80 characters wide has no space for the

@@ -5,15 +5,15 @@ use super::text::Page;
 use crate::{Block, Doc, Style, Weight};
 
 /// Maximum number of lines of the answer section. After the answer section, the command prints two more lines, which
-/// name the place of the full report.
+/// say where the full report is.
 const ANSWER_LINES: usize = 12;
-/// Maximum number of terminal lines for one summary line or warning, in the first step that shortens a long answer
-/// section.
+/// Maximum number of terminal lines of one summary line or warning, after the first step that cuts sentences in a long
+/// answer section.
 const MANY_LINES: usize = 3;
-/// Maximum number of terminal lines for one summary line or warning, in the last step that shortens a long answer
-/// section.
+/// Maximum number of terminal lines of one summary line or warning, after the second and last step that cuts sentences
+/// in a long answer section.
 const FEW_LINES: usize = 2;
-/// Minimum number of rows that each table keeps.
+/// Minimum number of rows that the brief form keeps of each table.
 const ROWS: usize = 6;
 
 /// Renders the answer section. For a document without an answer section, renders the sections with the weight `First`
@@ -34,8 +34,8 @@ fn answer(doc: &Doc, style: &Style) -> String {
     if blocks(&mut doc).any(|block| matches!(block, Block::Bars(_) | Block::Table(_))) {
         return Page::of(&doc, style, Weight::Answer).text();
     }
-    // Leaving out a line or hiding a warning loses less than cutting sentences. Each step that cuts sentences therefore
-    // comes after a step that leaves out lines or hides warnings.
+    // A missing line or warning is a smaller loss than cut sentences. Each step that cuts sentences therefore comes
+    // after a step that leaves out lines or hides warnings.
     for shorten in [leave_out, cut_to_many, fold_warning, cut_to_few] {
         while Page::of(&doc, style, Weight::Answer).height() > ANSWER_LINES && shorten(&mut doc) {}
     }
@@ -94,7 +94,8 @@ fn first_sections(doc: &Doc, style: &Style, most: usize) -> String {
     for table in
         sections.flat_map(|s| &mut s.blocks).filter_map(|b| if let Block::Table(t) = b { Some(t) } else { None })
     {
-        // The note about the removed rows needs a line of its own, so one more row is removed.
+        // The note about the removed rows fills one line, so the code removes one more row than there are surplus
+        // lines.
         table.leave_out((over + 1).min(table.rows.len().saturating_sub(ROWS)));
     }
     Page::of(&doc, style, Weight::First).text()

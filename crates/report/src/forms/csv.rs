@@ -111,7 +111,7 @@ fn figures(summary: &Summary) -> Vec<String> {
     PARTS.iter().map(|(_, get)| if counted { machine(get(summary)) } else { String::new() }).collect()
 }
 
-/// Returns the side, ID and unit of every cost per request that any trial has.
+/// Returns the side (client or server), the ID and the unit of every cost per request that occurs in any trial.
 fn costs(run: &Run) -> BTreeSet<(&'static str, String, FigureUnit)> {
     let of = |(name, side): (&'static str, &'_ Side)| {
         side.costs.iter().map(|(id, cost)| (name, id.clone(), cost.unit)).collect::<Vec<_>>()

@@ -5,7 +5,7 @@ use run::{ClassPart, Run, Side, Summary, Trial};
 
 /// A figure of a trial.
 pub(super) struct Figure {
-    /// Column of the CSV, with the unit in its name.
+    /// Name of the CSV column, which contains the unit.
     pub(super) column: &'static str,
     /// Name of the OpenMetrics metric family, without the prefix `loadline_trial_`.
     pub(super) family: &'static str,
@@ -30,7 +30,7 @@ const fn level(column: &'static str, family: &'static str, help: &'static str, o
     Figure { column, family, help, of: Of::Level(of) }
 }
 
-/// Counts and rates of a trial.
+/// Counts and rates of a trial, in the order of the CSV columns.
 #[rustfmt::skip]
 pub(super) const FIGURES: &[Figure] = &[
     count("attempted", "connects_attempted", "Connections tried.", |t| t.tally.attempted),

@@ -47,8 +47,8 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// Returns the number of list entries that are visible at first. If the page would hide only one or two entries, it
-    /// shows all entries, because hiding these would save no space.
+    /// Returns the number of list entries that are visible at first. If the page would hide only one or two entries,
+    /// the page shows all entries, because the line `2 more` would save no space.
     fn shown(&self, list: &crate::List) -> usize {
         let open = list.brief.max(3) + 1;
         if list.items.len() <= open + 2 { list.items.len() } else { open }
@@ -61,7 +61,8 @@ struct Figure<'a> {
     title: &'a str,
     caption: &'a str,
     wide: bool,
-    /// Charts as (screen, SVG): one chart for a wide page and one for a phone, or a single chart for both screens.
+    /// Pairs of a screen size and an SVG chart: one pair for a wide page and one for a phone, or a single pair for both
+    /// screens.
     charts: Vec<(&'static str, String)>,
 }
 

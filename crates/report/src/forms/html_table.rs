@@ -2,7 +2,7 @@
 //! is too wide for a phone but has few columns is stacked. In a stacked table, each row becomes a card, in which each
 //! cell has its heading. A table that neither fits nor is stacked scrolls sideways in its own box, while its first
 //! column stays visible. The HTML page must work without scripts. No script can adapt the layout, so this code chooses
-//! it from an estimate of the table's width.
+//! the layout of each table by an estimate of the table's width.
 
 use askama::Template;
 
@@ -37,8 +37,8 @@ enum Room {
 pub(super) struct TableHtml<'a> {
     table: &'a Table,
     room: Room,
-    /// Index of the column that names the row: the first column of words. In a card, the cell in this column needs no
-    /// heading.
+    /// Index of the column with the row's name, which is the first column of words. In a card, the cell in this column
+    /// needs no heading.
     name: Option<usize>,
 }
 

@@ -1,7 +1,8 @@
 //! OpenMetrics 1.0 text format. As OpenMetrics requires, the text uses base units (seconds, bytes), keeps the samples
 //! of a metric family together, and ends with `# EOF`.
 //!
-//! Counts of a trial are counters, distributions of times are summaries, and everything else is a gauge.
+//! In the OpenMetrics text, counts of a trial are counters, distributions of times are summaries, and all other figures
+//! are gauges.
 
 use std::fmt::Write as _;
 
@@ -192,8 +193,8 @@ impl Exposition {
         let _ = writeln!(self.0, "# HELP {name} {help}");
     }
 
-    /// Writes one sample of a metric. Leaves out a value that is not finite (infinite or NaN), because a program that
-    /// reads the text could use it as a measured value.
+    /// Writes one sample of a metric. Leaves out an infinite value or NaN, because a program that reads the text could
+    /// take such a value for a measurement.
     fn sample(&mut self, name: &str, labels: &str, value: f64) {
         if value.is_finite() {
             let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
@@ -269,8 +270,8 @@ fn text_labels(pairs: &[(&str, &str)]) -> String {
 }
 
 fn escape(text: &str) -> String {
-    // OpenMetrics has its own escape for line ends. The function `visible` would replace line ends, so it gets each
-    // line separately.
+    // OpenMetrics has its own escape for line ends. The function `visible` would replace line ends, so this code calls
+    // `visible` for each line separately.
     let lines: Vec<_> = text.split('\n').map(run::visible).collect();
     lines.join("\n").replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

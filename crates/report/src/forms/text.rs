@@ -21,7 +21,7 @@ pub(super) fn make(doc: &Doc, _: &Run, style: &Style) -> Result<String, ReportEr
 pub(super) struct Page {
     style: Style,
     lines: Vec<String>,
-    /// Weight of the least important sections that the page shows.
+    /// Minimum importance of a section: the page leaves out sections that are less important than this weight.
     weight: Weight,
 }
 
@@ -104,7 +104,7 @@ impl Page {
         for (i, told) in lines.iter().enumerate() {
             let name = gutter(if i == 0 { &line.name } else { "" });
             let (strong, plain) = told.split_at(told.char_indices().nth(bold).map_or(told.len(), |(at, _)| at));
-            // If the value continues on the next line, the space at the line break counts as one of the value's
+            // If the bold value continues on the next line, the space at the line break counts as one of the value's
             // characters.
             bold = bold.saturating_sub(told.chars().count() + 1);
             self.lines.push(format!("{}{}{plain}", self.paint(&name, "2"), self.paint(strong, tone)));
@@ -141,8 +141,8 @@ impl Page {
         const BRIEF: usize = 3;
         let mut said = "";
         for (i, line) in lines.iter().take(BRIEF).enumerate() {
-            // Prints the place of a line of evidence, unless the previous line had the same place or the text contains
-            // the place.
+            // Prints the source of a line of evidence, such as `server`, unless the previous line had the same source
+            // or the text contains the source.
             let known = line.place.is_empty() || line.place == said || line.text.contains(&line.place);
             let place = if known { String::new() } else { format!(" [{}]", line.place) };
             said = &line.place;

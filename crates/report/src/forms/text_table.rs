@@ -53,8 +53,8 @@ pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
 /// Number of rows in one layout step. Laying out all rows of a long table at once would need too much memory.
 const AT_ONCE: usize = 1000;
 
-/// Widths of the columns. If `fixed` is true, the widths are exact, so the parts of a long table have equal columns. If
-/// `fixed` is false, the layout may adapt the widths to the cells.
+/// Widths of the columns, characters. If `fixed` is true, the widths are exact, so the columns of a long table are
+/// equally wide in all its parts. If `fixed` is false, the layout may adapt the widths to the cells.
 #[derive(Clone, Copy)]
 struct Widths<'a> {
     least: &'a [usize],
@@ -157,8 +157,8 @@ fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>, Vec<String>) 
             widths.remove(place);
             continue;
         }
-        // All remaining columns have rank 0 and cannot be left out by rank, so the widest column of words becomes
-        // narrower.
+        // All remaining columns have rank 0. The code therefore narrows the widest column of words instead of leaving
+        // out a column.
         let words = (0..shown.len()).filter(|i| !table.columns[shown[*i]].right && widths[*i] > MIN_WIDTH);
         match words.max_by_key(|i| widths[*i]) {
             Some(widest) => widths[widest] -= 1,

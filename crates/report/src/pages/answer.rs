@@ -37,7 +37,7 @@ fn lines(run: &Run) -> Vec<AnswerLine> {
     [capacity(run), beyond].into_iter().flatten().chain(streams::of_search(run)).chain(rest).collect()
 }
 
-/// Returns the lines with the capacity and the bottleneck of a search.
+/// Returns the summary lines with the capacity and the bottleneck that a search found.
 pub(crate) fn so_far(run: &Run) -> Vec<AnswerLine> {
     let Some(found) = searched(run) else { return Vec::new() };
     let mut capacity = capacity(run);
@@ -47,7 +47,7 @@ pub(crate) fn so_far(run: &Run) -> Vec<AnswerLine> {
     [capacity, limited_by(run)].into_iter().flatten().collect()
 }
 
-/// Returns the line with the capacity, as a rate or as a number of users.
+/// Returns the summary line with the capacity, as a rate or as a number of users.
 fn capacity(run: &Run) -> Option<AnswerLine> {
     let found = searched(run);
     run.findings.users.as_ref().map(|users| of_users(run, users)).or_else(|| found.map(|c| of_rate(run, c)))
@@ -62,7 +62,7 @@ fn of_rate(run: &Run, c: &Capacity) -> AnswerLine {
         .toned(tone)
 }
 
-/// Returns the line with the results of loads above the capacity. If the capacity is only a lower bound, the line also
+/// Returns the summary line about loads above the capacity. If the capacity is only a lower bound, the line also
 /// contains the reason.
 fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
     let bound = c.own_limit.as_ref().map(own_limit);
@@ -75,8 +75,8 @@ fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
     (!parts.is_empty()).then(|| if is_bound { line } else { line.optional() })
 }
 
-/// Returns words about loads that a search did not try, and the `--budget` that would be enough to try them. If the
-/// search tried higher loads only while every request failed, the returned words state this fact and no `--budget`.
+/// Describes the loads that a search did not try, and the `--budget` that would be enough to try these loads. If the
+/// search tried higher loads only while every request failed, the text states this fact instead of a `--budget`.
 fn ended_early(run: &Run, c: &Capacity) -> String {
     let budget = c.needed_s.map_or("a longer --budget".into(), |s| format!("--budget {:.0}s", s.ceil()));
     match (run.findings.failure, c.failed_at) {
@@ -115,8 +115,9 @@ fn peak(run: &Run) -> Option<String> {
     })
 }
 
-/// Returns the line with the capacity in users or in open streams. The line states the largest number of users with
-/// which the server met the objective, and the smallest number with which it did not.
+/// Returns the summary line with the capacity in users or in open streams. The line states the largest number of users
+/// with which the server met the objective, and the smallest number of users with which the server missed the
+/// objective.
 fn of_users(run: &Run, users: &UsersFinding) -> AnswerLine {
     let objective = searched(run).map_or(String::new(), |c| format!(" with {}", c.objective));
     let mean = quantity(users.think.mean_ms * 1e3, Unit::Micros);
@@ -146,13 +147,13 @@ fn of_users(run: &Run, users: &UsersFinding) -> AnswerLine {
     .toned(tone)
 }
 
-/// Returns the line about the cause of the server's waits: an upstream service, or an object for which its threads
-/// wait, such as a lock.
+/// Returns the summary line about the cause of the server's waits: an upstream service, or an object for which the
+/// server's threads wait, such as a lock.
 fn seen(run: &Run) -> Option<AnswerLine> {
     let chain = run.findings.bottleneck.waits_for.as_ref().map(|waits| chain(run, waits));
     let threads = || {
         let said = &run.findings.bottleneck.sentence;
-        // For this bottleneck (`server-single-thread`), the verdict already names the thread that uses the CPU.
+        // If the bottleneck is `server-single-thread`, the verdict already names the thread that uses the CPU.
         let is_named = run.findings.bottleneck.id == "server-single-thread";
         let first = run.findings.waits.first().filter(|first| !said.contains(&first.sentence))?;
         if is_named && first.cause == WaitCause::SerialCpu {
@@ -163,7 +164,7 @@ fn seen(run: &Run) -> Option<AnswerLine> {
     chain.or_else(threads).map(AnswerLine::optional)
 }
 
-/// Returns the line with the path from the client to the upstream service for which the server waits.
+/// Returns the summary line with the path from the client to the upstream service for which the server waits.
 fn chain(run: &Run, waits: &WaitsFor) -> AnswerLine {
     let mut path = vec![waits.address.clone()];
     let found = |address: &str| run.findings.behind.iter().find(|load| load.behind.address == address);
@@ -183,7 +184,7 @@ fn chain(run: &Run, waits: &WaitsFor) -> AnswerLine {
     AnswerLine::new("Chain", "", format!("{}{processes}", path.join(" -> "))).leading("behind")
 }
 
-/// Returns the line with the outcome of the experiment that tested the verdict.
+/// Returns the summary line with the outcome of the experiment that tested the verdict.
 fn tested(run: &Run) -> Option<AnswerLine> {
     let proof = run.findings.proof.as_ref()?;
     if proof.outcome == ProofOutcome::NotTested {

@@ -4,7 +4,7 @@
 use run::{Capacity, LoadState, Outcome, Run, Trial, TrialKind};
 
 /// Returns true if the report has a summary of the run's result. If the report has a summary, other pages do not repeat
-/// its sentences.
+/// sentences of the summary.
 pub(super) fn has_answer(run: &Run) -> bool {
     is_of_search(run) || single(run).is_some()
 }
@@ -30,15 +30,14 @@ pub(super) fn searched(run: &Run) -> Option<&Capacity> {
     run.findings.capacity.as_ref().filter(|_| !asked(run))
 }
 
-/// Returns true if the run has a verdict, or a result that needs one: users, capacity, or the knee of the throughput
-/// curve.
+/// Returns true if the run has a verdict, a number of users, a capacity, or the knee of the throughput curve.
 pub(super) fn is_judged(run: &Run) -> bool {
     let found = &run.findings;
     let has_figures = found.users.is_some() || searched(run).is_some() || found.knee.is_some();
     has_figures || !found.bottleneck.sentence.is_empty() || !found.bottleneck.evidence.is_empty()
 }
 
-/// Returns the trial with the highest rate of good answers, and this rate; `None` if no trial has a higher rate than
+/// Returns the trial with the highest rate of good answers, and its rate of good answers; `None` if no trial exceeds
 /// the capacity.
 pub(super) fn beyond(run: &Run) -> Option<(&Trial, f64)> {
     let place = run.findings.picks.beyond?;

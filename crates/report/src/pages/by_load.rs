@@ -1,7 +1,7 @@
 //! Main chart of a search: response time against load, with the objective and the interval of the capacity.
 //!
-//! Each trial of the search is a dot in the chart. Each line is the best-fitting curve that never falls, because a
-//! higher load should not shorten response times. A line that joins the dots would mostly show noise.
+//! Each trial of the search is a dot in the chart. Each line is the best-fitting curve that never falls, because
+//! response times should not become shorter with a higher load. A line that joins the dots would mostly show noise.
 
 use run::{Run, SummaryFigure, Trial, TrialKind};
 
@@ -13,7 +13,7 @@ use run::number::number;
 
 /// Minimum number of trials for a chart.
 const MIN_WINDOWS: usize = 2;
-/// Free space left and right of the dots, as a share of the range of their loads.
+/// Free space to the left and to the right of all dots, as a share of the range of the dots' loads.
 const MARGIN: f64 = 0.06;
 
 /// Kind of load on the horizontal axis of the main chart.
@@ -40,8 +40,8 @@ pub(super) fn main_chart(run: &Run) -> Option<(LoadAxis, Plot)> {
     by_rate().or_else(by_users).or_else(by_flight)
 }
 
-/// Returns the chart by offered rate. Leaves out trials of deliberate overload, because they would squeeze all other
-/// trials into a small part of the chart.
+/// Returns the chart of response time by offered rate. Leaves out trials of deliberate overload, because their high
+/// rates would squeeze all other trials into a small part of the chart.
 fn open_loop(run: &Run) -> Option<Plot> {
     let windows = pick::of(run, &[TrialKind::Search]);
     let points = Windows::new(&windows, |t| t.rates.offered_rate)?;
@@ -57,8 +57,8 @@ fn open_loop(run: &Run) -> Option<Plot> {
     })
 }
 
-/// Returns the chart by number of users or open streams. In this chart, the capacity is also a number of users or open
-/// streams.
+/// Returns the chart of response time by number of users or open streams. The chart also shows the capacity as a number
+/// of users or open streams.
 fn users(run: &Run) -> Option<Plot> {
     let found = run.findings.users.as_ref()?.capacity.as_ref();
     let windows = pick::of(run, &[TrialKind::Sweep]);
@@ -74,7 +74,7 @@ fn users(run: &Run) -> Option<Plot> {
     })
 }
 
-/// Returns the chart by number of requests in flight, for a search that used only closed loops.
+/// Returns the chart of response time by number of requests in flight, for a search that used only closed loops.
 fn closed_loop(run: &Run) -> Option<Plot> {
     let windows = pick::of(run, &[TrialKind::Sweep]);
     let points = Windows::new(&windows, pick::concurrency)?;
@@ -114,7 +114,7 @@ impl Windows {
         [self.loads.first(), self.loads.last()].map(|end| end.copied().unwrap_or(1.0))
     }
 
-    /// Returns `axis` from the lowest to the highest load, extended so that it also shows the interval `ends`.
+    /// Returns `axis` with a range from the lowest to the highest load. The range also covers the interval `ends`.
     fn around(&self, axis: Axis, ends: Option<(f64, f64)>) -> Axis {
         let [low, high] = self.range();
         let (low, high) = ends.map_or((low, high), |(from, to)| (low.min(from), high.max(to)));
@@ -122,8 +122,8 @@ impl Windows {
         Axis { from: Some((low - free).max(0.0)), to: Some(high + free), ..axis }
     }
 
-    /// Returns words about the trials whose 99th percentile is only a lower bound. The chart shows no dot for a lower
-    /// bound.
+    /// Returns a text that lists the loads of the trials whose 99th percentile is only a lower bound. The chart shows
+    /// no dot for a lower bound.
     fn bounded(&self) -> String {
         let loads: Vec<String> = self.p99.iter().filter(|(_, us)| us.is_nan()).map(|(load, _)| number(*load)).collect();
         if loads.is_empty() { String::new() } else { format!("; at {}, p99 is only a lower bound", loads.join(", ")) }

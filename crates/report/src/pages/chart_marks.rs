@@ -7,8 +7,8 @@ use crate::Unit;
 use crate::plot::{Hue, Mark, Spot};
 use run::number::quantity;
 
-/// Returns marks for the objective's limits on the response time. The limits on p50 and p99 have the colours of these
-/// percentiles.
+/// Returns marks for the objective's limits on the response time. The limit on p50 has the colour of the p50 line, and
+/// the limit on p99 has the colour of the p99 line.
 pub(super) fn objectives(run: &Run) -> Vec<Mark> {
     let limits = &run.findings.limits;
     let named = [

@@ -6,7 +6,7 @@ use run::{ClassCosts, ClassFinding, Run};
 use crate::{Block, Cell, Col, Note, Table, Tone, Unit};
 use run::number::quantity;
 
-/// Returns the table and the sentence about the most expensive class; nothing if there are no estimates.
+/// Returns the table of costs, and the sentence about the most expensive class; empty if the run has no estimates.
 pub(super) fn blocks(run: &Run) -> Vec<Block> {
     let Some(costs) = &run.findings.class_costs else { return Vec::new() };
     let found = &run.findings.classes;
@@ -58,7 +58,7 @@ fn dearest(found: &[ClassFinding], costs: &ClassCosts) -> Option<String> {
     })
 }
 
-/// Returns the text as a sentence: with a capital first letter and a full stop.
+/// Returns the text as a sentence that begins with a capital letter and ends with a full stop.
 fn sentence_of(how: &str) -> String {
     let mut chars = how.chars();
     let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();

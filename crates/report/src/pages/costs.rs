@@ -12,7 +12,7 @@ use run::number::quantity;
 
 /// Name of the server in rows and columns of this page.
 const SERVER: &str = "server";
-/// Maximum number of rows of the table in a terminal.
+/// Maximum number of rows of the table of costs in a terminal.
 const BRIEF: usize = 8;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -51,8 +51,8 @@ const HOST: &[Part] = &[
     ("cpu_softirq_us", "softirq", Hue::Third),
     ("cpu_irq_us", "irq", Hue::Fourth),
 ];
-/// Parts of the CPU time of a side's processes. The kernel counts user time and system time in clock ticks, so each of
-/// them is inexact. Only the sum of the user and system parts is known exactly ([`PROCESS_SUM`]).
+/// Parts of the CPU time of a side's processes. The kernel counts user time and system time in clock ticks, so both
+/// times are inexact. Only the sum of the user and system parts is known exactly ([`PROCESS_SUM`]).
 const PROCESS: &[Part] = &[("process_user_us", "user", Hue::Main), ("process_system_us", "system", Hue::Second)];
 /// Total CPU time of a side's processes, which is known exactly.
 const PROCESS_SUM: Part = ("process_cpu_us", "user and system", Hue::Quiet);
@@ -84,8 +84,8 @@ fn bars(shown: &[&Trial]) -> Bars {
     Bars { title, caption: caption.into(), unit: Unit::Micros, rows, full: None, wide: true, terminal_only: false }
 }
 
-/// Returns the bar of a side's processes. The length of the bar is the exact CPU time of the processes. Clock ticks
-/// only decide the division of the bar into user and system time.
+/// Returns the bar of a side's processes. The length of the bar is the exact CPU time of the processes. The inexact
+/// clock ticks are used only to divide the bar into user time and system time.
 fn of_processes(label: String, side: &Side) -> Option<BarRow> {
     let parts = bar(label.clone(), side, PROCESS).filter(|parts| parts.sum() > 0.0);
     let Some(exact) = bar(label, side, &[PROCESS_SUM]) else { return parts };
@@ -111,11 +111,11 @@ fn sides(trial: &Trial) -> Vec<(&'static str, &Side)> {
 type Names = BTreeMap<String, &'static str>;
 
 /// Returns a table of costs. With `first`, the table contains the costs on which most verdicts depend. Without `first`,
-/// the table contains all costs that the table with `first` leaves out.
+/// the table contains all other costs.
 fn table(shown: &[&Trial], names: &Names, first: bool) -> Table {
     let mut columns = vec![Col::words("cost", 0)];
     let mut sources: Vec<&Side> = Vec::new();
-    // The decisive trial (the last trial in `shown`) comes first, because the verdict is about this trial.
+    // The columns begin with the decisive trial (the last trial in `shown`), because the verdict is about this trial.
     for (i, trial) in shown.iter().rev().enumerate() {
         for (name, side) in sides(trial).into_iter().filter(|(_, s)| !s.costs.is_empty()) {
             let rank = if i == 0 { 0 } else { 5 };

@@ -35,18 +35,18 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     sections
 }
 
-/// Makes a time axis cover exactly the measured window, so all charts have the same time scale. Returns an axis that is
-/// not a time axis unchanged.
+/// Makes a time axis cover exactly the measured window, so all charts have the same time scale. If the axis does not
+/// show time, returns the axis unchanged.
 pub(super) fn of_window(axis: Axis, trial: &Trial) -> Axis {
     let end_s = Some(trial.measured.length_s).filter(|s| *s > 0.0);
     if axis.unit == Unit::Seconds { Axis { from: Some(0.0), to: end_s, ..axis } } else { axis }
 }
 
-/// Unit that [`CHOSEN`] gives to counters that are a share of time.
+/// Unit in [`CHOSEN`] for counters whose growth is a share of time.
 const SHARE_OF_TIME: &str = "share of the time";
 
-/// Counters that get a chart if they are ever above 0, each with the chart's title and unit. The chart of a cumulative
-/// time shows its growth per second, which is a number of CPUs or threads, or a share of time.
+/// Counters that have a chart unless the counter is always 0, each with the chart's title and unit. The chart of a
+/// cumulative time shows its growth per second, which is a number of CPUs or threads, or a share of time.
 const CHOSEN: &[(&str, &str, &str)] = &[
     ("cpu.user", "host CPUs, user", "CPUs"),
     ("cpu.system", "host CPUs, kernel", "CPUs"),
@@ -164,7 +164,7 @@ fn value_axis(id: &str, spec: &CounterSpec) -> Axis {
     Axis::new(id, axis_unit(spec.kind, spec.unit), Scale::Linear)
 }
 
-/// Highest share whose axis need not end at 100 %.
+/// If no share in a chart is above this value, the axis of the chart may end below 100 %.
 const MAX_LOW_SHARE: f64 = 0.5;
 
 /// Returns an axis of shares, which ends at 100 % unless all shares are low. Noise can lift a measured share of time a
@@ -194,8 +194,8 @@ fn growth((from_s, from): (f64, f64), (to_s, to): (f64, f64)) -> Option<(f64, f6
     (rate.is_finite() && rate >= 0.0).then_some(((from_s + to_s) / 2.0, rate))
 }
 
-/// Returns the unit of a counter's axis. A growth in microseconds per second becomes a plain number: a number of CPUs
-/// or threads, or a share of time.
+/// Returns the unit of a counter's axis. A growth in microseconds per second has no unit: it is a number of CPUs or
+/// threads, or a share of time.
 const fn axis_unit(kind: Kind, unit: run::Unit) -> Unit {
     match (kind, unit) {
         (_, run::Unit::Bytes) => Unit::Bytes,

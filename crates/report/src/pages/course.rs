@@ -9,7 +9,7 @@ use run::number::{number, quantity, span};
 /// Maximum number of stages in a terminal.
 const SHOWN: usize = 10;
 
-/// Returns the beginning of the report's headline: the highest rate at which the server met the objective.
+/// Returns the beginning of the report's headline, which states the highest rate at which the server met the objective.
 pub(super) fn headline(course: &CourseFinding) -> String {
     let rate = |rate: f64| quantity(rate, Unit::PerSecond);
     match (course.held_rate, limit(course)) {
@@ -21,16 +21,16 @@ pub(super) fn headline(course: &CourseFinding) -> String {
     }
 }
 
-/// Returns the words before the highest rate that met the objective. A constant stage gives the highest good rate
-/// exactly. loadline judges a ramp in parts. For a ramp, only a lower bound of the highest good rate is known: the
-/// lower rate of the ramp's highest part that met the objective.
+/// Returns the text that precedes the highest rate that met the objective: `at least `, or nothing for an exact rate.
+/// If the highest good rate comes from a stage with a constant rate, this rate is exact. If it comes from a ramp, which
+/// loadline judges in parts, only a lower bound is known: the lowest rate of the highest part that met the objective.
 fn bound(course: &CourseFinding) -> &'static str {
     let is_step = |part: &CoursePart| part.from == part.to && Some(part.from) == course.held_rate;
     if limit(course).is_none() || course.parts.iter().any(is_step) { "" } else { "at least " }
 }
 
-/// Returns the lowest rate, or range of rates, at which the server failed, with the reason. If the server did not fail,
-/// returns the lowest rate whose result is unknown.
+/// Returns the lowest rate, or range of rates, at which the server failed, with the reason. If the server failed at no
+/// rate, returns the lowest rate at which the result is unknown.
 fn limit(course: &CourseFinding) -> Option<String> {
     if let Some(part) = course.failed.and_then(|at| course.parts.get(at)) {
         let why = course.failed_why.as_ref().map_or("it failed", String::as_str);
@@ -82,8 +82,8 @@ pub(super) fn table(course: &CourseFinding) -> Table {
     let rows: Vec<Vec<Cell>> = course.parts.iter().map(row).collect();
     let brief = (rows.len() > SHOWN).then_some(SHOWN);
     let mut table = Table { columns, rows, brief, ..Table::default() };
-    // Some loads have no series of failures or no moments, so the columns for the share of failures and for the
-    // percentile may be empty.
+    // For some loads, the run contains no failures over time or no percentiles over time, so the columns with these
+    // figures may be empty.
     let is_any = |has: fn(&CoursePart) -> bool| course.parts.iter().any(has);
     let columns = [(4, is_any(|part| part.failed_share.is_some())), (3, is_any(|part| p99(part).is_some()))];
     for (column, is_shown) in columns {
@@ -154,8 +154,8 @@ mod tests {
         assert_eq!(line(&course).value, "to 660/s:");
     }
 
-    /// The first part of the load met the objective. The second part has no percentile, although the user gave a limit
-    /// for it.
+    /// The first part of the load met the objective. The second part of the load has no percentile, although the user
+    /// gave a limit on the percentile.
     #[test]
     fn a_stage_without_a_reading_is_neither_held_nor_failed() {
         let part = |from, to, is_unknown| CoursePart { from, to, is_unknown, ..CoursePart::default() };

@@ -6,10 +6,10 @@ use run::{CommandSum, DatabaseProfile, SessionGroup, SessionState};
 
 use crate::{Block, Cell, Col, Note, Table, Tone, Unit};
 
-/// Maximum number of rows of a table in a terminal.
+/// Maximum number of rows of the table of one database in a terminal.
 const BRIEF_ROWS: usize = 8;
 
-/// Returns the notes about missing data and the table of a database.
+/// Returns the notes about missing data of a database, and the table of its sessions or commands.
 pub(crate) fn blocks(database: &DatabaseProfile) -> Vec<Block> {
     let missing = database.missing.iter().map(|why| Note::block(Tone::Warn, format!("{why}.")));
     missing.chain((database.samples > 0).then(|| Block::Table(table(database)))).collect()
@@ -60,7 +60,7 @@ fn group(group: &SessionGroup) -> Vec<Cell> {
     vec![number(group.sessions).into(), activity.into(), group.statement.clone().into()]
 }
 
-/// Returns words for the activity of a session.
+/// Describes the activity of a database session in a few words.
 const fn words(state: SessionState) -> &'static str {
     match state {
         SessionState::Running => "executes",

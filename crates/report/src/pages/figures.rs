@@ -7,7 +7,7 @@ use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Cell, Col, Section, Table, Weight};
 use run::number::{Unit, number, quantity};
 
-/// Maximum number of trials with which the tables come before the charts.
+/// If an experiment has more trials than this, the charts come before the tables.
 const LONG: usize = 60;
 /// Maximum number of lines of a chart that takes half the width of the page. A chart with more lines takes the whole
 /// width.
@@ -35,7 +35,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     sections
 }
 
-/// Returns true if the experiment shows the trials in a table of its own.
+/// Returns true if the experiment's results contain tables, which show the trials.
 pub(super) fn has_table(run: &Run) -> bool {
     run.findings.experiment.as_ref().is_some_and(|shown| !shown.tables.is_empty())
 }

@@ -23,7 +23,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 }
 
 /// Returns the main trials without duplicates: without load, at the capacity, and overloaded. If the run has no trial
-/// at the capacity, the trial that represents the run takes its place.
+/// at the capacity, returns the trial that represents the run in its place.
 pub(super) fn main_trials(run: &Run) -> Vec<(&'static str, &Trial)> {
     let state = run.findings.state.map_or("loaded", LoadState::word);
     let is_at_capacity = run.findings.picks.at_capacity.is_some() && !answered::asked(run);
@@ -67,8 +67,8 @@ fn curves(shown: &[(&'static str, &Trial)]) -> Plot {
 }
 
 /// Returns the points of the curve, as (share of requests, response time). With n requests, the curve ends at the share
-/// 1 - 0.5/n, because the axis has no position for a share of 1. Because unanswered requests count, each share is
-/// multiplied by the share of requests that were answered.
+/// 1 - 0.5/n, because the axis has no position for a share of 1. The shares are shares of all requests, including
+/// unanswered requests, so each share is multiplied by the share of requests that were answered.
 fn curve(hist: &Hist, unanswered: f64) -> Vec<(f64, f64)> {
     let most = 1.0 - 0.5 / hist.len().max(1) as f64;
     hist.curve_us().into_iter().map(|(q, us)| (q.min(most) * (1.0 - unanswered), us)).collect()

@@ -6,7 +6,7 @@ use super::answered::{is_judged, is_of_search};
 use crate::{AnswerLine, Tone, Unit};
 use run::number::quantity;
 
-/// Returns the line that names the bottleneck, with the confidence in the verdict.
+/// Returns the summary line that names the bottleneck, with the confidence in the verdict.
 pub(super) fn limited_by(run: &Run) -> Option<AnswerLine> {
     let found = &run.findings.bottleneck;
     let meaning = run::bottleneck(&found.id).map_or("", |b| b.meaning);
@@ -20,14 +20,14 @@ pub(super) fn limited_by(run: &Run) -> Option<AnswerLine> {
     is_judged(run).then(|| AnswerLine::new("Limited by", value, sentence).toned(tone).leading("verdict"))
 }
 
-/// Returns true if the line "Limited by" of a search already contains the text of `observation`.
+/// Returns true if a search's summary line "Limited by" already contains the text of `observation`.
 pub(super) fn is_stated(run: &Run, observation: &str) -> bool {
     let text = observation.strip_prefix("sampled threads: ").unwrap_or(observation);
     is_of_search(run) && is_judged(run) && !text.is_empty() && run.findings.bottleneck.sentence.contains(text)
 }
 
-/// Returns the line with the first piece of advice. If the bottleneck is unknown and there is no advice, the line names
-/// missing data instead.
+/// Returns the summary line with the first piece of advice. If the bottleneck is unknown and the verdict has no advice,
+/// the line names missing data instead.
 pub(super) fn advice(run: &Run) -> Option<AnswerLine> {
     let found = &run.findings.bottleneck;
     let advised = found.advice.first().map(|advice| ("Try", advice));

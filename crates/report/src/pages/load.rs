@@ -36,9 +36,9 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let rate = changed.is_none().then(|| completed(run, trial, outcome));
     let lines = [rate, Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(run, trial)];
     let lines = lines.into_iter().chain([stream_limit(trial)]);
-    // The answer section usually contains advice. The section contains no advice if the cause is unknown, the server
-    // was observed, requests succeeded, and the limit on errors was met. In this case, `end_of_answer` recommends a
-    // command instead.
+    // The answer section usually contains advice. The answer section contains no advice if the cause is unknown, the
+    // server was observed, some requests succeeded, and the limit on errors was met. For a load without advice,
+    // `end_of_answer` recommends a command.
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
     let is_advised = is_advised || outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let verdict = [limited::limited_by(run), limited::advice(run).filter(|_| is_advised)];
@@ -58,10 +58,10 @@ fn is_known(run: &Run) -> bool {
     !matches!(run.findings.bottleneck.id.as_str(), "unknown" | "not-saturated" | "")
 }
 
-/// Returns the headline of a load that the user chose; `None` for a search. If no answer was good, the headline says so
-/// and names the reason. If some answers were good, the headline begins with the exceeded limit, if there is one. The
-/// headline of a load with good answers also states the rates that met the objective (if the rate changed), or the
-/// percentiles and the rate of good answers.
+/// Returns the headline of a load that the user chose; `None` for a search. If no answer was good, the headline states
+/// this fact and its reason. If some answers were good and a limit was exceeded, the headline begins with the exceeded
+/// limit. The headline of a load with good answers also states the rates that met the objective (if the rate changed),
+/// or the percentiles and the rate of good answers.
 pub(super) fn title(run: &Run) -> Option<String> {
     let all: Vec<(&Trial, Outcome)> = of_load(run).filter(|_| asked(run)).collect();
     let (trial, first) = all.first()?;
@@ -94,15 +94,15 @@ pub(super) fn title(run: &Run) -> Option<String> {
     })
 }
 
-/// Formats the smallest and the largest value as a range, or as one value if both texts are equal.
+/// Formats the smallest and the largest value as a range, or as one value if both look equal after rounding.
 fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> String) -> String {
     let [least, most] = [values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max)].map(write);
     if least == most { least } else { format!("{least} to {most}") }
 }
 
-/// Returns words about an exceeded limit, for the beginning of a headline. Returns `None` for an exceeded limit on a
-/// time. If the offered rate changes, also returns `None` for a server that did not keep up, because another sentence
-/// of the report says so.
+/// Describes an exceeded limit, for the beginning of a headline. Returns `None` for an exceeded limit on a time. If the
+/// offered rate changes, also returns `None` for a server that did not keep up, because another sentence of the report
+/// already states this fact.
 fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     let value = breach.value.map(|value| quantity(value, Unit::Share))?;
     match breach.kind {
@@ -117,9 +117,10 @@ fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     }
 }
 
-/// Returns the line with the user's limits on times, and with their result. The line always contains an exceeded limit
-/// on failed, unanswered or late requests, because this limit decides the exit status. Without limits of the user, the
-/// exceeded limit is a default and no objective.
+/// Returns the summary line with the user's limits on times, which also states whether the load met these limits. The
+/// line always contains an exceeded limit on failed, unanswered or late requests, because this limit decides the exit
+/// status. If the user gave no limits, the exceeded limit is loadline's default, and the line does not call it an
+/// objective.
 fn objective(run: &Run, outcome: Outcome) -> Option<AnswerLine> {
     let asked = &run.plan.objective;
     let limits = [("p50", asked.p50_us), ("mean", asked.mean_us), ("p99", asked.p99_us), ("p99.9", asked.p99_9_us)];
@@ -164,8 +165,9 @@ fn completed(run: &Run, trial: &Trial, outcome: Outcome) -> AnswerLine {
     AnswerLine::new("Completed", format!("{} {}", number(rates.completed_rate), rate::unit(run)), detail)
 }
 
-/// Returns the mean number of requests in flight at the server, and of those that waited in the generator for a stream
-/// (HTTP/2, HTTP/3). Returns `None` if the server's limit of streams made no request of a closed loop wait.
+/// Returns the mean number of requests in flight at the server, and the mean number of requests that waited in the
+/// generator for a free stream (HTTP/2, HTTP/3). Returns `None` for an open loop, or if no request had to wait because
+/// of the server's limit on streams.
 fn waiting_for_streams(trial: &Trial) -> Option<(f64, f64)> {
     let Intensity::Closed { connections, pipeline, .. } = trial.intensity else { return None };
     let limit = trial.stream_limit.filter(|limit| *limit < pipeline)?;
@@ -173,7 +175,7 @@ fn waiting_for_streams(trial: &Trial) -> Option<(f64, f64)> {
     (concurrency > most).then_some((most, concurrency - most))
 }
 
-/// Returns the line about a server that allows fewer streams on a connection than the load asks for.
+/// Returns the summary line about a server that allows fewer streams on a connection than the load needs.
 fn stream_limit(trial: &Trial) -> Option<AnswerLine> {
     let asked = trial.intensity.pipeline();
     let limit = trial.stream_limit.filter(|limit| *limit < asked)?;
@@ -185,8 +187,8 @@ fn stream_limit(trial: &Trial) -> Option<AnswerLine> {
     Some(AnswerLine::new("Note", "", told))
 }
 
-/// Returns the line with percentiles of the response time. The line also names the moment at which response times
-/// start.
+/// Returns the summary line with percentiles of the response time. The line also states when the measurement of a
+/// response time starts.
 fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
     let response = &trial.latency_us;
     if response.count == 0 {
@@ -212,9 +214,9 @@ fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
     AnswerLine::new("Latency", told, format!("({since})")).leading("latency")
 }
 
-/// Returns the line with percentiles of the time to the first byte, and of the time from the first byte to the last.
-/// Returns `None` if the times to the first byte are unknown or hardly differ from the response times, as for short
-/// answers.
+/// Returns the summary line with percentiles of the time to the first byte, and of the time from the first byte to the
+/// last byte. Returns `None` if the times to the first byte are unknown, or if they hardly differ from the response
+/// times because the answers are short.
 fn first_byte(trial: &Trial) -> Option<AnswerLine> {
     let (first, last) = (&trial.first_byte_us, &trial.latency_us);
     let told = |times| percentiles(times, &[SummaryFigure::P50, SummaryFigure::P99, SummaryFigure::P999]);
@@ -224,7 +226,7 @@ fn first_byte(trial: &Trial) -> Option<AnswerLine> {
     Some(AnswerLine::new("First byte", told(first), parts::transfer(trial)))
 }
 
-/// Returns the numbers of requests and of connections.
+/// Returns the main figure with two counts: the requests and the connections of the load.
 fn counts(trial: &Trial) -> KeyFigure {
     let tally = &trial.tally;
     let detail = format!(
@@ -236,14 +238,14 @@ fn counts(trial: &Trial) -> KeyFigure {
     KeyFigure { name: "Requests".into(), value: count(tally.completed), detail, tone: Tone::Plain }
 }
 
-/// Returns the line about actions of the server without a request, such as closing connections.
+/// Returns the summary line about actions that the server took without a request, such as closing connections.
 fn acts(run: &Run, trial: &Trial) -> Option<AnswerLine> {
     let told = server_acts::sentences(&run.plan.load.protocol, trial).join("; ");
     (!told.is_empty()).then(|| AnswerLine::new("Note", "", told))
 }
 
-/// Returns the line about errors: the share of failed requests in the measured window, and the number of failures in
-/// the whole load.
+/// Returns the summary line about errors: the share of failed requests in the measured window, and the number of
+/// failures in the whole load.
 fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     let tally = &trial.tally;
     let never_sent = trial.never_sent();
@@ -267,8 +269,8 @@ fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     AnswerLine::new("Errors", quantity(share, Unit::Share), detail.join("; ")).toned(Tone::Bad)
 }
 
-/// Lists the kinds of failures with their counts. Failed connects that are no failed requests come with the number of
-/// all connects.
+/// Lists the kinds of failures with their counts. If failed connects do not count as failed requests, each kind of
+/// failed connects is listed with the number of all connects.
 fn failures(trial: &Trial) -> String {
     let tally = &trial.tally;
     if !trial.counts_connects_apart() {
@@ -290,8 +292,8 @@ mod tests {
 
     use super::*;
 
-    /// The number of failures is about the whole load, but their share is only about the measured window. The text
-    /// about errors must name the period of each figure.
+    /// The number of failures covers the whole load, but the share of failures covers only the measured window. The
+    /// text about errors must name the period of each figure.
     #[test]
     fn the_share_of_errors_and_their_number_name_their_bases() {
         let mut trial = Trial::default();

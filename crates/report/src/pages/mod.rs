@@ -235,7 +235,7 @@ fn title(run: &Run) -> String {
     }
 }
 
-/// Returns words about the bottleneck for the end of a headline; empty if no bottleneck is known.
+/// Returns the end of a headline, which names the bottleneck; empty if no bottleneck is known.
 fn limited_by(run: &Run) -> String {
     let found = &run.findings.bottleneck;
     match found.id.as_str() {

@@ -25,7 +25,7 @@ pub(super) fn sentence(run: &Run) -> String {
     format!("To learn why: `loadline find{}{version}{insecure}{trusted}`{rest}", target(run))
 }
 
-/// Returns true if the load sent nothing but plain GET requests to its URL.
+/// Returns true if the load sent only GET requests without headers or a body to its URL.
 fn has_plain_requests(run: &Run) -> bool {
     let load = &run.plan.load;
     let is_plain = |http: &run::HttpPlan| {
@@ -48,8 +48,8 @@ fn target(run: &Run) -> String {
     if url.is_empty() { String::new() } else { format!(" {}", quoted(url)) }
 }
 
-/// Returns a text as one argument of a shell command. A backtick would end the code of the sentence, so it is escaped
-/// as in a URL.
+/// Returns a text as one argument of a shell command. A backtick would end the code span that contains the command, so
+/// each backtick is escaped as in a URL.
 fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=[]".contains(c);
     if text.chars().all(is_plain) {

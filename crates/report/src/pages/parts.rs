@@ -7,19 +7,21 @@ use run::{Run, Summary, SummaryFigure, Trial};
 use super::times::percentiles;
 use crate::{AnswerLine, Unit};
 
-/// Share of the response time, at the 99th percentile, below which the time from the first byte to the last is not worth
-/// a line.
+/// The report leaves out the transfer (the time from the first byte to the last) if its 99th percentile is at most this
+/// share of the response time's 99th percentile.
 const MIN_TRANSFER_SHARE: f64 = 0.01;
 
-/// Returns true if the time from the first byte of an answer to its last is known and too short to be worth a line.
+/// Returns true if the time from the first byte of an answer to its last byte is known, and too short for the report to
+/// show it.
 pub(super) fn is_transfer_negligible(trial: &Trial) -> bool {
     let (transfer, response) = (&trial.transfer_us, &trial.latency_us);
     transfer.count > 0 && transfer.p99 <= MIN_TRANSFER_SHARE * response.p99
 }
 
-/// Returns the line with the parts of the response time. Connect and handshake are parts only if each request has its
-/// own connection. Leaves out the transfer (the time from the first byte to the last) if it is negligible. Returns
-/// `None` if the lines of the response time and of the first byte already have all figures.
+/// Returns the summary line with the parts of the response time. Connect and handshake are parts only if each request
+/// has its own connection. Leaves out the transfer (the time from the first byte to the last) if the transfer is
+/// negligible. Returns `None` if the lines about the response time and about the first byte already contain all
+/// figures.
 pub(super) fn line(run: &Run, trial: &Trial) -> Option<AnswerLine> {
     let new_connections = run.plan.load.new_connections;
     let opening = [("connect", &trial.connect_us), (handshake(run), &trial.handshake_us)];
@@ -36,7 +38,7 @@ pub(super) fn line(run: &Run, trial: &Trial) -> Option<AnswerLine> {
     (is_known && !is_told).then(line)
 }
 
-/// Returns the end of the line about the first byte: the time from the first byte to the last byte.
+/// Returns the end of the line about the first byte, which states the time from the first byte to the last byte.
 pub(super) fn transfer(trial: &Trial) -> String {
     match trial.transfer_us.count {
         // A run of an earlier version of loadline contains only the mean time to the last byte.
@@ -53,8 +55,8 @@ fn figures(times: &Summary) -> String {
     percentiles(times, &[SummaryFigure::P50, SummaryFigure::P99])
 }
 
-/// Returns the name of the handshake: `TLS` if TLS is all of it. The wait for the answer to a request in early data
-/// begins with the handshake.
+/// Returns the name of the handshake: `TLS` if the handshake consists only of TLS. The wait for the answer to a request
+/// in early data begins with the handshake.
 fn handshake(run: &Run) -> &'static str {
     match &run.plan.load.tls {
         Some(tls) if tls.early_data => "handshake (part of the wait with early data)",

@@ -10,8 +10,8 @@ pub(super) fn of<'a>(run: &'a Run, kinds: &[TrialKind]) -> Vec<&'a Trial> {
     run.trials.iter().filter(|t| kinds.contains(&t.kind)).collect()
 }
 
-/// Returns the style in which a chart draws trials. If the run has repeats, returns a style with dots only, because a
-/// line through repeats would jump up and down.
+/// Returns the style in which a chart draws trials. If the run has repeats, the style has no line, because a line
+/// through repeats would jump up and down.
 pub(super) fn look(trials: &[&Trial]) -> Look {
     if trials.iter().any(|t| t.repeat > 0) { Look::Dots } else { Look::LineDots }
 }

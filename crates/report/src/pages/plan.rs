@@ -50,8 +50,8 @@ fn say(text: &str, trials: &[String], all: usize) -> String {
     }
 }
 
-/// Returns the plan as pairs of a dotted name and a value, as in a TOML file. For a load that the user chose, leaves out
-/// the settings of a search, and an objective that nobody gave.
+/// Returns the plan as pairs of a dotted name and a value, as in a TOML file. For a load that the user chose, leaves
+/// out the settings of searches. Also leaves out the objective, unless the user gave one.
 fn plan(run: &Run) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let mut plan = run.plan.clone();

@@ -112,7 +112,7 @@ fn untried(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Share of the performance that one resource explains, or the remainder that no tested resource explains.
+/// Share of the performance that one resource explains, or the remaining share, which no tested resource explains.
 struct Part<'a> {
     name: &'a str,
     estimate: Estimate,
@@ -126,7 +126,7 @@ fn parts(proof: &Proof) -> Vec<Part<'_>> {
     levers.chain(proof.remainder.map(part)).collect()
 }
 
-/// Returns the cells of a part: its name, the estimate and the interval.
+/// Returns the table row of a part: its name, its estimate and its interval.
 fn part_row(part: &Part<'_>) -> Vec<Cell> {
     let e = &part.estimate;
     let value = match part.basis {
@@ -137,8 +137,8 @@ fn part_row(part: &Part<'_>) -> Vec<Cell> {
     vec![Cell::new(part.name), Cell::new(value), Cell::new(format!("{} to {}", number(e.low), number(e.high)))]
 }
 
-/// Returns the table of the elasticities for the number of CPUs and for the load. The sum of the elasticities and the
-/// remainder, which is 1, leaves out the elasticities of the number of CPUs and of the load.
+/// Returns the table of two other elasticities: for the number of CPUs, and for the load. The sum of all shares and the
+/// remainder, which is 1, does not contain these two elasticities.
 fn other_elasticities(proof: &Proof) -> Option<Block> {
     let row = |e: &Elasticity| part_row(&Part { name: &e.lever, estimate: e.estimate, basis: e.basis });
     let rows: Vec<Vec<Cell>> = proof.elasticities.iter().filter(|e| !e.is_part()).map(row).collect();
@@ -146,8 +146,8 @@ fn other_elasticities(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Returns the shares that the resources explain, and the remainder, as a table with intervals and as bars. Shares and
-/// remainder add up to 1.
+/// Returns the shares that the resources explain, and the remainder, as a table with intervals and as bars. The sum of
+/// all shares and the remainder is 1.
 fn shares(proof: &Proof) -> Vec<Block> {
     let parts = parts(proof);
     if parts.is_empty() {
@@ -218,7 +218,7 @@ fn afterwards(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     Some(Block::Paragraph(text))
 }
 
-/// Describes changes of throughput that the levers did not cause.
+/// Describes changes of throughput during the experiment that the levers did not cause.
 fn steadied(steadiness: &Steadiness) -> String {
     let told = |e: &Estimate| format!("{} ({} to {})", number(e.value), number(e.low), number(e.high));
     let back = steadiness.back.as_ref().zip(steadiness.is_back).map(|(back, is_back)| {

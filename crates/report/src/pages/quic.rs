@@ -1,5 +1,5 @@
-//! Network paths of HTTP/3 connections: round-trip time, congestion window and lost packets. The kernel knows nothing
-//! about QUIC connections, so the figures come from the generator's own side of them.
+//! Network paths of HTTP/3 connections: round-trip time, congestion window and lost packets. The kernel does not count
+//! QUIC connections, so the figures come from loadline's generator, which is one end of each connection.
 
 use run::{QuicPaths, Run, Trial};
 
@@ -7,7 +7,8 @@ use super::{latency, pick};
 use crate::{AnswerLine, Block, Cell, Col, Section, Table, Unit, Weight};
 use run::number::{count, prose::counted, quantity};
 
-/// Returns the section with the paths in the main trials, the same trials as in the section about response times.
+/// Returns the section about the network paths in the main trials, which are also the trials of the section about
+/// response times.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let mains = latency::main_trials(run);
     let rows: Vec<Vec<Cell>> =
@@ -44,7 +45,7 @@ fn row(name: &str, trial: &Trial, paths: &QuicPaths) -> Vec<Cell> {
     ]
 }
 
-/// Returns the line about the QUIC connections of a load; `None` for other protocols.
+/// Returns the summary line about the QUIC connections of a load; `None` for protocols without QUIC.
 pub(super) fn line(trial: &Trial) -> Option<AnswerLine> {
     let paths = trial.quic.as_ref()?;
     let detail = format!(
@@ -57,7 +58,8 @@ pub(super) fn line(trial: &Trial) -> Option<AnswerLine> {
     Some(AnswerLine::new("QUIC", value, detail).leading("quic"))
 }
 
-/// Returns the number of lost packets, and their share of the sent packets: `none`, or `12 (0.35 %)`.
+/// Returns a text such as `12 (0.35 %)`: the number of lost packets, and their share of the sent packets. Without lost
+/// packets, the text is `none`.
 fn lost(paths: &QuicPaths) -> String {
     if paths.lost_packets == 0 {
         return "none".into();

@@ -3,8 +3,8 @@
 use run::number::number;
 use run::{Capacity, Run};
 
-/// Maximum width of the 95 % interval of a rate that is shown with three digits, as a share of the rate. If the 95 %
-/// interval of a rate is wider than this, the third digit (at most 1 % of the rate) would be noise.
+/// If the 95 % interval of a rate is wider than this share of the rate, the report shows the rate with only two digits.
+/// The third digit (at most 1 % of the rate) would be noise.
 const MAX_WIDTH_OF_THREE_DIGITS: f64 = 0.1;
 
 /// Returns the unit of rates in a run, such as `requests/s`.
@@ -12,8 +12,8 @@ pub(super) fn unit(run: &Run) -> String {
     format!("{}/s", run.plan.load.protocol.requests_word())
 }
 
-/// Returns the capacity with its interval. If only a bound of the capacity is known, returns this bound. If no rate is
-/// known, returns "unknown".
+/// Returns the capacity and its interval as text. If only a bound of the capacity is known, returns this bound. If no
+/// rate is known, returns "unknown".
 pub(super) fn capacity(c: &Capacity, unit: &str) -> String {
     let rate = format!("{} {unit}", rate(c));
     match (c.held, c.at_least) {
@@ -24,8 +24,8 @@ pub(super) fn capacity(c: &Capacity, unit: &str) -> String {
     }
 }
 
-/// Returns words about the closed loop from which the capacity comes. Returns `None` if the capacity comes from an open
-/// loop, or if no load met the objective.
+/// Describes the closed loop from which the capacity comes. Returns `None` if the capacity comes from an open loop, or
+/// if no load met the objective.
 pub(super) fn source(c: &Capacity) -> Option<String> {
     c.closed_loop.filter(|_| c.held).map(|source| source.words())
 }

@@ -65,9 +65,9 @@ fn redirects(tally: &Tally) -> Option<String> {
     })
 }
 
-/// Describes a server that closed idle connections. The connections' shortest idle time shows if the server closed the
-/// connections right after an answer or after a timeout. Returns `None` if the server closed any connection just as a
-/// request was sent, because another sentence describes that case.
+/// Describes a server that closed idle connections. The shortest idle time of a closed connection shows whether the
+/// server closes connections right after an answer or after a timeout. Returns `None` if the server closed any
+/// connection just as a request was sent, because another sentence describes such a server.
 fn idle_closes(trial: &Trial) -> Option<String> {
     let closed = Some(trial.tally.closed_by_server).filter(|n| *n > 0 && trial.tally.keep_alive_races == 0)?;
     let idle_s = trial.closes_idle_after_s.filter(|_| trial.ended_together.is_none())?;
@@ -79,8 +79,8 @@ fn idle_closes(trial: &Trial) -> Option<String> {
     Some(format!("the server closed {closed}{}, the first of them {moment}", said(trial)))
 }
 
-/// Returns words about the message with which the server closed the first idle connection; empty if there was no
-/// message.
+/// Returns the message with which the server closed the first idle connection, after a space; empty if the server sent
+/// no message.
 fn said(trial: &Trial) -> String {
     trial.first_reason(ErrorKind::KeepAliveRace).map_or_else(String::new, |words| format!(" {words}"))
 }
@@ -104,11 +104,12 @@ fn together(ends: &EndsTogether, refused: u64) -> String {
     )
 }
 
-/// Describes a server that closes connections without announcing it. Returns `None` if another sentence of the report
+/// Describes a server that closes connections without an announcement. Returns `None` if another sentence of the report
 /// already describes how the server closes connections.
 fn unannounced(protocol: &Protocol, trial: &Trial) -> Option<String> {
     Some(match trial.silent_closes()? {
-        // In the cases that return `None` here, another sentence already mentions these closes.
+        // The arms of this `match` return `None` if another sentence already mentions that the server closed
+        // connections.
         SilentCloses::AtRandom(_) if trial.tally.resent > 0 => return None,
         SilentCloses::AfterAnswers(_) if trial.first_reason(ErrorKind::ShortResponse).is_some() => return None,
         SilentCloses::AfterAnswers(_) if trial.tally.keep_alive_races > 0 => return None,
@@ -127,8 +128,8 @@ fn unannounced(protocol: &Protocol, trial: &Trial) -> Option<String> {
     })
 }
 
-/// Returns advice about a server that closes connections without announcing it. Only a server of HTTP/1 can announce a
-/// close.
+/// Returns advice about a server that closes connections without an announcement. Only a server of HTTP/1 can announce
+/// a close.
 fn advice(protocol: &Protocol) -> &'static str {
     match protocol {
         Protocol::Http1(_) => "send `Connection: close` from the server, or measure with --new-connections",
@@ -136,7 +137,7 @@ fn advice(protocol: &Protocol) -> &'static str {
     }
 }
 
-/// Formats a number of answers in words.
+/// Returns the text `each answer` for one answer, and otherwise a text such as `about 9 answers`.
 fn some(answers: f64) -> String {
     if answers < 1.5 { "each answer".into() } else { format!("about {} answers", number(answers.round())) }
 }
@@ -165,8 +166,8 @@ fn thinks(trial: &Trial) -> bool {
     matches!(&trial.intensity, Intensity::Closed { think, .. } if think.mean_ms > 0.0)
 }
 
-/// Returns the number of answers after which the server closes each connection. If the clients think between requests,
-/// returns `None`, because the idle time then decides when the server closes.
+/// Returns the number of answers after which the server closes each connection. If the clients pause between requests,
+/// returns `None`, because the server then closes connections after an idle time, not after a number of answers.
 fn closes_after_answers(trial: &Trial) -> Option<f64> {
     match trial.silent_closes()? {
         SilentCloses::AfterAnswers(answers) if !thinks(trial) => Some(answers),
@@ -267,8 +268,8 @@ mod tests {
         assert!(sentences(&restarted).is_empty(), "each client lost one connection");
     }
 
-    /// In this test, the server drops a tenth of the requests at random. From this server, a connection gets 9 answers
-    /// on average, and at most 60 answers.
+    /// In this test, the server drops a tenth of the requests at random. A connection of this test gets 9 answers on
+    /// average, and at most 60 answers.
     #[test]
     fn a_server_that_drops_requests_at_random_has_no_number_of_answers() {
         let dropping = |answers: &[u64]| {

@@ -6,12 +6,12 @@ use run::{Hist, Trial};
 use crate::{BarRow, Bars, Hue, Segment, Unit};
 use run::number::quantity;
 
-/// Number of ranges, without the range of the slowest requests. All ranges together take eight lines of a terminal.
+/// Number of ranges without the range of the slowest requests, so the histogram has eight lines.
 const RANGES: i32 = 7;
 /// Share of the requests in all ranges except the last range, which contains the slowest requests.
 const BODY: f64 = 0.999;
-/// Share of the fastest requests, which do not decide where the ranges begin. The first range of the chart contains
-/// these fastest requests, too.
+/// Share of the fastest requests, which are ignored when the code chooses where the ranges begin. The chart's first
+/// range also contains the ignored requests.
 const HEAD: f64 = 0.001;
 
 /// Returns the chart with one bar per range of response times; `None` if the trial has no histogram of response times.
@@ -39,7 +39,7 @@ fn edges(hist: &Hist) -> Vec<f64> {
     let two_digits = |us: f64| format!("{us:.1e}").parse().ok();
     let mut edges: Vec<f64> = (1..=RANGES).map(exact).filter_map(two_digits).collect();
     if let Some(last) = edges.last_mut().filter(|last| **last < high) {
-        // Half a unit of the second digit rounds every value up.
+        // Adding half a unit of the second digit makes the following rounding always round up.
         let half_unit = 10_f64.powf(high.log10().floor() - 1.0) / 2.0;
         *last = two_digits(high + half_unit).unwrap_or(*last);
     }
@@ -74,7 +74,8 @@ mod tests {
         assert!(rows[7].label == "slower" && rows[7].sum() < 1e-3, "{rows:?}");
     }
 
-    /// In an earlier version of loadline, the ranges ended at 55 ms, and "slower" had one request in a hundred.
+    /// In an earlier version of loadline, the last range ended at 55 ms, so one request in a hundred was in the line
+    /// "slower".
     #[test]
     fn the_ranges_end_above_all_but_the_slowest_requests() {
         let times: Vec<u64> = (0..100).map(|i| 54_000 + 12 * i).collect();

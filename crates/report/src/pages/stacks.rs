@@ -22,7 +22,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("stacks", "Functions of the server", Weight::Full, blocks)]
 }
 
-/// Returns what a page shows of sampled stacks: tables of functions, and flame graphs.
+/// Returns the blocks about sampled stacks: tables of functions, and flame graphs.
 pub(crate) fn blocks(profile: &StackProfile, findings: &Findings) -> Vec<Block> {
     let (hot, functions) = (&findings.hot, &findings.waiting);
     let mut blocks = Vec::new();
@@ -57,7 +57,7 @@ fn flame(title: String, caption: &str) -> Flame {
     Flame { title, caption: caption.into(), ..Flame::default() }
 }
 
-/// Returns the flame graph with these stacks as a block. Returns `None` if there are no stacks.
+/// Returns a block with the flame graph `flame`, filled with the stacks in `sums`. Returns `None` if `sums` is empty.
 fn with_stacks(flame: Flame, sums: &[StackSum]) -> Option<Block> {
     let stacks: Vec<(String, f64)> = sums.iter().map(|sum| (sum.stack.clone(), sum.weight)).collect();
     (!stacks.is_empty()).then_some(Block::Flame(Flame { stacks, ..flame }))

@@ -6,8 +6,8 @@ use run::number::count;
 /// Maximum number of statuses that the report names.
 const NAMED: usize = 4;
 
-/// Returns a text for each of the [`NAMED`] most frequent unexpected statuses, and one text for all other error answers
-/// together. An example is `12 of status 429 (Too Many Requests: a rate limit)`.
+/// Returns one text for each of the [`NAMED`] most frequent unexpected statuses, and one text for all other unexpected
+/// statuses together. An example is `12 of status 429 (Too Many Requests: a rate limit)`.
 pub(super) fn each(tally: &Tally) -> Vec<String> {
     let mut known: Vec<(&String, u64)> = tally.unexpected_statuses.iter().map(|(status, n)| (status, *n)).collect();
     known.sort_by_key(|(_, n)| std::cmp::Reverse(*n));

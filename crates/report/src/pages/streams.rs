@@ -7,17 +7,17 @@ use run::{Run, StreamPlan, SummaryFigure, Trial};
 use super::times::percentiles;
 use crate::{AnswerLine, Tone, Unit};
 
-/// Word for one client, in the result of a search for the maximum number of users.
+/// Word for one client in the result of a search for the maximum number of users, unless the client is an open stream.
 pub(super) const USER: &str = "user";
 
-/// Returns the word for one client, in the result of a search for the maximum number of users. A client without think
-/// time always has one open stream, so it is called "open stream".
+/// Returns the word for one client, in the result of a search for the maximum number of users. A streaming client
+/// without think time always has one open stream, so the report calls this client an "open stream".
 pub(super) fn user_word(run: &Run) -> &'static str {
     let thinks = run.findings.users.as_ref().is_some_and(|users| users.think.mean_ms > 0.0);
     if run.plan.load.stream.is_some() && !thinks { "open stream" } else { USER }
 }
 
-/// Returns the lines about the streams of a load; no lines if the load's answers are not streams.
+/// Returns the summary lines about the streams of a load; empty if the load's answers are not streams.
 pub(super) fn lines(run: &Run, trial: &Trial) -> Vec<AnswerLine> {
     let Some(stream) = &run.plan.load.stream else { return Vec::new() };
     if trial.events == 0 {
@@ -32,8 +32,8 @@ pub(super) fn lines(run: &Run, trial: &Trial) -> Vec<AnswerLine> {
     times.chain([counts(stream, trial)]).chain(signs(run)).collect()
 }
 
-/// Returns the lines about the streams of the load at capacity. If no load was at capacity, the lines are about the
-/// load that the verdict describes.
+/// Returns the summary lines about the streams of the load at capacity. If no load was at capacity, the lines are about
+/// the load that the verdict describes.
 pub(super) fn of_search(run: &Run) -> Vec<AnswerLine> {
     let (picks, trials) = (&run.findings.picks, &run.trials);
     let users = run.findings.users.as_ref().and_then(|users| users.held);
@@ -43,7 +43,7 @@ pub(super) fn of_search(run: &Run) -> Vec<AnswerLine> {
     chosen.map(|trial| lines(run, trial)).unwrap_or_default()
 }
 
-/// Returns the lines about signs of trouble that the judge found in the streams of a run.
+/// Returns the summary lines about problems that the crate `judge` found in the streams of a run.
 fn signs(run: &Run) -> impl Iterator<Item = AnswerLine> {
     run.findings.streams.iter().map(|sign| AnswerLine::new("Streams", "", sign.sentence.clone()).toned(Tone::Warn))
 }

@@ -1,8 +1,8 @@
 //! Charts of the closed-loop sweep (loads with more and more clients): throughput and response time by concurrency. The
 //! charts show the bounds of operational analysis (X <= min(N/R1, Xmax), R >= max(R1, N/Xmax)), the knee N*, and the
 //! fit of the Universal Scalability Law. N is the number of requests in flight, R1 is the response time with one
-//! request in flight, and Xmax is the highest throughput. If the main chart already shows the response time by the same
-//! load, the section has only the chart of the throughput.
+//! request in flight, and Xmax is the highest throughput. If the report's main chart already shows the response time by
+//! concurrency or number of users, the section has only the chart of the throughput.
 
 use run::{Knee, Run, SummaryFigure, Trial, TrialKind, usl_rate};
 
@@ -133,7 +133,7 @@ fn curve(label: &str, low: f64, high: f64, formula: impl Fn(f64) -> f64) -> Seri
     Series::new(label, Look::Dashed, Hue::Quiet, points)
 }
 
-/// Returns the lowest and the highest concurrency above zero.
+/// Returns the lowest and the highest concurrency of the trials, without trials whose concurrency is zero or unknown.
 fn ends(steps: &[&Trial]) -> (f64, f64) {
     let values = || steps.iter().map(|t| pick::concurrency(t)).filter(|n| n.is_finite() && *n > 0.0);
     (values().reduce(f64::min).unwrap_or(1.0), values().reduce(f64::max).unwrap_or(1.0))

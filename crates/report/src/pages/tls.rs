@@ -54,7 +54,8 @@ fn time(told: CpuEstimate) -> String {
     format!("{}{}", us(told.us), within.unwrap_or_default())
 }
 
-/// Returns the use of early data. Returns `None` if no request was sent as early data.
+/// Returns the table row about early data: requests that were sent before the handshake ended. Returns `None` if no
+/// request was sent as early data.
 fn early_data(trial: &Trial) -> Option<Vec<Cell>> {
     let tally = &trial.measured.tally;
     if tally.early_requests + tally.early_resent == 0 {
@@ -72,8 +73,8 @@ fn early_data(trial: &Trial) -> Option<Vec<Cell>> {
     Some(vec![Cell::new("early data"), Cell::new(figure), Cell::new(how)])
 }
 
-/// Returns the bytes on the wire per answer, compared with the bytes of the answer itself. Returns `None` if the
-/// protocol does not count the bytes of answers.
+/// Returns the table row that compares the bytes on the wire per answer with the bytes of the answer itself. Returns
+/// `None` if the protocol does not count the bytes of answers.
 fn wire(trial: &Trial) -> Option<Vec<Cell>> {
     let tally = &trial.measured.tally;
     if tally.answer_bytes == 0 || tally.completed == 0 {

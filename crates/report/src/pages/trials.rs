@@ -20,13 +20,13 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     leave_out_the_usual(&mut table);
     table.explain_absent();
     let title = if run.trials.len() == 1 { "Trial" } else { "Trials" };
-    // If the experiment has its own table of the trials, the general table of trials is less important.
+    // If the experiment has its own table of trials, this general table of trials is less important.
     let weight = if figures::has_table(run) { Weight::Full } else { Weight::First };
     vec![Section::new("trials", title, weight, vec![Block::Table(table)])]
 }
 
-/// Removes columns without information: the goodput if it equals the completed rate in every row, and [`SETTLED`] if no
-/// row says "no".
+/// Removes columns without information: the goodput (rate of good answers) if it equals the completed rate in every
+/// row, and [`SETTLED`] if no row says "no".
 fn leave_out_the_usual(table: &mut Table) {
     let place = |table: &Table, name: &str| table.columns.iter().position(|column| column.name == name);
     let (goodput, completed) = (place(table, "goodput/s"), place(table, "completed/s"));
@@ -106,8 +106,8 @@ fn late(outcome: Outcome, cell: Cell) -> Cell {
     }
 }
 
-/// Returns the cell with the share of failed requests, which counts failures in the same way as the objective. The hint
-/// of the returned cell lists the failures of the trial.
+/// Returns the cell with the share of failed requests. Failures are counted as the objective counts them. The hint of
+/// the returned cell lists the failures of the trial.
 fn errors(trial: &Trial, outcome: Outcome) -> Cell {
     let hint = failures(&trial.tally);
     match outcome.failed_share {

@@ -65,7 +65,7 @@ fn figures(run: &Run) -> Vec<KeyFigure> {
     figures
 }
 
-/// Describes the run's time outside of measured windows, by activity.
+/// Describes how much time the run spent on each activity outside of measured windows, such as warm-ups.
 fn rest(spent: &TimeSpent) -> String {
     let parts = [
         ("warm-ups", spent.settle_s),

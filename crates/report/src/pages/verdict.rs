@@ -1,5 +1,5 @@
-//! Section about the verdict: the knee of the throughput curve, evidence, margins, further advice, and the next
-//! bottleneck.
+//! Section about the verdict: the knee of the throughput curve, the evidence, the margins to other verdicts, further
+//! advice, and the next bottleneck.
 
 use run::{Bottleneck, Run};
 

@@ -7,7 +7,7 @@ use super::limited::is_stated;
 use crate::{Block, Cell, Col, Item, List, Note, Section, Table, Tone, Unit, Weight};
 use run::number::{number, prose::counted, quantity};
 
-/// Maximum number of rows of a table in a terminal.
+/// Maximum number of rows of each table of threads in a terminal.
 const BRIEF_ROWS: usize = 12;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -101,7 +101,7 @@ fn tasks(groups: &[TaskGroup]) -> Table {
     }
 }
 
-/// Returns words for the activity of a goroutine.
+/// Describes the activity of a goroutine in a few words.
 const fn task_activity(state: TaskState) -> &'static str {
     match state {
         TaskState::Running => "running",
@@ -121,7 +121,7 @@ fn titles(groups: &[TitleGroup]) -> List {
     List { title: "Titles of processes".into(), items: groups.iter().map(item).collect(), brief: BRIEF_ROWS }
 }
 
-/// Returns words for the activity of a thread.
+/// Describes the activity of a thread in a few words.
 fn activity(state: ThreadState, key: &str) -> String {
     let with = |words: &str| if key.is_empty() { words.to_string() } else { format!("{words} {key}") };
     match state {

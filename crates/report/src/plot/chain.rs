@@ -32,7 +32,7 @@ pub struct Link {
     /// Name of the figure for the share of throughput that the service explains, and its estimate; `None` if not
     /// measured.
     pub follows: Option<(&'static str, Estimate)>,
-    /// Words for the resource that is full, such as `one thread`; empty for none.
+    /// Name of the resource that is full, such as `one thread`; empty if no resource is full.
     pub full: String,
 }
 

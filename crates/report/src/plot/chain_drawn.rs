@@ -57,8 +57,8 @@ fn arrow((path, (x, y)): (String, (f64, f64))) -> String {
     format!("<path class=\"base\" d=\"{path}\"/><path class=\"tip\" d=\"M{x:.1} {y:.1}l-{HEAD} -4v8Z\"/>")
 }
 
-/// Places the boxes in one column per depth. If a box leads to several boxes, the first of them is beside it, and the
-/// others are below the first.
+/// Places the boxes in one column per depth. If a box leads to several boxes, the first of the several boxes is in the
+/// same row, and the others are below the first.
 fn columns(chain: &Chain, order: &[(usize, usize)], wide: f64) -> (Vec<Place>, f64) {
     let mut places = vec![Place { x: 0.0, y: 1.0, wide }; chain.links.len()];
     let (mut top, mut bottom, mut last) = (1.0_f64, 0.0_f64, None);

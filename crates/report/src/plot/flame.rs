@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 48;
 /// Maximum number of functions in output forms without pictures.
 const MAX_LINES: usize = 8;
 
-/// Minimum share of a frame's weight with which the frame's only callee counts as common to all stacks.
+/// If the only callee of a frame has more than this share of the frame's weight, nearly all stacks contain the callee.
 const SHARED_PART: f64 = 0.995;
 
 /// A flame graph.

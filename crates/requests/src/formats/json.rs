@@ -28,7 +28,7 @@ pub(super) fn explain(file: &str, text: &str, what: &str, error: &serde_json::Er
 }
 
 /// Returns the place and the message for an object that lacks a key. The returned place is the place of a similar key
-/// in the object. Without a similar key, the returned place is the beginning of the object.
+/// in the object. If there is no similar key, the returned place is the beginning of the object.
 fn explain_missing(text: &str, name: &str, object: &Object<'_>) -> (usize, String) {
     let keys = object.keys.iter().filter(|(_, key)| key.len() <= MAX_SUGGESTED_KEY);
     let near = run::nearest(name, keys.clone().map(|(_, key)| *key));

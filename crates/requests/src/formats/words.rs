@@ -123,7 +123,7 @@ impl Reader<'_> {
         self.text[self.at..].trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(['<', '>'])
     }
 
-    /// Skips a redirection with its file: `> /dev/null`, `2>&1`. It changes nothing about the request.
+    /// Skips a redirection with its file: `> /dev/null`, `2>&1`. A redirection changes nothing about the request.
     fn skip_redirection(&mut self) -> Result<(), PlacedError> {
         while self.peek().is_some_and(|c| c.is_ascii_digit()) {
             self.next();

@@ -22,8 +22,9 @@ pub(super) const MAX_LINE_BYTES: u64 = 64 * 1024;
 /// Usual HTTP methods. Some logs write the methods in small letters. A replay sends the usual methods in capitals,
 /// because methods are case-sensitive (RFC 9110, section 9.1).
 const USUAL: &[&str] = &["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "TRACE"];
-/// Statuses that servers write to their logs, but never send. With 444 (nginx), the server closed the connection
-/// without an answer. With 499 (nginx) and 460 (AWS load balancers), the client closed the connection first.
+/// Statuses that servers write to their logs, but never send. The status 444 (nginx) means that the server closed the
+/// connection without an answer. The statuses 499 (nginx) and 460 (AWS load balancers) mean that the client closed the
+/// connection first.
 pub(super) const NEVER_SENT: &[u16] = &[444, 460, 499];
 
 /// Counts of a log's requests, while the log is read.
@@ -141,7 +142,7 @@ impl CollectedLog {
         capitals
     }
 
-    /// Counts one more occurrence of the request at this index, with its status and its time.
+    /// Counts one more occurrence of the request with index `index`, with its status and its time.
     fn count(&mut self, index: u32, logged: &Logged, line: &str) {
         let count = &mut self.counts[index as usize];
         count.0 += 1;

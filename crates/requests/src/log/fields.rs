@@ -9,7 +9,7 @@ pub(super) struct Fields {
     pub(super) path: Vec<String>,
     pub(super) time: Vec<String>,
     pub(super) status: Vec<String>,
-    /// Field names that the user gave. A JSON line that lacks one of these fields cannot be read.
+    /// Field names that the user gave. A JSON line that lacks one of the fields in `given` cannot be read.
     pub(super) given: Vec<String>,
     /// True if the user named the field with the path.
     pub(super) is_path_named: bool,
@@ -92,7 +92,7 @@ impl Fields {
             names.push(name.to_owned());
             all.given.push(name.to_owned());
         }
-        // The path is in one of two fields. If the user names one of them, the other one is not used.
+        // The path is in one of two fields. If the user names one of these two fields, the other one is not used.
         all.is_path_named = named.contains("path");
         if named.contains("request") && !all.is_path_named {
             all.path.clear();

@@ -30,8 +30,8 @@ pub use summary::Summary;
 /// First bytes of a gzip file.
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// Returns the beginning of a file, at most 256 KiB. If the file is compressed with gzip, unpacks it. Of a compressed
-/// file that is cut off, returns the readable part.
+/// Returns the beginning of a file, at most 256 KiB. If the file is compressed with gzip, unpacks it. If a compressed
+/// file is cut off, returns the part that can be unpacked.
 pub(crate) fn beginning(path: &Path) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     let read = unpacked(path)?.take(MAX_LINE_BYTES * 4).read_to_end(&mut bytes);

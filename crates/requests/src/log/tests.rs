@@ -81,7 +81,7 @@ fn a_status_that_no_server_sends_is_not_expected() {
     }
 }
 
-/// An earlier version said that a packed log that is cut off must be unpacked first.
+/// An earlier version asked the user to unpack a compressed log that was cut off.
 #[test]
 fn a_packed_log_that_is_cut_off_is_still_a_log() {
     let text: String = (0..2000).map(|i| line(1, &format!("GET /{i}"), 200)).collect();

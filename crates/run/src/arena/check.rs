@@ -4,15 +4,15 @@
 use super::plan::{ArenaEntry, ArenaPlan, ArenaProfile, ArenaResources};
 use crate::{PlanError, UrlParts, toml_message};
 
-/// Maximum length of the name of a server or a load, bytes. The folders of a comparison have the names of its servers
-/// and loads, too.
+/// Maximum length of the name of a server or a load, bytes. A comparison also names its folders after its servers and
+/// loads.
 const MAX_NAME_BYTES: usize = 40;
 /// Maximum length of a command, a path or an image, bytes.
 const MAX_TEXT_BYTES: usize = 4096;
 
-/// Name of the tables that describe servers.
+/// Name of the TOML tables that describe servers.
 const ENTRY: &str = "entry";
-/// Name of the tables that describe loads.
+/// Name of the TOML tables that describe loads.
 const PROFILE: &str = "profile";
 
 impl ArenaPlan {
@@ -36,7 +36,7 @@ impl ArenaPlan {
     }
 }
 
-/// Checks all tables of a kind, and checks that their names differ.
+/// Checks all tables of one kind (servers or loads), and checks that no two of them have equal names.
 fn each<T>(
     text: &str,
     kind: &str,
@@ -55,8 +55,8 @@ fn each<T>(
     Ok(())
 }
 
-/// Returns the beginning of an error message, such as `line 7, `. The line number is that of the table with the index
-/// `at` among the tables of the kind `kind`. Returns an empty text if there is no such table.
+/// Returns the beginning of an error message, such as `line 7, `, for a table of the file. The table has the index `at`
+/// among the tables of the kind `kind`. Returns an empty text if no table has this index.
 fn line(text: &str, kind: &str, at: usize) -> String {
     let header = format!("[[{kind}]]");
     let lines = text.lines().enumerate().filter(|(_, line)| line.replace(' ', "").starts_with(&header));
@@ -92,7 +92,7 @@ fn entry(entry: &ArenaEntry) -> Result<(), String> {
     }
 }
 
-/// Checks a server that already runs.
+/// Checks the table of a server that already runs, and that therefore has a `url`.
 fn existing(entry: &ArenaEntry, url: &str) -> Result<(), String> {
     if entry.port.is_some() || entry.tls_port.is_some() {
         return Err("port belongs to a command or an image: write it into the url".into());

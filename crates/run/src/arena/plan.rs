@@ -31,10 +31,10 @@ pub struct ArenaEntry {
     /// arguments that follow the image's name instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// TCP port on which the server listens; absent with `url`.
+    /// TCP port on which the server listens; absent if `url` is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// TCP port for profiles with `https`. If `tls_port` is absent, profiles with `https` also use `port`.
+    /// TCP port for loads with `https`. If `tls_port` is absent, loads with `https` also use `port`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls_port: Option<u16>,
     /// Container image that podman or docker starts.
@@ -70,7 +70,7 @@ pub struct ArenaProfile {
     pub name: String,
     /// Path and query of the request.
     pub path: String,
-    /// File with a set of requests, instead of `path`.
+    /// File with a set of requests, which replaces the one request to `path`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<String>,
     /// Maximum number of connections that the capacity search may open.
@@ -79,9 +79,10 @@ pub struct ArenaProfile {
     pub new_connections: bool,
     /// Number of requests in flight per connection.
     pub pipeline: u32,
-    /// True for TLS. If loadline starts the server (`command` or `image`), loadline does not verify the certificate.
+    /// True if the requests use TLS. If loadline starts the server (`command` or `image`), loadline does not verify the
+    /// certificate.
     pub https: bool,
-    /// True for HTTP/2.
+    /// True if the requests use HTTP/2.
     pub http2: bool,
     /// Rate at which loadline compares the servers' CPU time, memory and response times, requests per second. If no
     /// rate is given, loadline uses half of the smallest capacity that any server has under this load.
@@ -92,10 +93,10 @@ pub struct ArenaProfile {
     pub warm_up_s: f64,
     /// Parts of each server's answer that must equal the same parts of the first server's answer.
     pub check: AnswerCheck,
-    /// Required status; absent to require the status of the first server.
+    /// Required status; if absent, each server must answer with the status of the first server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_status: Option<u16>,
-    /// Required length of the body in bytes; absent to require the length of the first server's body.
+    /// Required length of the body in bytes; if absent, each body must be as long as the first server's body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_bytes: Option<u64>,
     /// Text that must be in the first 200 characters of the body. If `expect_text` is set, the body of an answer need
@@ -145,7 +146,7 @@ pub struct ArenaResources {
     /// Indexes of the CPUs that a server may use; empty for all.
     #[serde(deserialize_with = "crate::bounded::list::<4096, _, _>")]
     pub cpus: Vec<u32>,
-    /// Limit on the CPU time of a server, in CPUs (seconds per second); absent for no limit.
+    /// Limit on the CPU time of a server, in CPUs (seconds of CPU time per second); absent for no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quota: Option<f64>,
     /// Limit on the memory of a server, such as `512MiB`; absent for no limit.

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// Reason why a cell (one server under one load) gets no rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArenaRefusal {
-    /// Kind of the reason.
+    /// Kind of the reason, for programs that read the result.
     pub kind: ArenaRefusalKind,
-    /// The reason in one sentence.
+    /// The reason, written as one sentence.
     pub text: String,
 }
 
@@ -24,13 +24,13 @@ pub enum ArenaRefusalKind {
     Generator,
     /// The network limited the rate.
     Medium,
-    /// No load overloaded the server, so its capacity is only a lower bound.
+    /// None of the tested loads overloaded the server, so its capacity is only a lower bound.
     NotOverloaded,
-    /// The server or the machine paused.
+    /// The server or the machine paused during the measurement.
     Stall,
     /// Requests failed, or the server met the objective at none of the tested rates.
     Errors,
-    /// The server cannot keep up with the common rate of the load.
+    /// The server cannot keep up with the common rate, at which all servers are compared under this load.
     TooSlow,
     /// The CPU time of the server is not known, because loadline sees no process of the server.
     NoCounters,
@@ -40,7 +40,7 @@ pub enum ArenaRefusalKind {
 
 impl ArenaRefusalKind {
     /// Returns true if the capacity of the cell (one server under one load) is known only as a lower bound. loadline
-    /// still measures the server at the common rate, and shows its figures without a rank.
+    /// still measures the server at the common rate of all servers, and shows its figures without a rank.
     pub const fn is_lower_bound(self) -> bool {
         matches!(self, Self::Generator | Self::Medium | Self::NotOverloaded)
     }

@@ -1,6 +1,6 @@
 //! Everything measured so far in a comparison of many servers. The state of a comparison is stored after each build,
-//! search and turn, so that an interrupted comparison can continue. Only this stored state determines the result of the
-//! comparison.
+//! each capacity search and each turn (measurement of one server), so that an interrupted comparison can continue. The
+//! result of the comparison is computed from this stored state alone.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +11,9 @@ use crate::ClosedLoopSource;
 
 /// Name and version of the format of `arena.json`.
 pub const ARENA_FORMAT: &str = "loadline-arena/1";
-/// Maximum number of rounds of turns. A turn is one measurement of one server.
+/// Maximum number of rounds; a round has one turn of each server. A turn is one measurement of one server.
 pub const MAX_ARENA_ROUNDS: u32 = 1000;
-/// Maximum number of turns that a stored comparison may have.
+/// Maximum number of turns (measurements of one server) that a stored comparison may have.
 pub const MAX_ARENA_TURNS: usize = 1_000_000;
 
 /// State of a comparison of many servers.
@@ -34,7 +34,7 @@ pub struct ArenaState {
     pub seed: u64,
     /// Time budget for all measurements, seconds. The budget does not include the time for builds.
     pub budget_s: f64,
-    /// Part of the budget used so far, seconds.
+    /// Part of the time budget that the comparison used so far, seconds.
     pub used_s: f64,
     /// Weaknesses of the comparison, in sentences.
     pub notes: Vec<String>,
@@ -42,7 +42,7 @@ pub struct ArenaState {
     pub builds: Vec<ArenaBuild>,
     /// Results of the capacity searches, in the order in which they ended.
     pub searches: Vec<ArenaSearch>,
-    /// Results of the turns at the common rates, in the order in which they ended.
+    /// Results of the turns (measurements at the common rates), in the order in which the turns ended.
     #[serde(deserialize_with = "crate::bounded::list::<{ MAX_ARENA_TURNS }, _, _>")]
     pub turns: Vec<ArenaTurn>,
     /// True when all builds, searches and turns are done.
@@ -55,7 +55,7 @@ impl ArenaState {
         self.searches.iter().find(|search| search.place == cell)
     }
 
-    /// Returns all pairs of a server and a load. Pairs with the same load follow each other.
+    /// Returns all pairs of a server and a load. The pairs of one load are adjacent in the list.
     pub fn places(&self) -> Vec<ArenaPlace> {
         let entries = self.plan.entries.len();
         let of_profile = |profile| (0..entries).map(move |entry| ArenaPlace { entry, profile });
@@ -72,10 +72,10 @@ pub struct ArenaPlace {
     pub profile: usize,
 }
 
-/// Result of building a server.
+/// Result of the build of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArenaBuild {
-    /// Index of the server.
+    /// Index of the built server in the user's file.
     pub entry: usize,
     /// Reason why the build failed, with its last output; absent if the build succeeded.
     pub failed: Option<String>,
@@ -92,7 +92,7 @@ pub struct ArenaAnswer {
     pub text: String,
 }
 
-/// Result of a capacity search for one cell.
+/// Result of the capacity search for one cell (one server under one load).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArenaSearch {
@@ -100,9 +100,9 @@ pub struct ArenaSearch {
     pub place: ArenaPlace,
     /// First answer of the server; absent if no answer came.
     pub answer: Option<ArenaAnswer>,
-    /// Capacity; absent if the server met the objective at no rate.
+    /// Capacity; absent if the server met the objective at none of the tested rates.
     pub capacity: Option<ArenaCapacity>,
-    /// Source of a capacity that comes from a closed loop; absent for any other capacity.
+    /// Description of the closed loop from which the capacity comes; absent if the capacity comes from an open loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_loop: Option<ClosedLoopSource>,
     /// Bottleneck at the capacity, one ID of [`crate::BOTTLENECKS`].
@@ -119,12 +119,12 @@ pub struct ArenaSearch {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArenaTurn {
-    /// Server and load of the turn.
+    /// Server and load that the turn measured.
     pub place: ArenaPlace,
-    /// True if the turn measured a server that loadline had started a second time. The difference between the first and
-    /// the second start of a server shows the noise of the comparison.
+    /// True if the turn measured a server that loadline had started a second time. The measured difference between the
+    /// first and the second start of one server shows the noise of the comparison.
     pub twin: bool,
-    /// Number of the round, from 0.
+    /// Number of the round to which the turn belongs, from 0.
     pub round: u32,
     /// Offered rate, requests per second.
     pub rate: f64,

@@ -43,8 +43,8 @@ pub struct Bottleneck {
     /// Counts of processes, threads or connections that match the server's number of concurrent requests.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Counted>,
-    /// Reasons that lowered the confidence in the verdict. While loadline judges a run, it does not yet append reasons
-    /// for a lower confidence to the verdict's sentence, because an experiment may raise the confidence again.
+    /// Reasons that lowered the confidence in the verdict. loadline appends the reasons to the verdict's sentence only
+    /// at the end of its analysis, because an experiment may still raise the confidence.
     #[serde(skip)]
     pub caveats: Vec<Caveat>,
 }
@@ -52,11 +52,11 @@ pub struct Bottleneck {
 /// A reason that lowers the confidence of a verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Caveat {
-    /// Upper limit of the confidence while this reason applies.
+    /// Highest confidence that the verdict may have while this reason applies, 0 to 1.
     pub most: f64,
-    /// Words that are appended to the sentence of the verdict because of this reason.
+    /// Words that describe this reason, and that loadline appends to the sentence of the verdict.
     pub words: String,
-    /// True if `words` are always appended to the verdict's sentence, whatever the confidence is.
+    /// True if loadline appends `words` to the verdict's sentence at any confidence.
     pub always_told: bool,
 }
 
@@ -164,16 +164,16 @@ pub struct NextBottleneck {
     pub why: String,
 }
 
-/// One possible verdict.
+/// A bottleneck that a verdict can name.
 #[derive(Clone, Copy, Debug)]
 pub struct BottleneckSpec {
     /// Identifier of the bottleneck in run.json.
     pub id: &'static str,
-    /// Meaning of the verdict.
+    /// Meaning of the verdict, in words.
     pub meaning: &'static str,
 }
 
-/// Returns the description of a bottleneck by its ID.
+/// Returns the row of [`BOTTLENECKS`] with this ID; `None` if there is no such row.
 pub fn bottleneck(id: &str) -> Option<&'static BottleneckSpec> {
     BOTTLENECKS.iter().find(|b| b.id == id)
 }

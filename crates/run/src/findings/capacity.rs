@@ -96,7 +96,7 @@ pub struct OwnLimit {
 }
 
 impl Capacity {
-    /// Returns half the width of the capacity's interval, as a share of the rate.
+    /// Returns half the width of the capacity's 95 % interval, divided by the capacity.
     pub fn precision(&self) -> Option<f64> {
         let half = (self.high? - self.low?) / (2.0 * self.rate);
         half.is_finite().then_some(half)

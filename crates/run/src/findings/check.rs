@@ -24,7 +24,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// Makes a check. A value that is not a number never passes.
+    /// Makes a check, and decides whether it passes. A check with a value that is not a number never passes.
     pub fn new(name: impl Into<String>, value: f64, relation: Relation, limit: f64) -> Self {
         let pass = match relation {
             Relation::AtLeast => value >= limit,

@@ -24,7 +24,7 @@ pub struct ClassTally {
 }
 
 impl ClassTally {
-    /// Adds another thread's or agent's counts.
+    /// Adds the counts of another thread or agent to these counts.
     pub fn merge(&mut self, other: &Self) {
         self.begun = self.begun.saturating_add(other.begun);
         self.completed = self.completed.saturating_add(other.completed);
@@ -74,8 +74,9 @@ impl ClassPart {
         self.measured.completed as f64 / length_s
     }
 
-    /// Returns the summary of the response times. Failed requests count as never answered. Requests in flight at the
-    /// end of the window count as taking at least their age.
+    /// Returns the summary of the response times in the measured window. In the summary, failed requests count as
+    /// requests that were never answered. A request in flight at the end of the window counts as a request whose
+    /// response time is at least its age.
     pub fn summary(&self) -> Summary {
         censored_summary(&self.response, &self.unanswered, self.measured.failed)
     }

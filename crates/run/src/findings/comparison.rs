@@ -32,14 +32,14 @@ pub struct Comparison {
     pub comparisons: Vec<ComparedFigure>,
     /// Curves of the two compared servers: responses per second by number of clients, and response time by percentile.
     pub curves: ComparedCurves,
-    /// Smallest relative change that is worth acting on.
+    /// Smallest relative change of a figure that counts as a regression.
     #[serde(with = "Figure")]
     pub threshold: f64,
-    /// Length of the longest run of both sides, seconds; 0 if it is not known.
+    /// Length of the longest run among the old and the new runs, seconds; 0 if it is not known.
     #[serde(with = "Figure")]
     pub measured_s: f64,
     /// Smallest relative change of a required figure ([`FigureRole::Required`]) that this comparison would detect in 19
-    /// of 20 cases; `null` in JSON with too little data.
+    /// of 20 cases; `null` in JSON if there is too little data.
     pub smallest_change: Option<f64>,
     /// Name of the figure to which `smallest_change` belongs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,8 +51,8 @@ pub struct Comparison {
     /// would not detect it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent_runs: Option<f64>,
-    /// Time after which the windows of two live servers decided the result, seconds; `null` in JSON for stored runs and
-    /// without a decision.
+    /// Time after which the measured windows of two live servers decided the result, seconds; `null` in JSON for stored
+    /// runs, or if there was no decision.
     pub decided_after_s: Option<f64>,
     /// Conclusion, which decides the exit status.
     pub outcome: ComparisonOutcome,
@@ -60,14 +60,14 @@ pub struct Comparison {
     /// comparison counts this as a regression.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deaths: Vec<SideDeath>,
-    /// Names of required figures that may have become worse by more than the threshold. The figures in this list leave
-    /// the comparison undecided.
+    /// Names of required figures that may have become worse by more than the threshold. Because of the figures in this
+    /// list, the comparison is undecided.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
-    /// True if both sides have no load in common, so that only figures of whole runs can be compared.
+    /// True if the old and the new runs have no load in common, so that only figures of whole runs can be compared.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_common_load: bool,
-    /// Overall result of all figures.
+    /// Overall result, which combines the results of all figures.
     pub verdict: ComparisonResult,
     /// Name of the figure that decided the result; absent if no single figure decided it.
     pub decided_by: Option<String>,
@@ -96,7 +96,7 @@ pub enum ComparisonOutcome {
 pub struct SideDeath {
     /// True if the new server died.
     pub new: bool,
-    /// Description in words: `the server ended at 0.9 s`.
+    /// Description of the death in words: `the server ended at 0.9 s`.
     pub text: String,
 }
 
@@ -105,8 +105,8 @@ pub struct SideDeath {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureRole {
-    /// The figure decides the result. The comparison stays undecided while this figure may be worse by more than the
-    /// threshold.
+    /// The figure takes part in the decision about the result. The comparison stays undecided while this figure may be
+    /// worse by more than the threshold.
     Required,
     /// The figure decides the result only if the two sides differ in it.
     Deciding,
@@ -125,7 +125,7 @@ pub struct WindowOrder {
     /// plus N.
     pub seed: u64,
     /// One flag per pair: true if the new server's window came first. If both servers ran at the same time, the flag is
-    /// true if the new server had the first set of CPUs. Pairs 1 and 2 together have exactly one true flag, and so have
+    /// true if the new server had the first set of CPUs. Of pairs 1 and 2, exactly one has a true flag; likewise of
     /// pairs 3 and 4, and so on.
     pub new_first: Vec<bool>,
     /// True if both servers ran at the same time, on separate sets of CPUs that they swapped from pair to pair.
@@ -185,17 +185,18 @@ pub struct ComparedFigure {
     /// New value divided by the old value.
     #[serde(with = "Figure")]
     pub ratio: f64,
-    /// Lower end of the interval of the ratio; absent with too few windows. Intervals that exclude 1 are corrected for
-    /// the number of compared figures (Bonferroni). With 95 % certainty, all corrected intervals of the deciding
-    /// figures contain the true ratios. The intervals of figures that are only listed are corrected separately, with
-    /// the same method (Bonferroni). In an interval that includes 1, each end by itself is correct with 95 % certainty.
+    /// Lower end of the interval of the ratio; absent if there are too few windows. An interval that excludes 1 is
+    /// corrected for the number of compared figures (Bonferroni). With 95 % certainty, all corrected intervals of the
+    /// deciding figures contain the true ratios. The intervals of figures that are only listed are corrected
+    /// separately, with the same method (Bonferroni). An interval that includes 1 is not corrected: each of its ends
+    /// is, by itself, a correct bound with 95 % certainty.
     pub low: Option<f64>,
-    /// Upper end of the interval of the ratio.
+    /// Upper end of the interval of the ratio; absent if there are too few windows.
     pub high: Option<f64>,
     /// Probability that two equal servers would show a difference at least this large in any of the figures that are
     /// tested together. The test is Student's test with Bonferroni's correction.
     pub p: Option<f64>,
-    /// Result for this figure, derived only from the interval.
+    /// Result for this figure, derived only from the interval of its ratio.
     pub word: ComparisonResult,
     /// Numbers of windows from which the figure was computed: of the old side, then of the new side.
     pub windows: (usize, usize),
@@ -206,7 +207,7 @@ pub struct ComparedFigure {
     /// known amount of data would decide it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<f64>,
-    /// Kind of the data that `more` multiplies.
+    /// Kind of the data that must grow by the factor `more`: windows or runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_of: Option<NeededData>,
     /// Smallest relative change that one hour of measurement would detect; absent if an hour would decide the figure.
@@ -218,15 +219,15 @@ pub struct ComparedFigure {
     /// Factor by which the data must grow to detect a change of 1 %.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent: Option<f64>,
-    /// Kind of the data that `one_percent` multiplies.
+    /// Kind of the data that must grow by the factor `one_percent`: windows or runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent_of: Option<NeededData>,
-    /// New value minus the old value, with the interval of the difference. Present for shares that may be 0, because a
-    /// ratio to 0 does not exist.
+    /// New value minus the old value, with the interval of the difference. The difference is present only for shares
+    /// that may be 0, because nothing can be divided by 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Estimate>,
-    /// Numbers of open requests: of the old side, then of the new side. An open request had no response when the drain
-    /// after its window ended. The failed share does not count open requests, so it is a lower bound.
+    /// Numbers of open requests: of the old side, then of the new side. A request is open if it had no response when
+    /// the drain phase after its window ended. The failed share does not count open requests, so it is a lower bound.
     #[serde(skip_serializing_if = "is_none_open")]
     pub open: [u64; 2],
     /// Sentence about something that the numbers of this figure do not show; absent if there is nothing to add.
@@ -239,14 +240,14 @@ fn is_none_open(open: &[u64; 2]) -> bool {
     *open == [0, 0]
 }
 
-/// Kind of data that would decide a figure.
+/// Kind of additional data that would decide a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NeededData {
-    /// More windows are needed, from a longer run.
+    /// More measured windows are needed, which a longer run gives.
     Windows,
-    /// More runs or repeats are needed. Windows of one run cannot show how much runs differ.
+    /// More runs, or more repeats in a run, are needed. Windows of one run cannot show how much runs differ.
     Runs,
 }
 
@@ -267,7 +268,7 @@ pub enum ComparisonResult {
 }
 
 impl ComparisonResult {
-    /// Returns the word used in JSON and in tables.
+    /// Returns the word for this result in JSON and in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Faster => "faster",
@@ -287,10 +288,10 @@ pub struct TlsCost {
     /// plain requests cost the server more than TLS requests.
     #[serde(with = "Figure")]
     pub share: f64,
-    /// Lower end of the 95 % interval of `share`; absent with too few windows.
+    /// Lower end of the 95 % interval of `share`; absent if there are too few windows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end of the 95 % interval of `share`.
+    /// Upper end of the 95 % interval of `share`; absent if there are too few windows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
     /// Additional CPU time per TLS request, microseconds.
@@ -304,7 +305,7 @@ pub struct TlsCost {
 mod tests {
     use super::*;
 
-    /// A program that reads `compare --json` finds these fields in every comparison.
+    /// A program that reads `compare --json` finds the two tested fields in every comparison.
     #[test]
     fn an_undecided_comparison_names_its_missing_figures() {
         let json = serde_json::to_value(Comparison::default()).unwrap();

@@ -41,7 +41,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Returns an objective with exactly these limits.
+    /// Returns an objective with exactly the given limits.
     pub fn objective(&self) -> Objective {
         let Self { p50_us, p99_us, p99_9_us, mean_us, first_byte, first_event, gap, errors, .. } = *self;
         Objective { p50_us, p99_us, p99_9_us, mean_us, first_byte, first_event, gap, errors }
@@ -191,8 +191,8 @@ pub enum BreachKind {
     GapP999,
 }
 
-/// Kinds of broken limits on times other than the response time. Each entry also names the time and the figure to which
-/// the limit applies.
+/// Kinds of broken limits whose time is not the response time, but for example the time to the first byte. Each row has
+/// the kind, the limited time, and the limited figure of this time.
 const TIMED: [(BreachKind, AnswerTime, SummaryFigure); 9] = {
     use SummaryFigure::{P50, P99, P999};
     [
@@ -210,7 +210,7 @@ const TIMED: [(BreachKind, AnswerTime, SummaryFigure); 9] = {
 
 impl BreachKind {
     /// Returns the kind of broken limit that belongs to a figure of a time, such as the median time to the first byte.
-    /// Returns `None` if this figure has no limit.
+    /// Returns `None` if an objective cannot limit this figure.
     pub fn of_time(time: AnswerTime, figure: SummaryFigure) -> Option<Self> {
         TIMED.into_iter().find(|row| (row.1, row.2) == (time, figure)).map(|row| row.0)
     }
@@ -273,7 +273,7 @@ impl Certainty {
         }
     }
 
-    /// Returns the word shown after a verdict.
+    /// Returns the word that loadline shows after a verdict for its certainty, such as `likely`.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Sure => "sure",
@@ -283,7 +283,7 @@ impl Certainty {
         }
     }
 
-    /// Returns the opening words of the sentence that concludes the argument.
+    /// Returns the first words of the sentence that concludes an argument, such as `Therefore`.
     pub const fn therefore(self) -> &'static str {
         match self {
             Self::Sure => "Therefore",

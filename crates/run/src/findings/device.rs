@@ -11,17 +11,17 @@ pub struct Device {
     pub instance: String,
     /// Utilization, 0 to 1: busy share of the time, or used share of the limit.
     pub busy: f64,
-    /// True if the device counts as full.
+    /// True if the utilization is so high that the device counts as full.
     pub full: bool,
 }
 
 impl Device {
-    /// Returns side, kind and instance.
+    /// Returns the side, the kind and the instance of the device as one text.
     pub fn name(&self) -> String {
         format!("{} {} {}", self.side, self.kind, self.instance).trim_end().into()
     }
 
-    /// Returns side and kind, for narrow columns.
+    /// Returns the side and the kind of the device as one text, for narrow columns.
     pub fn short(&self) -> String {
         format!("{} {}", self.side, self.kind)
     }

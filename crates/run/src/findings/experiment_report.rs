@@ -1,5 +1,5 @@
-//! Tables and charts of an experiment as data. An experiment makes the contents of its tables and charts, so a report
-//! can draw them without code for this experiment.
+//! Tables and charts of an experiment as data. Each experiment fills its own tables and charts with data, so a report
+//! can draw them without special code for the experiment.
 
 use serde::{Deserialize, Serialize};
 

@@ -29,7 +29,7 @@ pub struct History {
     pub notes: Vec<String>,
 }
 
-/// Change of the mean of one figure.
+/// Change of the mean of one figure over the stored runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HistoryChange {
     /// Name of the figure.
@@ -44,15 +44,15 @@ pub struct HistoryChange {
     pub label: String,
     /// Directory of the first run after the change.
     pub run: String,
-    /// Start of the first run after the change.
+    /// Start time of the first run after the change.
     pub started: String,
     /// Mean of the runs between the previous change and this change: the arithmetic mean for shares, otherwise the
     /// geometric mean.
     pub before: f64,
     /// Mean of the runs between this change and the next change, computed in the same way as `before`.
     pub after: f64,
-    /// Relative change of the mean. For a figure that is a share, the value is the difference between the means before
-    /// and after the change.
+    /// Relative change of the mean: 0.1 means that the mean grew by 10 %. For a figure that is itself a share, this
+    /// value is the difference between the means before and after the change.
     pub change: f64,
     /// Lower end of the 95 % interval of the change.
     pub low: f64,
@@ -88,7 +88,7 @@ pub struct HistorySeries {
 pub struct HistoryRun {
     /// Directory of the run.
     pub run: String,
-    /// Label; empty for a run without one.
+    /// Label of the run; empty if the run has no label.
     pub label: String,
     /// Start of the run, RFC 3339 in UTC.
     pub started: String,
@@ -132,7 +132,7 @@ pub struct SmallSeries {
 /// Run or file that the history skips.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SkippedRun {
-    /// File that was skipped.
+    /// Path of the skipped file.
     pub file: String,
     /// Reason why the run or file was skipped, in one sentence.
     pub reason: String,

@@ -49,7 +49,7 @@ pub enum ProofMetric {
 }
 
 impl ProofMetric {
-    /// Returns the name shown to people.
+    /// Returns the name that reports show to people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Throughput => "throughput",
@@ -60,7 +60,7 @@ impl ProofMetric {
         }
     }
 
-    /// Returns true if the metric is the throughput.
+    /// Returns true if the measured quantity is the throughput.
     pub fn is_throughput(&self) -> bool {
         *self == Self::Throughput
     }
@@ -117,16 +117,17 @@ pub struct Proof {
     pub untried: Vec<UnusedLever>,
 }
 
-/// ID of the lever that takes whole CPUs away from the server. The lever for whole CPUs needs a trial of its own.
+/// ID of the lever that takes whole CPUs away from the server. The lever that takes whole CPUs away is tested in a
+/// separate trial.
 pub const CPU_COUNT_LEVER: &str = "server-cpu-count";
 
 impl Proof {
-    /// Returns the elasticities whose sum, together with the remainder, is 1.
+    /// Returns the elasticities that, together with the unexplained remainder, add up to 1.
     pub fn parts(&self) -> impl Iterator<Item = &Elasticity> {
         self.elasticities.iter().filter(|elasticity| elasticity.is_part())
     }
 
-    /// Returns the last entry for a lever in `effects`; `None` if the lever was not used in alternating turns.
+    /// Returns the last entry for a lever in `effects`; `None` if the lever has no entry.
     pub fn effect(&self, lever: &str) -> Option<&Effect> {
         self.effects.iter().rfind(|effect| effect.lever == lever)
     }
@@ -256,7 +257,8 @@ impl Estimate {
     }
 }
 
-/// ID of the lever that doubles the load. The resource that this lever changes is the load itself.
+/// ID of the lever that doubles the load. In contrast to the other levers, the lever `load` changes the load and no
+/// resource of a host.
 pub const LOAD_LEVER: &str = "load";
 
 /// ID of the lever that sends from more source addresses.
@@ -281,7 +283,7 @@ pub enum ElasticityBasis {
 }
 
 impl ElasticityBasis {
-    /// Returns true if the elasticity was measured.
+    /// Returns true if the elasticity was measured, and is not a bound or unknown.
     pub fn is_measured(&self) -> bool {
         *self == Self::Measured
     }
@@ -305,8 +307,8 @@ pub struct Elasticity {
 }
 
 impl Elasticity {
-    /// Returns true if this elasticity is part of the sum that is 1 together with the remainder. The sum of the
-    /// elasticities and the remainder, which is 1, leaves out the elasticities of the number of CPUs and of the load.
+    /// Returns true if this elasticity belongs to the elasticities that, together with the unexplained remainder, add
+    /// up to 1. Returns false for the elasticities of the number of CPUs and of the load.
     pub fn is_part(&self) -> bool {
         ![CPU_COUNT_LEVER, LOAD_LEVER].contains(&self.lever.as_str())
     }
@@ -340,7 +342,7 @@ pub struct ProofTrial {
 }
 
 impl ProofTrial {
-    /// Returns the trial of the levers that slow resources: the last trial without [`CPU_COUNT_LEVER`].
+    /// Returns the last trial without [`CPU_COUNT_LEVER`], in which the levers slowed resources.
     pub fn of_speeds(trials: &[Self]) -> Option<&Self> {
         trials.iter().rfind(|trial| trial.lever(CPU_COUNT_LEVER).is_none())
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::LowerBounds;
 use crate::figure::Figure;
 
-/// Maximum number of repeats.
+/// Maximum number of times that one run may make its whole load.
 pub const MAX_REPEATS: u32 = 100;
 
 /// Result of one repeat.

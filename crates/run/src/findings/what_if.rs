@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::Estimate;
 use crate::figure::Figure;
 
-/// Changes that the user asks about, all made at once. A quantity without a value stays as it was in the run.
+/// Changes whose common effect the user asks about. For a quantity without a value, the prediction uses the quantity's
+/// value in the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -59,7 +60,7 @@ pub struct Resource {
     #[serde(with = "Figure")]
     pub high: f64,
     /// Utilization with the requested users or arrivals, 0 to 1. If `at_least` is true, the utilization is an upper
-    /// bound. NaN means that loadline does not know if the resource is busy.
+    /// bound. The utilization is NaN if loadline does not know how busy the resource is.
     #[serde(with = "Figure")]
     pub utilization: f64,
     /// True if the run used less than half of this resource. If `at_least` is true, `limit` is only a lower bound,
@@ -108,11 +109,11 @@ pub struct WhatIf {
     /// Each changed quantity in words, with its value in the run: `8 workers instead of 4`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,
-    /// Number of users; by default the number of users in the run's decisive trial. For a question about arrivals, the
-    /// value is the number of requests in flight.
+    /// Number of users; by default the number of users in the run's decisive trial. For a question about arrivals, this
+    /// field is instead the number of requests in flight.
     pub users: u32,
     /// Rate before the change, requests per second: predicted by the model for the users in `users` or for the
-    /// arrivals. If the run used less than half of every resource, this is the measured rate of the run.
+    /// arrivals. If the run used less than half of every resource, this field is the measured rate of the run.
     #[serde(with = "Figure")]
     pub now: f64,
     /// Rate after the change, requests per second.

@@ -111,7 +111,7 @@ fn prefixed(value: f64, unit: &str) -> String {
     if !value.is_finite() || value.abs() >= 1e18 {
         return format!("{} {unit}", significant(value)).trim_end().into();
     }
-    // Rounding turns 999.6 kB into 1 MB, so the rounded value chooses the prefix.
+    // The rounded value decides the prefix, because 999.6 kB is rounded to 1 MB.
     let rounded = round_significant(value);
     let step = STEPS.iter().find(|(size, _)| rounded.abs() >= *size);
     let (size, prefix) = step.copied().unwrap_or((1.0, ""));

@@ -9,7 +9,7 @@ pub fn figure(x: f64) -> String {
     if !x.is_finite() {
         return "unknown".into();
     }
-    // Whole numbers, such as counts, need no decimals.
+    // Whole numbers, such as counts, are written without decimals.
     if x.fract() == 0.0 && x.abs() < 1e15 {
         return thousands(&format!("{x:.0}"));
     }

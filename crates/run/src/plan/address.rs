@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Listening address of a server. Written as `127.0.0.1:80`, `[::1]:80` or `unix:/run/app.sock`.
+/// Listening address of a server. As text, a listening address is `127.0.0.1:80`, `[::1]:80` or `unix:/run/app.sock`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(into = "String", try_from = "String")]

@@ -74,11 +74,11 @@ pub struct Behind {
     pub host: String,
     /// TCP port. For PostgreSQL, the port is also a part of the unix socket's name.
     pub port: u16,
-    /// User; empty for the database's default.
+    /// Name of the database user; empty for the database's default.
     pub user: String,
     /// Name or number of the database; empty for the server's default.
     pub database: String,
-    /// Password in the URL or connection string, if any.
+    /// Password from the URL or the connection string; absent if the text has none.
     pub password: Password,
     /// True if the URL asks for TLS: by `sslmode=require`, `verify-ca` or `verify-full`, or by `postgres+tls://`.
     pub tls: bool,

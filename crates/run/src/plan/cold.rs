@@ -1,5 +1,5 @@
-//! Cold connections: loadline opens and holds them, but sends no complete request on them. A load beside cold
-//! connections shows the server's cost of idle connections.
+//! Cold connections: loadline opens and holds them, but sends no complete request on them. A load that runs while cold
+//! connections are open shows what idle connections cost the server.
 
 use std::net::IpAddr;
 
@@ -34,7 +34,7 @@ impl Default for ColdPlan {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ColdPart {
-    /// Number of connections that the plan asks for.
+    /// Number of cold connections that the plan asks for.
     pub asked: u64,
     /// Number of connections that were open when loadline had finished opening connections.
     pub held: u64,
@@ -47,7 +47,7 @@ pub struct ColdPart {
 }
 
 impl ColdPart {
-    /// Adds the results of another agent.
+    /// Adds the results of another agent's cold connections.
     pub fn merge(&mut self, other: &Self) {
         self.asked = self.asked.saturating_add(other.asked);
         self.held = self.held.saturating_add(other.held);

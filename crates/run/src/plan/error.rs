@@ -20,7 +20,7 @@ pub enum PlanError {
         what: &'static str,
         /// Value that is out of range, as text.
         value: String,
-        /// Allowed values, as advice to the user.
+        /// Advice to the user that states the allowed values.
         advice: &'static str,
     },
     /// A value is out of its range. loadline checks a plan file's values when it reads the file, so this value comes
@@ -31,12 +31,12 @@ pub enum PlanError {
         what: &'static str,
         /// Value that is out of range, as text.
         value: String,
-        /// Allowed values, as advice to the user.
+        /// Advice to the user that states the allowed values.
         advice: &'static str,
     },
 }
 
-/// Each row: the path of a value in the plan, the flag that sets this value, and the value's unit.
+/// Values of the plan that a flag sets; each row has the path of the value in the plan, the flag, and the value's unit.
 const FLAGS: &[(&str, &str, &str)] = &[
     ("load.threads", "--threads", ""),
     ("load.duration_s", "--duration", " s"),
@@ -102,7 +102,7 @@ impl PlanError {
     }
 }
 
-/// Returns an error unless `fits` is true.
+/// Returns the error for a value out of its range if `fits` is false.
 pub(crate) fn range(fits: bool, what: &'static str, value: f64, advice: &'static str) -> Result<(), PlanError> {
     if fits { Ok(()) } else { out_of_range(what, value.to_string(), advice) }
 }

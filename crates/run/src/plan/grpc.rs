@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::error::{PlanError, range};
 use crate::skip_empty;
 
-/// Longest deadline of a call, seconds. The longest deadline fits into the eight digits of the header `grpc-timeout`.
+/// Longest deadline of a call, seconds. A deadline of this length still fits into the eight digits of the header
+/// `grpc-timeout`.
 const MAX_DEADLINE_S: f64 = 1e7;
 
 /// gRPC call of a load. Every request of the load is one gRPC call.

@@ -78,7 +78,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Returns the number of requests due in this stage.
+    /// Returns the number of requests that are due in this stage of the load.
     pub fn requests(&self) -> f64 {
         self.seconds * (self.from + self.to) / 2.0
     }
@@ -124,8 +124,8 @@ impl Default for Intensity {
 
 impl Intensity {
     /// Returns the sum of several loads of one trial. Adds the connections, rates and descriptors of the loads. Takes
-    /// pipeline, think time, arrival process and connect timeout from the first load. Returns `None` if there are no
-    /// loads, or if the loads are of different kinds.
+    /// all other settings, such as pipeline and think time, from the first load. Returns `None` if there are no loads,
+    /// or if the loads are of different kinds.
     pub fn sum<'a>(loads: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut loads = loads.into_iter();
         let first = loads.next()?.clone();
@@ -155,8 +155,8 @@ impl Intensity {
         Some(self)
     }
 
-    /// Returns true if the load generator needs only CPU time to keep to its plan. Among all loads, only S-Clients need
-    /// only CPU time, because they do not wait for responses or connections.
+    /// Returns true if the load generator needs only CPU time to keep to its plan. The result is true only for
+    /// S-Clients, because they do not wait for responses or connections.
     pub const fn waits_for_cpu_alone(&self) -> bool {
         matches!(self, Self::SClients { .. })
     }

@@ -120,8 +120,8 @@ impl LoadPlan {
         self.blocks.is_some() || self.connect_rate > 0.0
     }
 
-    /// Returns true if the measured window begins at the start of the load. Returns true only for recorded times
-    /// without a warm-up.
+    /// Returns true if the measured window begins at the start of the load. The result is true only for a load with
+    /// recorded times and without a warm-up.
     pub fn is_measured_from_its_begin(&self) -> bool {
         self.recorded().is_some() && self.warmup_s <= 0.0
     }

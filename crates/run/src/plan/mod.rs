@@ -69,7 +69,7 @@ pub struct Plan {
     pub lab: BTreeMap<String, serde_json::Value>,
 }
 
-/// Returns true if the load is made once. A file contains the number of repeats only if the load is repeated.
+/// Returns true if the load is made once. A stored plan contains the number of repeats only if the load is repeated.
 fn is_once(repeats: &u32) -> bool {
     *repeats <= 1
 }
@@ -81,7 +81,7 @@ impl Plan {
     }
 
     /// Returns the key and the value of every field that the stored plan contains. Dots join the parts of a key, as in
-    /// TOML. A list in the plan counts as one value.
+    /// TOML. A list in the plan is returned as one value.
     pub fn keys(&self) -> Vec<(String, serde_json::Value)> {
         let mut keys = Vec::new();
         if let Ok(plan) = serde_json::to_value(self) {

@@ -198,7 +198,7 @@ impl Protocol {
         }
     }
 
-    /// Returns path and headers, if the protocol has them.
+    /// Returns the path and the headers of the requests; `None` if the protocol has none.
     pub const fn path_and_headers(&mut self) -> Option<(&mut String, &mut Vec<(String, String)>)> {
         match self {
             Self::Http1(HttpPlan { path, headers, .. })

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 /// Maximum number of requests per set. The limit exists because loadline stores the index of a request in 16 bits.
 pub const MAX_REQUESTS: usize = 65_535;
-/// Maximum number of classes with separate results. If a set of requests has more classes, the classes with the lowest
-/// weights are combined into one class.
+/// Maximum number of classes with separate results. If a set of requests has more classes than this maximum, the
+/// classes with the lowest weights are combined into one class.
 pub const MAX_CLASSES: usize = 64;
 /// Maximum number of requests that a run stores. Of a larger set, a run stores only the first requests and the total
 /// number.
 const MAX_STORED_REQUESTS: usize = 200;
-/// Method of requests that are statements for a database; the body is the statement.
+/// Method of a request to a database, whose body is the statement.
 pub const STATEMENT_METHOD: &str = "SQL";
 /// Name of the request class that combines the classes with the lowest weights.
 const OTHER_CLASS: &str = "other";
@@ -180,7 +180,7 @@ pub fn round_of(weights: &[f64]) -> Option<Vec<u16>> {
     (total <= MAX_ROUND).then(|| each.collect())
 }
 
-/// Returns true if a ratio of weights is a whole number, except for the rounding of decimal fractions.
+/// Returns true if a ratio of weights is a whole number, apart from rounding errors of decimal fractions.
 fn is_whole(ratio: f64) -> bool {
     (ratio - ratio.round()).abs() <= 1e-9 * ratio
 }

@@ -69,7 +69,7 @@ pub struct TimeLimits {
 }
 
 impl TimeLimits {
-    /// Returns true if there is no limit.
+    /// Returns true if no figure of this time has a limit.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -82,12 +82,12 @@ impl TimeLimits {
             .filter_map(|(figure, limit)| Some((figure, limit?)))
     }
 
-    /// Returns the shortest limit, microseconds.
+    /// Returns the shortest of the limits, microseconds; `None` if there is no limit.
     pub fn shortest_us(&self) -> Option<f64> {
         self.each().map(|(_, us)| us).reduce(f64::min)
     }
 
-    /// Sets the limit of a figure. Returns false if `TimeLimits` has no limit for this figure.
+    /// Sets the limit of a figure. Returns false if [`TimeLimits`] has no field for a limit on this figure.
     pub fn set(&mut self, figure: SummaryFigure, limit_us: f64) -> bool {
         let limit = match figure {
             SummaryFigure::P50 => &mut self.p50_us,

@@ -40,14 +40,15 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Stores a secret value and returns its placeholder. Returns a placeholder or an empty text unchanged.
+    /// Stores a secret value and returns its placeholder. If the value is empty or already a placeholder, returns the
+    /// value unchanged.
     pub fn redact(&mut self, value: &str) -> String {
         if value.is_empty() || value.starts_with(BEGIN) {
             return value.into();
         }
         let digest = Sha256::new_with_prefix(salt()).chain_update(value.as_bytes()).finalize();
         let digits: String = digest.iter().map(|b| format!("{b:02x}")).collect();
-        // Uses more digits of the digest if the digest of another value has the same first digits.
+        // The placeholder gets more digits of the digest if the digest of another value begins with equal digits.
         for length in (DIGITS..=digits.len()).step_by(DIGITS) {
             let placeholder = format!("{BEGIN}{}>", &digits[..length]);
             if self.by_placeholder.entry(placeholder.clone()).or_insert_with(|| value.into()) == value {
@@ -112,7 +113,7 @@ impl Secrets {
         }
     }
 
-    /// Replaces all stored secrets in a text. Also replaces the parts of stored secrets that are secret on their own,
+    /// Replaces all stored secrets in a text. Also replaces those parts of stored secrets that are secret even alone,
     /// such as the token after `Bearer` or the value of a cookie.
     pub fn scrub(&self, text: &str) -> String {
         let mut found: Vec<(&str, &str)> = Vec::new();
@@ -174,7 +175,7 @@ impl Secrets {
         self.rows.len()
     }
 
-    /// Stores the data rows of a set of requests.
+    /// Keeps the data rows of a set of requests in memory.
     pub fn set_rows(&mut self, rows: Vec<Vec<String>>) {
         self.rows = rows;
     }

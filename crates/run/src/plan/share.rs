@@ -11,7 +11,7 @@ pub fn even_share(total: u32, i: u32, shares: u32) -> u32 {
 
 impl Intensity {
     /// Returns share `i` of `shares` equal shares of this load. The connections, descriptors and rates of the load are
-    /// divided among the shares. A share of an open loop has at least one connection.
+    /// divided among the shares. Each share of an open loop has at least one connection.
     fn share(&self, i: u32, shares: u32) -> Self {
         let mut share = self.clone();
         match &mut share {
@@ -40,8 +40,8 @@ impl Intensity {
 }
 
 impl LoadPlan {
-    /// Returns the phase ([`Self::phase`]) of share `i` of `shares` equal shares. The phases keep the requests of all
-    /// shares together evenly spaced, even if a share is divided again.
+    /// Returns the phase ([`Self::phase`]) of share `i` of `shares` equal shares. The phases shift the shares against
+    /// each other, so that the requests of all shares together are evenly spaced, even if a share is divided again.
     pub fn share_phase(&self, i: u32, shares: u32) -> f64 {
         (self.phase + f64::from(i)) / f64::from(shares.max(1))
     }

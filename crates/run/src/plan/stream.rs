@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{PlanError, range};
 
-/// Default of [`StreamPlan::stall_s`]. A pause of more than a second interrupts the thoughts of a person who waits (J.
-/// Nielsen, *Usability Engineering*, 1993, chapter 5).
+/// Default of [`StreamPlan::stall_s`], the longest normal time between two events, seconds. A pause of more than a
+/// second interrupts the thoughts of a person who waits (J. Nielsen, *Usability Engineering*, 1993, chapter 5).
 const STALL_S: f64 = 1.0;
 
 /// Settings for reading answers as streams of events.

@@ -57,8 +57,8 @@ struct State {
     expected: bool,
     /// True if a scheme such as `Bearer` came directly before the next word.
     announced: bool,
-    /// True if a space followed the name, as in a sentence. If a space followed the name of a secret, the next word is
-    /// a secret only if it looks like a secret.
+    /// True if a space followed the name of a secret, as in a sentence. If a space followed the name of a secret, the
+    /// next word is a secret only if it looks like a secret.
     in_sentence: bool,
 }
 

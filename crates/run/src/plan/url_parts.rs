@@ -8,7 +8,7 @@ pub struct UrlParts<'a> {
     pub scheme: Option<&'a str>,
     /// Everything after the scheme: authority and path.
     pub rest: &'a str,
-    /// User name, password, host and port; or the first part of a socket path.
+    /// User name, password, host and port; for a unix socket, the first part of its path.
     pub authority: &'a str,
     /// Path, query and fragment; empty if the authority ends the text.
     pub path: &'a str,

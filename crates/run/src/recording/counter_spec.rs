@@ -43,9 +43,10 @@ impl Unit {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A sum that only grows. The difference of two readings is the amount that was added between them.
+    /// A sum that only grows, such as the number of received bytes. The difference of two readings is the amount that
+    /// was added between them.
     Cumulative,
-    /// A level; each reading is a value by itself.
+    /// A level, such as the length of a queue; each reading is a value by itself.
     Gauge,
 }
 
@@ -72,11 +73,11 @@ impl Aggregation {
 /// server share, such as one machine, both sides read identical values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The processes and connections of one side.
+    /// The processes and connections of one side (client or server).
     Side,
-    /// The machine: its CPUs and disks.
+    /// The whole machine: its CPUs and disks.
     Machine,
-    /// The network namespace: its interfaces, listeners and TCP.
+    /// The network namespace: its interfaces, its listening sockets and its TCP statistics.
     Network,
 }
 
@@ -125,7 +126,7 @@ pub struct CounterSpec {
     pub kind: Kind,
     /// Rule that combines the instances into one value.
     pub together: Aggregation,
-    /// Source in the kernel (file and field), and the meaning in one sentence.
+    /// Source of the counter in the kernel (file and field), and its meaning in one sentence.
     pub help: &'static str,
 }
 

@@ -17,12 +17,12 @@ use crate::recording::counter_spec::CounterSpec;
 pub struct CounterId(pub Cow<'static, str>);
 
 impl CounterId {
-    /// Makes the name of a counter at compile time.
+    /// Makes a counter name; the function can run at compile time.
     pub const fn new(id: &'static str) -> Self {
         Self(Cow::Borrowed(id))
     }
 
-    /// Returns the dotted name.
+    /// Returns the name of the counter, with dots between its parts.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -36,7 +36,8 @@ impl std::fmt::Display for CounterId {
 
 /// Returns the row of a counter, or `None` for a name that this version does not know.
 pub fn counter(id: &str) -> Option<&'static CounterSpec> {
-    // Judging a run reads thousands of counters, so a search through the table for each of them would take long.
+    // loadline reads thousands of counters to judge a run, so a map is used: a search through the table for each
+    // counter would take long.
     static ROWS: LazyLock<HashMap<&str, &CounterSpec>> =
         LazyLock::new(|| crate::COUNTERS.iter().map(|spec| (spec.id, spec)).collect());
     ROWS.get(id).copied()

@@ -24,7 +24,7 @@ pub struct CpuTimes {
 }
 
 impl CpuTimes {
-    /// Builds the times from counters by name; `None` if the idle time is unknown.
+    /// Makes the times from the values of counters; `None` if the idle time is unknown.
     pub fn from_counters(part: impl Fn(&str) -> Option<f64>) -> Option<Self> {
         let or_none = |id: &str| part(id).unwrap_or(0.0).max(0.0);
         Some(Self {
@@ -38,18 +38,18 @@ impl CpuTimes {
         })
     }
 
-    /// Returns the kernel's time, spent for programs and in interrupts.
+    /// Returns the time of the kernel, on behalf of programs and in interrupts, microseconds.
     pub fn kernel_us(&self) -> f64 {
         self.system_us + self.irq_us + self.softirq_us
     }
 
-    /// Returns all time that was not idle. Time taken by the hypervisor counts as busy, because the CPU had work to do
-    /// in this time.
+    /// Returns all time in which the CPU was not idle, microseconds. Time taken by the hypervisor counts as busy,
+    /// because the CPU had work to do in this time.
     pub fn busy_us(&self) -> f64 {
         self.user_us + self.kernel_us() + self.steal_us
     }
 
-    /// Returns the sum of all kinds of CPU time.
+    /// Returns the sum of all kinds of CPU time, microseconds.
     pub fn all_us(&self) -> f64 {
         self.busy_us() + self.iowait_us + self.idle_us
     }

@@ -1,7 +1,8 @@
 //! Instances of process and thread counters: `nginx:1234` and `nginx:1234/1240` (docs/reference/run-format.md). A
 //! process name is untrusted and may contain any character, so the text is parsed from its end.
 
-/// Process or thread as a counter instance. A thread has its own name, which may differ from the name of its process.
+/// Process or thread to which the instance of a counter belongs. A thread has its own name, which may differ from the
+/// name of its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instance {
     /// ID of the process.
@@ -10,7 +11,7 @@ pub struct Instance {
     pub tid: Option<u32>,
 }
 
-/// Name of the instance that sums up the ended processes of one side that have no columns of their own. The name of
+/// Name of the instance for the sum of those ended processes of one side that have no columns of their own. The name of
 /// this instance uses the process ID 0, which no process has.
 pub const ENDED_PROCESSES: &str = "ended processes:0";
 
@@ -30,7 +31,8 @@ pub fn on_host(host: &str, instance: &str) -> String {
     format!("{host} {instance}").trim_end().into()
 }
 
-/// Returns true if an interface is the loopback of any host. Interface names contain no spaces.
+/// Returns true if an interface is the loopback interface of this host or of another host. Interface names contain no
+/// spaces, so the interface is the text after the last space, as in `h2 lo`.
 pub fn is_loopback(interface: &str) -> bool {
     interface.rsplit(' ').next() == Some("lo")
 }

@@ -29,7 +29,7 @@ impl Side {
 }
 
 impl<'a> InstanceFilter<'a> {
-    /// Makes a filter from instances of process counters.
+    /// Makes a filter from the names of process instances, such as `nginx:1234`.
     pub fn new(processes: impl IntoIterator<Item = &'a String>) -> Self {
         let names: HashSet<&str> = processes.into_iter().map(String::as_str).collect();
         let pids = names.iter().copied().filter_map(pid).collect();

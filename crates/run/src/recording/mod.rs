@@ -99,8 +99,8 @@ impl Recording {
         }
     }
 
-    /// Returns the sum of [`Recording::reading`] over all instances that `keep` accepts; absent if no instance has a
-    /// value.
+    /// Returns the sum of [`Recording::reading`] over all instances that `keep` accepts; an absent reading if no
+    /// instance has a value.
     pub fn sum(&self, id: &str, window: Window, keep: impl Fn(&str) -> bool) -> Reading {
         let mut sum = None;
         for column in self.columns_of(id).filter(|c| keep(&c.instance)) {
@@ -111,7 +111,7 @@ impl Recording {
         sum.map_or_else(|| self.why_absent(id, ""), Reading::Value)
     }
 
-    /// Returns the largest value of an instance in a window.
+    /// Returns the largest value that an instance has in a window.
     pub fn max(&self, id: &str, instance: &str, window: Window) -> Reading {
         let Some(column) = self.column(id, instance) else { return self.why_absent(id, instance) };
         self.most(column, window)
@@ -132,8 +132,8 @@ impl Recording {
         first.zip(last).map_or(0.0, |(a, b)| b - a)
     }
 
-    /// Returns an absent reading with its reason. The reason comes from the probe, or says that the counter was not
-    /// recorded.
+    /// Returns an absent reading with its reason. The reason comes from the crate `probe`, or says that the counter was
+    /// not recorded.
     pub fn why_absent(&self, id: &str, instance: &str) -> Reading {
         let told =
             self.absent.iter().find(|a| a.counter.as_str() == id && (a.instance == instance || a.instance.is_empty()));
@@ -148,8 +148,8 @@ impl Recording {
     pub fn merge(&mut self, other: Self) {
         self.absent.extend(other.absent);
         self.peaks.extend(other.peaks);
-        // A recording without columns has only times. Merging a recording without columns would add rows without
-        // values.
+        // A recording without columns has only the times of its samples. Merging a recording without columns would add
+        // rows without values.
         if other.columns.is_empty() {
             return;
         }
@@ -176,8 +176,8 @@ impl Recording {
         self.columns.iter().map(|column| column.values.len()).sum::<usize>() + self.t_s.len()
     }
 
-    /// Splits off the first samples, at least one, that together have about `values` values. Returns `None` if no
-    /// samples would be left in this recording.
+    /// Splits the first samples off this recording: as many as have about `values` values together, but at least one
+    /// sample. Returns `None` if this recording would have no samples left.
     pub fn split_first(&mut self, values: usize) -> Option<Self> {
         let rows = (values / (self.columns.len() + 1)).max(1);
         if self.t_s.len() <= rows {
@@ -191,8 +191,9 @@ impl Recording {
         Some(Self { columns: columns.collect(), t_s: self.t_s.drain(..rows).collect(), ..Self::default() })
     }
 
-    /// Appends later samples and returns true, if both recordings have the same columns in the same order, or if this
-    /// recording is empty. If the columns differ and this recording is not empty, changes nothing and returns false.
+    /// Appends the samples of a later recording and returns true, if both recordings have equal columns in equal order,
+    /// or if this recording is empty. If the columns differ and this recording is not empty, changes nothing and
+    /// returns false.
     pub fn append(&mut self, later: Self) -> bool {
         if self.t_s.is_empty() && self.columns.is_empty() {
             *self = later;

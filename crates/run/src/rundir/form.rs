@@ -58,8 +58,8 @@ impl<'de> Visitor<'de> for RunVisitor {
     }
 }
 
-/// Passes all fields except `recordings` to another reader, and keeps `recordings`. The reader gets one field after the
-/// other, so memory never contains a large run twice.
+/// Passes all fields except `recordings` to another reader, and keeps `recordings`. The other reader gets one field at
+/// a time, so memory never contains a large run twice.
 struct OtherFields<'a, A> {
     map: A,
     recordings: &'a mut Option<StoredRecordings>,

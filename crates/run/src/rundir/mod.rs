@@ -78,8 +78,8 @@ impl Run {
     }
 
     /// Returns the incident that ended the run, and the trial in which it happened. An incident ends a run if it makes
-    /// the trial useless, for example because the server ended. If the load was external, the incident may also be the
-    /// loss of the observer.
+    /// the trial useless, for example because the server ended. If loadline only observed an external load, the
+    /// incident may also be the loss of the observer.
     pub fn ended_by(&self) -> Option<(&Trial, &crate::Incident)> {
         self.trials.iter().find_map(|t| Some((t, t.incidents.iter().find(|i| t.kind.ends_with(i.kind))?)))
     }
@@ -99,7 +99,8 @@ impl Run {
         self.repeats().last().unwrap_or_default()
     }
 
-    /// Returns each trial with its outcome. If loadline did not judge the run, each trial has an empty outcome.
+    /// Returns each trial with its outcome, which says if the trial met the objective. If loadline did not judge the
+    /// run, each trial has an empty outcome.
     pub fn outcomes(&self) -> impl Iterator<Item = (&Trial, crate::Outcome)> {
         let known = self.findings.outcomes.iter().copied().chain(std::iter::repeat(crate::Outcome::default()));
         self.trials.iter().zip(known)
@@ -166,9 +167,9 @@ pub enum RunDirError {
         what: &'static str,
         /// File or directory that the failed operation used.
         path: String,
-        /// Error from the system.
+        /// Error that the system reported.
         source: std::io::Error,
-        /// Advice to the user.
+        /// Advice to the user, who may be able to remove the cause.
         advice: &'static str,
     },
     /// A file of a run could not be written. loadline removed the partial file.
@@ -188,7 +189,7 @@ pub enum RunDirError {
         path: String,
         /// Size of the file or number of its entries, with the unit.
         found: String,
-        /// Maximum value of `found`, in the unit of `found`.
+        /// Maximum that `found` exceeds, with its unit.
         most: u64,
     },
     /// The file is not a run of loadline.
@@ -218,7 +219,7 @@ pub enum RunDirError {
 }
 
 impl RunDirError {
-    /// Returns the reason why a file could not be written, without the name of the file and without advice.
+    /// Returns the reason why a file could not be written; the text has neither the name of the file nor advice.
     pub fn why_unwritten(&self) -> String {
         match self {
             Self::Write { error, .. } => reason(error),
@@ -227,8 +228,8 @@ impl RunDirError {
     }
 }
 
-/// Returns words for a write error that a full resource caused, such as a full disk. For an error with another cause,
-/// returns the system's error text.
+/// Describes in words a write error that a full resource caused, such as a full disk. If the write error has another
+/// cause, returns the error text of the system.
 fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::StorageFull => "the disk is full".into(),

@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer};
 use crate::read_bounded;
 use crate::rundir::{FORMAT, Run, RunDirError};
 
-/// Maximum size of `run.json`, bytes. The maximum is enough for one day of samples from a busy host. A machine with 2
-/// GB of memory can read a run of this size.
+/// Maximum size of `run.json`, bytes. A file of this size has room for one day of samples from a busy host. A machine
+/// with 2 GB of memory can read a run of this size.
 pub const MAX_RUN_BYTES: u64 = 256 << 20;
 /// Maximum number of trials in a stored run. The number of trials is limited because all conclusions use every trial,
 /// and every table has a row for each trial.
@@ -42,7 +42,7 @@ pub fn load_run(path: &Path) -> Result<Run, RunDirError> {
     parse_run(&name, &text)
 }
 
-/// Reads a file of at most `max_bytes` bytes. `advice` is part of the error for a larger file.
+/// Reads a file of at most `max_bytes` bytes. `advice` is the text that the error for a larger file gives to the user.
 pub fn read_text(path: &Path, max_bytes: u64, advice: &'static str) -> Result<String, RunDirError> {
     let name = path.display().to_string();
     let fail = |source| RunDirError::Io { what: "read", path: name.clone(), source, advice };
@@ -112,8 +112,8 @@ impl Head {
     }
 }
 
-/// Number of elements in a list or an object. Counting does not read the elements, but skips them. An element of a
-/// wrong type is an error only later, when the whole run is read.
+/// Number of elements in a list or an object. To count the elements, the reader skips them without reading them. An
+/// element of a wrong type therefore causes an error only later, when the whole run is read.
 #[derive(Default)]
 struct Count(usize);
 
@@ -153,7 +153,8 @@ impl<'de> Visitor<'de> for Counted {
     }
 }
 
-/// Returns the number of objects and the number of commas in a JSON text. Braces and commas in strings do not count.
+/// Returns the number of objects and the number of commas in a JSON text. Braces and commas inside JSON strings are not
+/// counted.
 fn weight(text: &str) -> (usize, usize) {
     let (mut objects, mut commas, mut quoted, mut escaped) = (0, 0, false, false);
     for byte in text.bytes() {
@@ -182,7 +183,7 @@ fn fits(name: &str, counts: &[(usize, usize, &str)]) -> Result<(), RunDirError> 
     Err(RunDirError::TooLarge { path: name.into(), found: format!("{found} {what}"), most: *most as u64 })
 }
 
-/// Returns the error for a text that cannot be parsed: a damaged run, or no run at all. A truncated run still contains
+/// Returns the error for a text that cannot be parsed: a damaged run, or no run at all. A truncated file still contains
 /// the format, because loadline writes the format first.
 pub(super) fn unreadable(name: &str, text: &str, error: &serde_json::Error) -> RunDirError {
     match text.find(FORMAT_MARK) {

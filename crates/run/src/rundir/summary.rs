@@ -1,5 +1,6 @@
 //! Parts of a stored run that a history needs. Reading only the parts for a history skips histograms and counter
-//! samples. Reading only these parts takes a small fraction of the time and memory of reading the whole run.
+//! samples. Reading only the parts for a history takes a small fraction of the time and memory that the whole run would
+//! take.
 
 use std::path::Path;
 
@@ -63,7 +64,7 @@ pub struct ServerSummary {
     pub costs: CostSummary,
 }
 
-/// Costs that a history shows.
+/// The costs of a trial that a history shows.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct CostSummary {

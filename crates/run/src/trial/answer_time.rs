@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use crate::{Hist, SummaryFigure};
 
-/// A time of an answer. All times except the gap between two events start when the request starts. Depending on the
-/// load, the start of a request is its intended start, its connect or its send.
+/// A time of an answer that loadline measures and that the user can limit. All times of an answer, except the gap
+/// between two events, begin at the start of the request. Depending on the load, the start of a request is its due
+/// time, its connect or its send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AnswerTime {
     /// Response time: until the last byte.
@@ -51,8 +52,8 @@ impl AnswerTime {
         }
     }
 
-    /// Returns the histogram of this time. If every answer came in one piece, the time to the first byte and the
-    /// response time share one histogram.
+    /// Returns the histogram of this time from the histograms of a window. If every answer came in one piece, the time
+    /// to the first byte and the response time share one histogram.
     pub(super) fn of(self, histograms: &BTreeMap<String, Hist>) -> Option<&Hist> {
         let own = histograms.get(self.histogram());
         own.or_else(|| histograms.get(Self::LastByte.histogram()).filter(|_| !self.is_of_events()))

@@ -5,8 +5,8 @@ use super::histograms::answer_times;
 use crate::{AnswerTime, CensoredTimes, Hist, Summary};
 
 impl Trial {
-    /// Returns the summary of the time that the argument `time` names. The summary is empty if the run was made by an
-    /// earlier version of loadline that did not record this time.
+    /// Returns the summary of the time that the argument `time` names. The summary is empty if an earlier version of
+    /// loadline made the run and did not record this time.
     pub fn answer_summary(&self, time: AnswerTime) -> &Summary {
         match time {
             AnswerTime::LastByte => &self.latency_us,
@@ -23,9 +23,9 @@ impl Trial {
         time.of(&self.histograms).filter(|hist| is_known && !hist.is_empty())
     }
 
-    /// Returns the times of all requests; `time` selects the kind of time. For a request that was never answered, the
-    /// time is a lower bound. `failed` is the number of failed requests, for runs without a histogram of failed
-    /// requests.
+    /// Returns the times of all requests in the measured window; `time` selects the kind of time. For a request that
+    /// was never answered, the time is a lower bound. `failed` is the number of failed requests, for runs without a
+    /// histogram of failed requests.
     pub fn answer_times(&self, time: AnswerTime, failed: u64) -> CensoredTimes {
         answer_times(&self.histograms, time, failed)
     }

@@ -1,7 +1,7 @@
-//! Old format of trials in `run.json`. Besides the typed fields, `axes` repeats all numbers of [`Key`] and
+//! Old formats of trials in `run.json`. Besides the typed fields, `axes` repeats all numbers of [`Key`] and
 //! [`Results`](crate::Results) by name for older programs. The oldest runs store the numbers of a trial only in `axes`.
-//! Reading an old run that has only `axes` fills the typed fields of its trials. Reading an old run also recovers facts
-//! that only its labels and notes contain. Only this file reads the old formats.
+//! If an old run has only `axes`, the reader fills the typed fields of its trials from `axes`. A reader of an old run
+//! also recovers facts that only the labels and notes of the run contain. Only this file reads the old formats.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Key, LimitedBy, Trial, TrialKind};
 
-/// Names of numeric settings in the `axes` of an old run that stores no [`Key`]. All other numbers in `axes` are
+/// Names of numeric settings in the `axes` of an old run that stores no [`Key`]. Numbers in `axes` with other names are
 /// measurements, except `record_bytes`, `clients`, `cold` and [`SWITCHES`].
 const SETTINGS: [&str; 14] = [
     "descriptors",
@@ -31,7 +31,7 @@ const SETTINGS: [&str; 14] = [
 const SWITCHES: [&str; 3] = ["bare", "small_file", "syncookies"];
 
 impl Trial {
-    /// Returns all numbers of `key` and `results`, by name.
+    /// Returns all numbers of a trial's settings and results, by name.
     pub fn axes(&self) -> BTreeMap<&str, f64> {
         self.results.values.numbers().chain(self.key.numbers()).collect()
     }

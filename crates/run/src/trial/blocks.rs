@@ -1,11 +1,11 @@
 //! Blocks of connections. Each connection is opened once and sends messages of one size, either directly after each
-//! response or at a fixed rate. This load copies the client in A. Jones, J. Ohlund, *Network Programming for Microsoft
-//! Windows*, 2nd ed. (2002), chapter 6.
+//! response or at a fixed rate. This load copies the client program in the book *Network Programming for Microsoft
+//! Windows* by A. Jones and J. Ohlund (second edition, 2002, chapter 6).
 
 use serde::{Deserialize, Serialize};
 
 /// Time between connects of a block without `compat`, nanoseconds. If the pause between the sends of a block is shorter
-/// than this constant, connects are as far apart as the sends.
+/// than this constant, but not 0, connects are as far apart as the sends.
 const CONNECT_NS: u64 = 500_000;
 
 /// Division of a closed loop into blocks. All blocks together have as many connections as the closed loop. The pipeline
@@ -36,9 +36,8 @@ impl Default for Blocks {
 impl Blocks {
     /// Returns the nanoseconds between two sends of a block; 0 without a limit on the rate. With `compat`, for c
     /// connections per block, b bytes per message and r bytes per second, the pause is `((c*b)/r)*1000/c` milliseconds
-    /// in integer arithmetic. With `compat` and a limit of 1,000,000 bytes per second or more, the pause is half as
-    /// long. With `compat`, the pause is 0 (no limit) if one message on each connection of a block has fewer bytes than
-    /// the limit per second.
+    /// in integer arithmetic. With `compat` and a limit r of 1,000,000 bytes per second or more, the pause is half as
+    /// long. With `compat`, the pause is 0 (no limit) if `c*b` is below r, because integer division rounds down.
     pub fn pause_ns(&self, message_bytes: u64) -> u64 {
         let rate = self.block_rate_bytes_per_s;
         if rate <= 0.0 {
@@ -53,7 +52,7 @@ impl Blocks {
         ms.saturating_mul(1_000_000)
     }
 
-    /// Returns the nanoseconds between two connects of a block.
+    /// Returns the time between two connects of a block, nanoseconds.
     pub fn connect_ns(&self, message_bytes: u64) -> u64 {
         match self.pause_ns(message_bytes) {
             0 => CONNECT_NS,
@@ -62,7 +61,7 @@ impl Blocks {
         }
     }
 
-    /// Returns the seconds until the last connect starts.
+    /// Returns the time from the first connect to the last, seconds.
     pub fn connects_s(&self, connections: u32, message_bytes: u64) -> f64 {
         self.connect_ns(message_bytes) as f64 / 1e9 * f64::from(connections.min(self.block))
     }
@@ -83,8 +82,8 @@ mod tests {
         assert_eq!(blocks(1000, 200_000.0, true).pause_ns(4096), 20_000_000);
         assert_eq!(blocks(4000, 200_000.0, true).pause_ns(4096), 20_000_000);
         assert_eq!(blocks(1000, 200_000.0, false).pause_ns(4096), 20_480_000);
-        // With `compat`, there is no limit if one message on each connection of a block has fewer bytes than the limit
-        // per second. With `compat` and a limit of 1,000,000 B/s or more, the pause is half as long.
+        // With `compat`, there is no limit if one message on each connection of a block has fewer bytes in total than
+        // the limit allows per second. With `compat` and a limit of 1,000,000 B/s or more, the pause is half as long.
         assert_eq!(blocks(10, 200_000.0, true).pause_ns(4096), 0);
         assert_eq!(blocks(1000, 1_000_000.0, true).pause_ns(4096), 2_000_000);
     }

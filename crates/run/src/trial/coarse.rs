@@ -25,7 +25,7 @@ pub type CoarseHist = Buckets<3>;
 pub type SlotHist = Buckets<6>;
 
 impl<const PART_BITS: u32> From<Vec<(u16, u64)>> for Buckets<PART_BITS> {
-    /// Drops the counts of buckets that do not exist, because the input is untrusted.
+    /// Drops counts whose bucket does not exist, because the histogram comes from untrusted input.
     fn from(pairs: Vec<(u16, u64)>) -> Self {
         Self(pairs.into_iter().filter(|(bucket, _)| usize::from(*bucket) < Self::BUCKETS).collect())
     }
@@ -40,8 +40,8 @@ impl<const PART_BITS: u32> From<Buckets<PART_BITS>> for Vec<(u16, u64)> {
 impl<const PART_BITS: u32> Buckets<PART_BITS> {
     const PARTS: u64 = 1 << PART_BITS;
 
-    /// Number of buckets. The last bucket holds all durations of 137 s or more. In the slots of an experiment, the last
-    /// bucket also holds requests that were never answered.
+    /// Number of buckets of the histogram. The last bucket holds all durations of 137 s or more. In the slots of an
+    /// experiment, the last bucket also counts requests that were never answered.
     pub const BUCKETS: usize = 1 + 27 * Self::PARTS as usize + 1;
 
     /// Returns the index of the bucket for a duration in nanoseconds. The returned index is less than
@@ -57,7 +57,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         (at as usize).min(Self::BUCKETS - 1)
     }
 
-    /// Makes a histogram from the counts of all buckets in order.
+    /// Makes a histogram from a list with the count of each bucket, in order.
     pub fn of(counts: impl IntoIterator<Item = u64>) -> Self {
         Self((0..).zip(counts).filter(|(_, n)| *n > 0).collect())
     }
@@ -70,7 +70,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         }
     }
 
-    /// Returns the growth of each count since `earlier`, an earlier copy of this histogram.
+    /// Returns how much each count has grown since `earlier`, an earlier copy of this histogram.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let before = |bucket: &u16| earlier.0.get(bucket).copied().unwrap_or(0);
@@ -83,8 +83,9 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         self.0.iter().map(|(bucket, n)| (*bucket, *n))
     }
 
-    /// Returns the summary of these durations and of further requests, as precise as the buckets allow. The `failed`
-    /// further requests were never answered; `ages` has their times until the failure, as far as they are known.
+    /// Returns the summary of these durations and of `failed` further requests, as precise as the buckets allow. The
+    /// further requests were never answered; `ages` has the times until their failures, as far as these times are
+    /// known.
     pub fn summary(&self, ages: &Self, failed: u64) -> Summary {
         let unanswered = failed.max(ages.len());
         let percentile = |q: f64| self.percentile(q, ages, failed);
@@ -101,7 +102,8 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         let some = !self.is_empty() || unanswered > 0;
         Summary {
             count: self.len(),
-            // With unanswered requests, the mean is only a lower bound: the longer of two means.
+            // With unanswered requests, the mean is only a lower bound: the longer of the mean without these requests
+            // and the mean with their known times.
             mean: [self, &self.with(ages)].into_iter().filter_map(Self::mean_us).fold(0.0, f64::max),
             min: self.quantile_us(0.0).unwrap_or(0.0),
             p50: known(0.5),
@@ -115,8 +117,8 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
     }
 
     /// Returns the `q` quantile (0 to 1) of these durations and of `failed` further requests, which count as longer
-    /// than all durations. If the quantile belongs to a failed request, returns the longest known lower bound: the
-    /// longest of these durations, or a time until a failure in `ages`.
+    /// than all durations. If the quantile belongs to a failed request, returns the longest lower bound that is known:
+    /// the longest of these durations, or a time until a failure in `ages`.
     pub fn percentile(&self, q: f64, ages: &Self, failed: u64) -> TimeFigure {
         let (answered, failed) = (self.len() as f64, failed.max(ages.len()));
         let rank = q * (answered + failed as f64) / answered;
@@ -138,7 +140,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
     }
 
     /// Returns the bucket of the `q` quantile of these durations and of `shorter` further durations that are shorter
-    /// than all of them. Returns `None` if the quantile belongs to one of the `shorter` further durations.
+    /// than all of them. Returns `None` if the quantile is one of the `shorter` further durations.
     fn bucket_at(&self, q: f64, shorter: u64) -> Option<u16> {
         let rank = (q.clamp(0.0, 1.0) * (self.len() as f64 + shorter as f64)).max(1.0);
         let mut below = shorter as f64;
@@ -197,12 +199,12 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         None
     }
 
-    /// Returns the end of a bucket, nanoseconds. The last bucket has no end.
+    /// Returns the upper end of a bucket, nanoseconds. The last bucket has no upper end.
     pub fn end_ns(bucket: u16) -> f64 {
         Self::edges_ns(bucket).1
     }
 
-    /// Returns the start and the end of a bucket, nanoseconds.
+    /// Returns the lower and the upper end of a bucket, nanoseconds.
     fn edges_ns(bucket: u16) -> (f64, f64) {
         let parts = Self::PARTS;
         let edge =

@@ -8,9 +8,9 @@ use crate::figure::Figure;
 const TOGETHER_S: f64 = 0.1;
 /// Minimum number of connections for which simultaneous closes are no coincidence.
 const MIN_CONNECTIONS: u64 = 4;
-/// Maximum ratio of the shortest to the longest idle time with which a keep-alive timeout cannot be the cause of the
-/// closes. A timeout closes connections after nearly equal idle times, because the timers of servers are off by 10 % at
-/// most.
+/// If the shortest idle time divided by the longest is at most this ratio, a keep-alive timeout cannot be the cause of
+/// the closes. A timeout closes connections after nearly equal idle times, because the timers of servers are off by 10
+/// % at most.
 const MAX_EQUAL_TIMES: f64 = 0.5;
 
 /// Connections that the server closed at one moment. The server closed more connections at this moment than at any
@@ -38,8 +38,8 @@ pub struct EndsTogether {
 }
 
 impl EndsTogether {
-    /// Returns true if the server, or a proxy in front of it, restarted. A restart closes at least half of the
-    /// connections at one moment, and no keep-alive timeout explains these closes.
+    /// Returns true if the server, or a proxy in front of it, restarted. loadline concludes a restart if at least half
+    /// of the connections closed at one moment, and no keep-alive timeout explains these closes.
     pub fn is_restart(&self) -> bool {
         let most = |all: u64| self.connections.saturating_mul(2) >= all;
         self.connections >= MIN_CONNECTIONS
@@ -49,7 +49,7 @@ impl EndsTogether {
             && self.shortest_idle_s <= MAX_EQUAL_TIMES * self.longest_idle_s
     }
 
-    /// Adds the closes that another thread or agent saw. If the other thread or agent saw another moment of
+    /// Adds the closes that another thread or agent saw. If the two threads or agents saw different moments of
     /// simultaneous closes, keeps the moment with more closes.
     pub fn merge(&mut self, other: Self) {
         let (all, open) = (self.all.saturating_add(other.all), self.open.saturating_add(other.open));

@@ -10,8 +10,8 @@ const UNANSWERED: &str = "unanswered";
 const UNDER_WAY: &str = "under_way";
 /// Name of the histogram with the ages of the requests in flight at the start of the window.
 const CARRIED_IN: &str = "carried_in";
-/// Ending of a histogram's name, after [`UNDER_WAY`] or [`CARRIED_IN`]. A histogram with this ending has only the ages
-/// of requests whose first byte had arrived.
+/// Ending of a histogram's name, after [`UNDER_WAY`] or [`CARRIED_IN`]. A histogram whose name has this ending contains
+/// only the ages of requests whose first byte had arrived.
 const BEGUN: &str = "_begun";
 /// Name of the histogram with the time until each answer that had an unexpected status.
 const REFUSED: &str = "refused";
@@ -23,10 +23,10 @@ pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> Censo
 }
 
 /// Returns the distribution of the time that the argument `time` names, as [`response_times`] does for the response
-/// time. A request in flight at the end of the window counts with its age. A request in flight whose first byte has
-/// arrived does not count: its time to the first byte is recorded in a later window, when its answer is complete. For
-/// times of events, the ages of requests in flight are not needed, because the generator records an unfinished time
-/// itself at the end.
+/// time. A request in flight at the end of the window counts with its age as a lower bound. For the time to the first
+/// byte, a request in flight whose first byte has arrived is left out: its time is recorded in a later window, when its
+/// answer is complete. For times of events, the ages of requests in flight are not needed, because the generator
+/// records an unfinished time itself at the end.
 pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> CensoredTimes {
     let answered = time.of(histograms);
     if time.is_of_events() {
@@ -39,7 +39,7 @@ pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime
     let times = times.unanswered(Some((0, failed)).filter(|_| known == 0 && failed > 0)).refused(of(REFUSED));
     // Runs of older versions did not record the requests in flight at the start of the window. For runs of older
     // versions, an age at the end of the window is used only if it is longer than the response time of every answered
-    // request. A request in flight that is older than the longest response time shows a stall.
+    // request. A request in flight that is older than the longest response time is a sign of a stall.
     let longest = answered.map_or(0, Hist::max_ns);
     let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
     let open = |name: &str| match histograms.get(&format!("{name}{BEGUN}")) {
@@ -59,8 +59,8 @@ pub fn summary_with_unanswered(hist: &Hist, unanswered: u64) -> Summary {
 }
 
 /// Returns the summary of response times. `failed` is the number of failed requests. `others` contains the times of
-/// requests without a good answer. A failed request whose time is not in `others` counts as failed after an unknown
-/// time.
+/// requests without a good answer. If `others` lacks the time of a failed request, the request counts as failed after
+/// an unknown time.
 pub fn censored_summary(answered: &Hist, others: &UnansweredTimes, failed: u64) -> Summary {
     if failed == 0 && [&others.failed, &others.under_way, &others.refused].iter().all(|times| times.is_empty()) {
         return Summary::of(answered);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// Reason for missing answers that loadline states if the server's host refused most connects.
+/// Reason that loadline gives for missing answers if the server's host refused most connects.
 pub const NOTHING_LISTENS: &str = "its host refused connections, since the server had ended or no longer listened";
 
 /// An incident of the server or of a generator during a trial.

@@ -103,7 +103,7 @@ pub struct ConnectionOpening {
 }
 
 impl ConnectionOpening {
-    /// Adds the connections of another agent.
+    /// Adds the figures about the connections of another agent.
     pub fn merge(&mut self, other: Self) {
         self.connections = self.connections.saturating_add(other.connections);
         self.at_s = self.at_s.max(other.at_s);

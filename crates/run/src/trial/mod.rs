@@ -244,29 +244,29 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Returns the incident that made the figures useless for the server's capacity, if it began before the measured
-    /// window ended.
+    /// Returns the first incident that made the trial's figures useless for the server's capacity; incidents after the
+    /// measured window do not count.
     pub fn broken(&self) -> Option<&Incident> {
         self.incidents.iter().find(|i| i.kind.invalidates_trial() && i.begin_s < self.measured.window.end_s)
     }
 
-    /// Returns true if failed connects are no failed requests. In an open loop whose connections carry several
-    /// requests, a request waits for any connection, so a failed connect only keeps the pool smaller. Otherwise, each
-    /// connect belongs to a request or a client. If no request was sent at all, failed connects are the reason, so they
-    /// count.
+    /// Returns true if a failed connect does not count as a failed request. In an open loop whose connections carry
+    /// several requests, a request waits for any connection, so a failed connect only keeps the pool smaller. In all
+    /// other loads, each connect belongs to one request or to one client. If no request was sent at all, failed
+    /// connects are the reason, so they count as failed requests.
     pub fn counts_connects_apart(&self) -> bool {
         matches!(self.intensity, Intensity::Open { .. }) && self.tally.sent > self.tally.connected
     }
 
-    /// Returns the number of failed requests in a tally of this trial. Failed connects are among them, unless
-    /// [`counts_connects_apart`](Self::counts_connects_apart).
+    /// Returns the number of failed requests in a tally of this trial. Failed connects count as failed requests, unless
+    /// [`counts_connects_apart`](Self::counts_connects_apart) returns true.
     pub fn failures(&self, tally: &Tally) -> u64 {
         if self.counts_connects_apart() { tally.errors.requests() } else { tally.error_count() }
     }
 
-    /// Returns the number of requests that were due but never sent, because connects failed. If only few connects
-    /// failed, the load may also have been too high for the server. Each failed connect then stands for at most one
-    /// request. Returns 0 if failed connects count as failed requests themselves.
+    /// Returns the number of requests that were due but never sent, because connects failed. If fewer than half of the
+    /// connects failed, an overloaded server may be another reason, so the result is at most the number of failed
+    /// connects. Returns 0 if each failed connect already counts as a failed request.
     pub fn never_sent(&self) -> u64 {
         let (tally, requests) = (&self.tally, self.tally.errors.requests());
         let failed = tally.error_count() - requests;
@@ -311,7 +311,7 @@ pub struct RateChange {
 }
 
 impl RateChange {
-    /// Returns the rate that applied at a time since the start of the load.
+    /// Returns the rate that applied `at_s` seconds after the start of the load; 0 before the first change.
     pub fn rate_at(given: &[Self], at_s: f64) -> f64 {
         given.iter().rev().find(|given| given.t_s <= at_s).map_or(0.0, |given| given.rate)
     }

@@ -1,5 +1,5 @@
-//! Figures of the network paths of QUIC connections. The kernel knows nothing about QUIC connections, so the generator
-//! itself counts.
+//! Figures of the network paths of QUIC connections. The kernel has no counters of QUIC connections, so the generator
+//! itself computes these figures.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ pub struct QuicPaths {
 }
 
 impl QuicPaths {
-    /// Adds the figures of other connections.
+    /// Adds the figures of other QUIC connections to these figures.
     pub fn merge(&mut self, other: Self) {
         let (own, others) = (self.connections as f64, other.connections as f64);
         let all = own + others;

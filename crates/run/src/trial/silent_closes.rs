@@ -6,22 +6,23 @@ use crate::{ErrorKind, FailureKind, Tally, Trial};
 /// Minimum number of connections for a conclusion about silent closes. With fewer than `MIN_CONNECTIONS` connections,
 /// the mean number of answers per connection is too uncertain for a conclusion.
 const MIN_CONNECTIONS: u64 = 20;
-/// Minimum number of successive connections per client. Even two restarts of the server give each client only three
-/// successive connections, so restarts alone do not reach this minimum.
+/// Minimum mean number of successive connections per client for a conclusion. Even two restarts of the server give each
+/// client only three successive connections, so restarts alone do not reach this minimum.
 const GENERATIONS: f64 = 4.0;
-/// Minimum share of all connections that must have ended, 0 to 1. With servers that close silently, more than 0.99 of
-/// the connections had ended, because only the last connection of each client stays open.
+/// Minimum share of all connections that must have ended for a conclusion, 0 to 1. With servers that close silently,
+/// more than 0.99 of the connections had ended, because only the last connection of each client stays open.
 const NEARLY_ALL: f64 = 0.9;
-/// Maximum scatter of the number of answers per lost connection. With this scatter or less, loadline concludes that the
-/// server closes connections after a fixed number of answers. The scatter is the standard deviation divided by the
-/// mean. The scatter is 0 if all lost connections had the same number of answers. The scatter is 1 or more for a server
-/// that drops each request with a fixed probability, because the number of answers is then geometrically distributed.
+/// Maximum scatter of the number of answers per lost connection. At this scatter or a smaller one, loadline concludes
+/// that the server closes connections after a fixed number of answers. The scatter is the standard deviation divided by
+/// the mean. The scatter is 0 if all lost connections had the same number of answers. The scatter is 1 or more for a
+/// server that drops each request with a fixed probability, because the number of answers is then geometrically
+/// distributed.
 const MAX_SPREAD: f64 = 0.5;
 
 /// Rule by which a server closes connections without announcing it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SilentCloses {
-    /// The server closes a connection after about this number of answers.
+    /// The server closes a connection after a fixed number of answers; the value is about this number.
     AfterAnswers(f64),
     /// The server closes a connection after a random number of answers. The value is the share of the requests that get
     /// no answer, 0 to 1.
@@ -29,9 +30,9 @@ pub enum SilentCloses {
 }
 
 impl Trial {
-    /// Returns the rule by which the server closes its connections without announcing it. The function returns a rule
-    /// if nearly all connections ended without an announcement, and each end left a request without an answer. Returns
-    /// `None` if no rule by which the server closes connections is found, and for servers that refused connects.
+    /// Returns the rule by which the server closes its connections without announcing it. A rule is found if nearly all
+    /// connections ended without an announcement, and each end left one request without an answer. Returns `None` if no
+    /// rule by which the server closes connections is found, and for servers that refused connects.
     pub fn silent_closes(&self) -> Option<SilentCloses> {
         let tally = &self.tally;
         let errors = |kind| tally.errors.count(kind);

@@ -50,8 +50,8 @@ impl SpanSum {
 }
 
 impl SpanProfile {
-    /// Returns the mean self time per trace of all spans with this service and name, microseconds; `None` without a
-    /// trace.
+    /// Returns the mean self time per trace of all spans with this service and name, microseconds; `None` if there is
+    /// no trace.
     pub fn self_us_per_trace(&self, service: &str, name: &str) -> Option<f64> {
         let sums = self.spans.iter().filter(|sum| sum.service == service && sum.name == name);
         let total_us: f64 = sums.map(SpanSum::total_us).sum();

@@ -3,9 +3,9 @@
 /// Status of the first row of [`SQLSTATES`].
 const FIRST_STATUS: u16 = 2000;
 
-/// SQLSTATE codes, each with PostgreSQL's words for it. After the rows of codes, each class of codes has one row. The
-/// row of a class has the first two characters of the class's codes, and `xxx`. The last row is for codes of unknown
-/// classes. Source: PostgreSQL's manual, "PostgreSQL Error Codes".
+/// SQLSTATE codes, each with PostgreSQL's words for it. The rows of single codes come first; after them, each class of
+/// codes has one row. The row of a class begins with the first two characters of the class's codes, followed by `xxx`.
+/// The last row is for codes of unknown classes. Source: PostgreSQL's manual, "PostgreSQL Error Codes".
 const SQLSTATES: &[&str] = &[
     "08P01 protocol violation",
     "0A000 feature not supported",

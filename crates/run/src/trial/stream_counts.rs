@@ -16,7 +16,7 @@ pub struct StreamCounts {
 }
 
 impl StreamCounts {
-    /// Adds the counts of another generator.
+    /// Adds the stream counts of another generator to these counts.
     pub fn merge(&mut self, other: Self) {
         self.events = self.events.saturating_add(other.events);
         self.stalled = self.stalled.saturating_add(other.stalled);

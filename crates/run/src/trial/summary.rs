@@ -72,8 +72,8 @@ impl Summary {
             if found.exact().is_none() {
                 summary.at_least = summary.at_least.with(figure);
             }
-            // The mean comes from the histogram itself, because the histogram's mean is not rounded up to the ends of
-            // the buckets.
+            // An exact mean is that of the histogram itself, because `times` has durations that are rounded up to the
+            // ends of the buckets.
             if !is_mean || found.exact().is_none() || times.count_refused() > 0 {
                 *summary.field(figure) = found.lowest().unwrap_or(0.0);
             }
@@ -81,7 +81,8 @@ impl Summary {
         summary
     }
 
-    /// Returns a figure if its exact value is known; `None` without values, or if only a lower bound is known.
+    /// Returns the exact value of a figure; `None` if there are no durations, or if only a lower bound of the figure is
+    /// known.
     pub fn exact(&self, figure: SummaryFigure) -> Option<f64> {
         Some(self).filter(|times| times.count > 0)?.figure(figure).exact()
     }

@@ -132,13 +132,13 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Returns the number of all errors.
+    /// Returns the number of all errors: of connects and of requests.
     pub fn error_count(&self) -> u64 {
         self.errors.0.values().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
-    /// Returns the number of responses for each unexpected status. For runs without counts per status, returns the
-    /// number of responses for each status class that means a refusal or an error.
+    /// Returns the number of responses for each unexpected status. If the run has no counts per status, returns instead
+    /// the number of responses for each status class that means a refusal or an error.
     pub fn refusals(&self) -> impl Iterator<Item = (&str, u64)> {
         let classes = self.status.iter().filter(|(class, _)| super::status::is_refusing(class));
         let by_class = classes.filter(|_| self.unexpected_statuses.is_empty());
@@ -146,13 +146,13 @@ impl Tally {
         all.map(|(status, n)| (status.as_str(), *n))
     }
 
-    /// Returns the share of responses that may be answers without a request, 0 to 1.
+    /// Returns the share of responses that the server may have sent without a request, 0 to 1.
     pub fn doubtful_share(&self) -> f64 {
         self.doubtful_answers as f64 / (self.completed as f64).max(1.0)
     }
 
-    /// Adds another tally. A sum that would overflow stays at its maximum, because counts from other hosts may be
-    /// wrong.
+    /// Adds the counts of another tally. A sum that would overflow stays at its maximum, because counts from other
+    /// hosts may be wrong.
     pub fn merge(&mut self, o: &Self) {
         for (a, b) in [
             (&mut self.attempted, o.attempted),
@@ -272,13 +272,13 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Returns true if the failure is the failure of a connect, before any request began.
+    /// Returns true for a failed connect, which fails before any request on the connection begins.
     pub const fn is_of_connect(self) -> bool {
         use ErrorKind::{ClientFds, ClientPorts, ConnectFailed, ConnectRefused, ConnectTimeout, HandshakeFailed};
         matches!(self, ConnectRefused | ConnectTimeout | ConnectFailed | HandshakeFailed | ClientPorts | ClientFds)
     }
 
-    /// Returns the text for failures of this kind.
+    /// Returns the words for failures of this kind, such as `connects refused`.
     pub const fn words(self) -> &'static str {
         match self {
             Self::ConnectRefused => "connects refused",

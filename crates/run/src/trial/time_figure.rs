@@ -1,4 +1,4 @@
-//! Figures of response times. Requests that were never answered can make a figure a lower bound.
+//! Figures of response times. If some requests were never answered, a figure may be known only as a lower bound.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,10 +23,10 @@ pub enum SummaryFigure {
 }
 
 impl SummaryFigure {
-    /// All figures of a summary.
+    /// All figures that a summary of times contains.
     pub const ALL: [Self; 6] = [Self::Mean, Self::P50, Self::P90, Self::P99, Self::P999, Self::Max];
 
-    /// Returns the field name in `run.json`.
+    /// Returns the name of the figure's field in `run.json`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mean => "mean",
@@ -69,7 +69,7 @@ impl SummaryFigure {
     }
 }
 
-/// Set of figures that are lower bounds. In JSON, the set is a list of names.
+/// Set of figures whose values are only lower bounds. In JSON, the set is a list of names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<SummaryFigure>", into = "Vec<SummaryFigure>")]
 pub struct LowerBounds(u8);
@@ -80,12 +80,12 @@ impl LowerBounds {
         self.0 == 0
     }
 
-    /// Returns true if a figure is a lower bound.
+    /// Returns true if the set contains a figure, so its value is only a lower bound.
     pub fn contains(self, figure: SummaryFigure) -> bool {
         self.0 & (1 << figure as u8) != 0
     }
 
-    /// Returns the set with one more figure.
+    /// Adds a figure to the set, and returns the new set.
     #[must_use]
     pub(super) fn with(self, figure: SummaryFigure) -> Self {
         Self(self.0 | 1 << figure as u8)

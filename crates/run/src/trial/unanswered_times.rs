@@ -1,4 +1,5 @@
-//! Times of requests without a good answer, as maps of counts. A histogram for each kind of request would be too large.
+//! Times of requests without a good answer, as maps of counts. The times are stored as maps because a histogram for
+//! each kind of request would be too large.
 
 use std::collections::BTreeMap;
 
@@ -53,8 +54,8 @@ impl UnansweredTimes {
         [&self.failed, &self.under_way, &self.carried_in, &self.refused].iter().all(|times| times.is_empty())
     }
 
-    /// Adds the requests of another thread or agent. A sum that would overflow stays at its maximum, because counts
-    /// from other hosts may be wrong.
+    /// Adds the times of another thread or agent. A sum that would overflow stays at its maximum, because counts from
+    /// other hosts may be wrong.
     pub fn merge(&mut self, other: &Self) {
         for (to, from) in [
             (&mut self.failed, &other.failed),
@@ -74,8 +75,8 @@ impl UnansweredTimes {
 mod tests {
     use super::*;
 
-    /// A report for a test, which resembles the reports of agents. The report's field `kind` names the variant, so
-    /// serde first reads all keys as strings.
+    /// A report for a test, which resembles the reports of agents. Because the field `kind` selects the variant of the
+    /// report, serde first reads all keys of the report as strings.
     #[derive(Serialize, Deserialize)]
     #[serde(tag = "kind")]
     enum Report {

@@ -16,7 +16,7 @@ impl<T> ValueName<T> {
         Self(name, PhantomData)
     }
 
-    /// Returns the name used in `run.json`.
+    /// Returns the name that the value has in `run.json`.
     pub const fn name(self) -> &'static str {
         self.0
     }
@@ -37,8 +37,7 @@ impl<T> Copy for ValueName<T> {}
 pub struct Values(BTreeMap<String, Value>);
 
 impl From<BTreeMap<String, Value>> for Values {
-    /// Stores whole numbers without a fraction. Because whole numbers have no fraction, equal numbers have equal texts
-    /// in the file.
+    /// Stores whole numbers without a fraction. Equal whole numbers always have equal texts in the file.
     fn from(values: BTreeMap<String, Value>) -> Self {
         let alike = |value: Value| if value.is_f64() { value.as_f64().map_or(value, number) } else { value };
         Self(values.into_iter().map(|(name, value)| (name, alike(value))).collect())
@@ -51,7 +50,7 @@ impl Values {
         T::read(self.0.get(name.0)?)
     }
 
-    /// Sets the value with this name, or removes it if `value` is `None`.
+    /// Sets the value that has this name, or removes this entry if `value` is `None`.
     pub fn put<T: StoredValue>(&mut self, name: ValueName<T>, value: impl Into<Option<T>>) {
         match value.into() {
             Some(value) => self.insert(name.0, value),
@@ -83,17 +82,17 @@ impl Values {
 macro_rules! with_values {
     ($holder:ty) => {
         impl $holder {
-            /// Returns a value of an experiment.
+            /// Returns the value of an experiment that has the given name; `None` if there is none.
             pub fn get<T: StoredValue>(&self, name: ValueName<T>) -> Option<T> {
                 self.values.get(name)
             }
 
-            /// Sets a value of an experiment, or removes it if `value` is `None`.
+            /// Sets the value of an experiment that has the given name, or removes the value if `value` is `None`.
             pub fn put<T: StoredValue>(&mut self, name: ValueName<T>, value: impl Into<Option<T>>) {
                 self.values.put(name, value);
             }
 
-            /// Returns `self` with a value of an experiment.
+            /// Sets the value of an experiment that has the given name, and returns `self`.
             #[must_use]
             pub fn with<T: StoredValue>(mut self, name: ValueName<T>, value: impl Into<Option<T>>) -> Self {
                 self.put(name, value);
@@ -123,9 +122,9 @@ fn number(value: f64) -> Value {
     Number::from_f64(value).map_or(Value::Null, Value::Number)
 }
 
-/// Type that a value may have.
+/// Type that a value of an experiment may have.
 pub trait StoredValue: Sized {
-    /// Converts the value into its stored form.
+    /// Converts a value into the form in which `run.json` stores it.
     fn store(self) -> Value;
     /// Converts a stored value back; `None` if the stored value has another type.
     fn read(value: &Value) -> Option<Self>;

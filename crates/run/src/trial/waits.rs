@@ -11,7 +11,7 @@ use crate::skip_empty;
 pub const MAX_WAIT_ROWS: usize = 64;
 
 /// Maximum number of threads, and maximum number of functions, in the lists of a lock's holders. A conclusion needs
-/// only the largest row; the further rows show how much larger it is.
+/// only the largest row; the further rows show by how much the largest row exceeds the others.
 pub const MAX_HOLDER_ROWS: usize = 4;
 
 /// Activity of a thread in one sample.

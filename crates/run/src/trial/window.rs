@@ -26,18 +26,18 @@ impl Window {
         stretches.map(|(begin, end)| Self { begin_s: since_s(begin), end_s: since_s(end) }).collect()
     }
 
-    /// Returns true if a time is inside the window. With a tolerance of one millisecond, the window includes the
-    /// samples at both of its ends.
+    /// Returns true if a time is inside the window. A tolerance of one millisecond ensures that the samples at both
+    /// ends are inside the window.
     pub fn holds(self, t_s: f64) -> bool {
         t_s >= self.begin_s - 1e-3 && t_s <= self.end_s + 1e-3
     }
 
-    /// Returns true if both windows contain a common time that is not only their edge.
+    /// Returns true if the two windows overlap; windows that only touch at an end do not overlap.
     pub fn overlaps(self, other: Self) -> bool {
         self.begin_s < other.end_s && self.end_s > other.begin_s
     }
 
-    /// Returns the length in seconds.
+    /// Returns the length of the window in seconds.
     pub fn length_s(self) -> f64 {
         self.end_s - self.begin_s
     }

@@ -14,14 +14,14 @@ use crate::{
     skip_empty,
 };
 
-/// Task of an agent: the first line that the agent reads. A load agent may get another task after it has reported its
-/// results.
+/// Task of an agent, which loadline sends as the first line of the agent's input. A load agent may get another task
+/// after it has reported its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "agent", rename_all = "kebab-case")]
 pub enum AgentSpec {
-    /// Generates load.
+    /// Task to generate load.
     Load {
-        /// This agent's share of the load.
+        /// Plan of this agent's share of the load.
         plan: Box<LoadPlan>,
         /// Address of the server.
         addr: Address,
@@ -32,43 +32,45 @@ pub enum AgentSpec {
         /// files, because the agent may run on another host.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         files: BTreeMap<String, String>,
-        /// True to add [`TickDetail`] to some ticks, for a live display.
+        /// True to add [`TickDetail`] to some progress reports, for a live display.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         detailed: bool,
-        /// True to send every [`Tick`] that the load produces, and not only ten per second. The conductor sets this
-        /// flag only for loads with few agents.
+        /// True to send every [`Tick`] (progress report) that the load produces, and not only ten per second. The
+        /// conductor sets this flag only for loads with few agents.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         fine: bool,
     },
-    /// Observes the agent's host during trials, one trial after the other.
+    /// Task to observe the agent's host during trials, one trial after the other.
     Watch(WatchSpec),
-    /// Runs a reference server.
+    /// Task to run a reference server, one of loadline's own servers.
     Serve {
         /// Settings of the server.
         plan: ServePlan,
         /// True if the conductor (the loadline process that the user started) is on another host. If the conductor is
-        /// on another host, the agent also ends if it gets no input for a time, because the connection may be broken. A
-        /// server on the conductor's own host keeps running, because the conductor may only be suspended.
+        /// on another host, the agent also ends if it gets no input for a time, because the connection may be broken.
+        /// On the conductor's own host, a server without input keeps running, because the conductor may only be
+        /// suspended.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         far: bool,
     },
-    /// Runs a shell command that starts a server. All processes of the command end with the agent.
+    /// Task to run a shell command that starts a server. All processes that the command starts end when the agent ends.
     Command {
-        /// Command for the shell.
+        /// Shell command that the agent runs.
         shell: String,
-        /// True if the parent process is another agent, which has the same task. If one of these two agents is killed,
-        /// the other agent ends the processes of the server.
+        /// True if the parent process is another agent with an equal task. If one of the two agents is killed, the
+        /// other agent ends the processes of the server.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         guarded: bool,
         /// CPUs that the processes may use; empty for all.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         cpus: Vec<u32>,
     },
-    /// Makes one connection or one request to answer a question about the server.
+    /// Task to answer a question about the server, by one connection or one request.
     Ask {
         /// Question to answer.
         question: ServerQuestion,
-        /// Load plan. If the agent sends a request, it is the first request of this plan.
+        /// Plan of the load whose server the question concerns. If the question needs a request, the agent sends the
+        /// first request of this plan.
         plan: Box<LoadPlan>,
         /// Address of the server.
         addr: Address,
@@ -76,20 +78,20 @@ pub enum AgentSpec {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         files: BTreeMap<String, String>,
     },
-    /// Looks up the addresses of a host name on the agent's host.
+    /// Task to look up the addresses of a host name on the agent's host.
     LookUp {
         /// Host name to look up.
         host: String,
-        /// Port of the addresses.
+        /// Port that the answer combines with each address.
         port: u16,
     },
-    /// Switches a lever on and off during a load.
+    /// Task to switch a lever (a change of a resource) on and off during a load.
     Lever(LeverPlan),
-    /// Checks that a lever works on the agent's host.
+    /// Task to check that a lever (a change of a resource) works on the agent's host.
     CheckLever(LeverPlan),
-    /// Undoes the changes that killed lever agents left on the agent's host.
+    /// Task to undo the changes that killed lever agents left on the agent's host.
     RestoreLevers,
-    /// Holds cold (unused) connections until the conductor stops the agent.
+    /// Task to hold cold (unused) connections until the conductor stops the agent.
     Cold {
         /// Number of connections, and the way in which they are opened.
         plan: ColdPlan,
@@ -192,7 +194,7 @@ pub struct Tick {
     pub open: u64,
     /// Number of requests in flight.
     pub in_flight: u64,
-    /// Details for a live display, in some ticks only.
+    /// Details for a live display; absent in most progress reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Box<TickDetail>>,
 }
@@ -212,7 +214,7 @@ pub struct TickDetail {
     /// Response times so far, including the warm-up.
     pub responses: CoarseHist,
     /// Times until the failure of the requests that were never answered so far, including the warm-up. An agent of an
-    /// earlier version of loadline does not send these times.
+    /// earlier version of loadline sends no such times.
     #[serde(skip_serializing_if = "CoarseHist::is_empty")]
     pub unanswered: CoarseHist,
 }
@@ -223,7 +225,7 @@ impl TickDetail {
         self.errors.requests()
     }
 
-    /// Adds the details of another agent.
+    /// Adds the counts and times of another agent.
     pub fn merge(&mut self, other: &Self) {
         for (kind, n) in &other.errors.0 {
             let sum = self.errors.0.entry(*kind).or_default();
@@ -238,8 +240,8 @@ impl TickDetail {
         self.unanswered.merge(&other.unanswered);
     }
 
-    /// Returns the `q` quantile (0 to 1) of the response times. Requests that were never answered took at least the
-    /// time until they failed.
+    /// Returns the `q` quantile (0 to 1) of the response times. A request that was never answered counts as taking at
+    /// least the time until its failure.
     pub fn percentile(&self, q: f64) -> TimeFigure {
         self.responses.percentile(q, &self.unanswered, self.failed_requests())
     }
@@ -264,20 +266,21 @@ impl TickDetail {
     }
 }
 
-/// Returns the growth of each count. Leaves out counts that did not grow.
+/// Returns how much each count has grown. Leaves out counts that did not grow.
 fn grown<K: Ord + Copy>(now: &BTreeMap<K, u64>, earlier: &BTreeMap<K, u64>) -> BTreeMap<K, u64> {
     let before = |key: &K| earlier.get(key).copied().unwrap_or(0);
     now.iter().map(|(key, n)| (*key, n.saturating_sub(before(key)))).filter(|(_, n)| *n > 0).collect()
 }
 
-/// Maximum number of histograms per agent. An agent of this version of loadline sends fewer histograms than this.
+/// Maximum number of histograms per agent. An agent of this version of loadline sends fewer histograms than this
+/// maximum.
 const MAX_HISTOGRAMS: usize = 24;
 /// Maximum number of an experiment's slots for which response times are stored.
 const MAX_SLOTS: usize = 1024;
 /// Maximum number of classes per agent: the classes of a plan, and the class `other`.
 const MAX_CLASS_PARTS: usize = MAX_CLASSES + 1;
 
-/// Results of one load agent. The results of several agents merge into one trial.
+/// Results of one load agent. loadline merges the results of all load agents of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadPart {
@@ -289,13 +292,14 @@ pub struct LoadPart {
     pub measured_s: f64,
     /// Start of the measured window, seconds since the load began.
     pub measured_at_s: f64,
-    /// Delay of the window's start, seconds. A positive delay means that the command to start the window came too late.
+    /// Delay of the window's start, seconds. The delay is positive if the command to start the window came too late.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub late_s: f64,
-    /// Planned requests in the measured window: the planned rate times the window's length, possibly with a fraction.
+    /// Number of requests planned for the measured window: the planned rate times the window's length, possibly with a
+    /// fraction.
     pub offered: f64,
-    /// Number of requests in flight, integrated over the window, request-seconds. The mean concurrency is `in_flight_s`
-    /// divided by the length of the window.
+    /// Integral of the number of requests in flight over the measured window, request-seconds. The mean concurrency is
+    /// `in_flight_s` divided by the length of the window.
     pub in_flight_s: f64,
     /// CPU time of the generator's threads in the measured window, microseconds: first user time, then system time.
     pub cpu_us: (f64, f64),
@@ -330,20 +334,20 @@ pub struct LoadPart {
     /// host by its late wake-ups.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Window>,
-    /// Times in which a generator thread woke up late or stalled during its work, seconds since the load began.
+    /// Periods in which a generator thread woke up late or stalled during its work, seconds since the load began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_up: Vec<Window>,
     /// Histograms of the measured window: `response`, `first_byte`, `wait`, `transfer`, `service`, `blocked`,
-    /// `start_error`, `connect`. With handshakes, also `handshake`, and `handshake_resumed` for resumed sessions.
-    /// `unanswered` holds the time until the failure of each failed request. `refused` holds the time until each answer
-    /// with an unexpected status. `under_way` holds the ages of requests without a response at the end of the window.
-    /// `carried_in` holds the ages of requests in flight at the start of the window. `under_way_begun` and
-    /// `carried_in_begun` hold the ages of those requests in `under_way` and `carried_in` whose first byte had arrived.
-    /// With streams of events, also `first_event` and `gap`.
+    /// `start_error`, `connect`. If connections have a handshake, there is also `handshake`, and `handshake_resumed`
+    /// for resumed sessions. `unanswered` holds the time until the failure of each failed request. `refused` holds the
+    /// time until each answer with an unexpected status. `under_way` holds the ages of requests without a response at
+    /// the end of the window. `carried_in` holds the ages of requests in flight at the start of the window.
+    /// `under_way_begun` and `carried_in_begun` hold the ages of those requests in `under_way` and `carried_in` whose
+    /// first byte had arrived. If the answers are streams of events, there are also `first_event` and `gap`.
     #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
-    /// Service times of requests without an answer in the measured window, counted from the send. The field is empty if
-    /// the generator sends every request when it is due.
+    /// Service times, counted from the send, of requests without an answer in the measured window. The field is empty
+    /// if the generator sends every request when it is due.
     #[serde(skip_serializing_if = "UnansweredTimes::is_empty")]
     pub service_unanswered: UnansweredTimes,
     /// Results of each class in a mix of requests; empty if all requests belong to one class.
@@ -355,7 +359,7 @@ pub struct LoadPart {
     /// Slowest requests with a trace context in the measured window, the slowest first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_TRACES, _, _>")]
     pub slowest_traces: Vec<TracedRequest>,
-    /// Results of each address of the server; empty if the server has only one address.
+    /// Results for each address of the server; empty if the server has only one address.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_ADDRESSES, _, _>")]
     pub addresses: Vec<AddressPart>,
     /// First failure of each kind with its reason.
@@ -369,8 +373,8 @@ pub struct LoadPart {
 }
 
 impl LoadPart {
-    /// Adds the results of another agent or thread. For times, such as the length of the window, keeps the larger value
-    /// of the two agents or threads. Adds counts, sums and histograms.
+    /// Adds the results of another agent or thread. Of two values for the measured window, such as its length, keeps
+    /// the larger. Counts and histograms are added.
     pub fn merge(&mut self, other: Self) {
         self.total.merge(&other.total);
         self.measured.merge(&other.measured);

@@ -47,7 +47,7 @@ impl SlotPlan {
     }
 }
 
-/// Task of a lever agent.
+/// Task of a lever agent, which changes a resource in some slots of a load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
@@ -63,20 +63,20 @@ pub struct LeverPlan {
     pub on: Vec<bool>,
     /// CPUs that the lever slows; if empty, the CPUs on which the processes in `pids` may run.
     pub cpus: Vec<u32>,
-    /// Length of a turn, nanoseconds; 0 means half a millisecond. In each period of this length, the lever takes its
-    /// share of the CPU once.
+    /// Length of a turn (period of the lever), nanoseconds; 0 means half a millisecond. In each turn, the lever takes
+    /// its share of the CPU once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub turn_ns: u64,
     /// Share of each CPU that the lever takes; 0 means a quarter.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub share: f64,
-    /// True if the processes that the lever slows are mostly idle. With idle processes, only the lever's own
-    /// measurement can show how much CPU time the lever took.
+    /// True if the processes that the lever slows are mostly idle. If the processes are idle, only the lever's own
+    /// measurement shows how much CPU time the lever took.
     #[serde(skip_serializing_if = "skip_empty::is_false")]
     pub victims_idle: bool,
     /// Processes that the lever slows or measures.
     pub pids: Vec<u32>,
-    /// Path that the lever uses: a control group, a directory, or the socket of the process that maintains a testbed.
+    /// Path that the lever needs: a control group, a directory, or the socket of the process that maintains a testbed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<std::path::PathBuf>,
     /// Name of the disk that the lever tests; if absent, any disk.
@@ -84,7 +84,7 @@ pub struct LeverPlan {
     pub disk: Option<String>,
 }
 
-/// Facts about a lever's host that loadline finds before it uses the lever.
+/// Facts that loadline finds about a lever and its host before it uses the lever.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -97,7 +97,7 @@ pub struct LeverCheck {
     pub resources: Vec<String>,
 }
 
-/// Results of a lever. If the lever could not measure a slot, the value of this slot is not-a-number.
+/// Results of a lever. If the lever could not measure a slot, the slot's value in a list is not-a-number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -105,13 +105,14 @@ pub struct LeverPart {
     /// Speed of the resource in each slot; 1 is full speed.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub speed: Vec<f64>,
-    /// Share of the CPUs that the lever took in each slot.
+    /// Share of the CPUs that the lever took in each slot, 0 to 1.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub taken: Vec<f64>,
     /// Share of the resource that the lever tries to take while it is on; absent if the plan already states this share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordered: Option<f64>,
-    /// For each slot, upper bound on the share of time in which any of the slowed processes needed the resource.
+    /// Upper bounds, one per slot, on the share of time in which at least one of the slowed processes needed the
+    /// resource.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub wanted: Vec<f64>,
 }

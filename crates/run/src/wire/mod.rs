@@ -34,8 +34,8 @@ pub const MAX_LINE_BYTES: usize = 64 << 10;
 /// Maximum length of a line with results, a recording or an answer about a server, bytes.
 pub const MAX_LONG_LINE_BYTES: usize = 16 << 20;
 
-/// Time without input after which conductor and agent consider each other lost, seconds. Conductor and agent each send
-/// a heartbeat every second.
+/// Time without input, in seconds, after which a conductor and its agent each consider the other one lost. Conductor
+/// and agent each send a heartbeat every second.
 pub const SILENCE_TIMEOUT_S: f64 = 5.0;
 
 /// Returns true if the beginning of a line shows that the line may be as long as [`MAX_LONG_LINE_BYTES`].
@@ -75,9 +75,9 @@ pub struct Hello {
 pub enum AgentCommand {
     /// Heartbeat, once a second. Most agents end after [`SILENCE_TIMEOUT_S`] without any input.
     Heartbeat,
-    /// Request for the agent's clock.
+    /// Request for the time on the agent's clock.
     Ping {
-        /// Number that the response repeats.
+        /// Number that the agent's response repeats.
         n: u32,
     },
     /// Start of the load.
@@ -85,7 +85,7 @@ pub enum AgentCommand {
         /// Start time on the agent's monotonic clock, nanoseconds; a time in the past means now.
         at_ns: u64,
     },
-    /// Change of the load's phase. A load agent reports its results when its drain phase ends.
+    /// Tells a load agent to change the phase of its load. A load agent reports its results when its drain phase ends.
     Enter {
         /// Phase of the load that begins now.
         phase: Phase,
@@ -93,8 +93,8 @@ pub enum AgentCommand {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_ns: Option<u64>,
     },
-    /// New rate of an open loop, chosen by the user during the load. Loads other than open loops, and loads with
-    /// planned stages, ignore this command.
+    /// New rate of an open loop, chosen by the user during the load. An agent ignores this command if its load is not
+    /// an open loop, or has planned stages.
     Rate {
         /// Factor by which the planned rate is multiplied. The agent limits the factor to the range from 0.001 to 1000.
         factor: f64,
@@ -102,13 +102,13 @@ pub enum AgentCommand {
     /// Switches a lever on or off between two measurements. After each switch, the lever agent answers with
     /// [`AgentReport::Ready`].
     Switch {
-        /// True to make the change, false to undo it.
+        /// True to switch the lever on, false to switch it off.
         on: bool,
     },
-    /// Starts an observer's samples for a trial, or the slots of a lever.
+    /// Tells an observer to start the samples of a trial, or a lever agent to start its slots.
     Follow {
-        /// For an observer, additional processes to observe. For a lever agent, these processes replace the processes
-        /// in the lever's plan.
+        /// For an observer: additional processes to observe. For a lever agent: processes that replace those in the
+        /// lever's plan.
         pids: Vec<u32>,
         /// Zero point of the trial's times on the agent's monotonic clock, nanoseconds: the start of the load.
         origin_ns: u64,
@@ -122,13 +122,13 @@ pub enum AgentCommand {
     },
     /// Request to an observer for its newest samples, for a live display.
     Latest,
-    /// Request to an observer for its data so far. After its answer to this request, the observer continues to observe.
+    /// Request to an observer for its data so far. The observer answers, and continues to observe.
     SoFar,
-    /// End of the trial for an observer, which then reports its data.
+    /// Tells an observer that the trial has ended; the observer then reports its data.
     Collect,
     /// Request to a server for its counts so far. Load agents ignore a request for counts.
     Count,
-    /// Request to stop at once and report.
+    /// Request to an agent to stop at once and to report.
     Stop,
 }
 
@@ -138,8 +138,8 @@ pub enum AgentCommand {
 pub enum AgentReport {
     /// First line of an agent, which the agent sends before it reads any input.
     Hello(Hello),
-    /// Request for the bytes of the program loadline on standard input, before [`Hello`]. The sender is the script that
-    /// starts an agent on a host without a copy of the program.
+    /// Request for the bytes of the program loadline on standard input, before [`Hello`]. The script that starts an
+    /// agent on a host without a copy of the program sends this request.
     Wants {
         /// Kernel and machine type of the host, from `uname -sm`.
         system: String,
@@ -153,28 +153,27 @@ pub enum AgentReport {
         /// Time on the agent's monotonic clock when the agent responded, nanoseconds.
         mono_ns: u64,
     },
-    /// An observer is ready. The report describes the observer's host, and the server that the observer found on this
-    /// host.
+    /// Report that an observer is ready. The report contains facts about the observer's host, and about the server that
+    /// the observer found there.
     Watching(Box<WatchedHost>),
-    /// All incidents of the watched processes so far. The observer sends this report after each change of the
-    /// incidents.
+    /// All incidents of the watched processes so far. The observer sends all incidents again after each change.
     Incidents {
         /// All incidents of the watched processes so far.
         incidents: Vec<Incident>,
     },
-    /// An observer took the requested sample.
+    /// Report that an observer took the requested sample.
     Edge {
         /// Time of the sample, seconds since the start of the load.
         t_s: f64,
     },
-    /// Newest samples during a trial, only of the counters that show busy resources.
+    /// Newest samples of a running trial, only of the counters that show how busy resources are.
     Latest(Box<Observed>),
-    /// Next part of a recording that does not fit into one line. The report [`AgentReport::Observed`] contains the last
+    /// Next part of a recording that is too long for one line. The report [`AgentReport::Observed`] contains the last
     /// part of the recording.
     Rows(Box<Recording>),
     /// Observations of one trial.
     Observed(Box<Observed>),
-    /// The agent is ready: a server listens, or a generator has its sockets and memory.
+    /// Report that the agent is ready: a server listens, or a generator has its sockets and memory.
     Ready {
         /// ID of the process that is ready.
         pid: u32,
@@ -192,8 +191,8 @@ pub enum AgentReport {
     Part(Box<LoadPart>),
     /// Answer to a question about the server.
     Server(Box<ServerAnswer>),
-    /// A lever works on the agent's host. If the lever does not work, the agent reports [`AgentReport::Failed`]
-    /// instead.
+    /// Report that a lever works on the agent's host. If the lever does not work, the agent reports
+    /// [`AgentReport::Failed`] instead.
     LeverWorks(LeverCheck),
     /// Final results of a lever agent.
     Lever(LeverPart),
@@ -207,7 +206,7 @@ pub enum AgentReport {
         /// The first few failures, in sentences.
         failures: Vec<String>,
     },
-    /// The agent failed.
+    /// Report that the agent failed.
     Failed {
         /// Attempted operation, error, and advice to the user.
         error: String,

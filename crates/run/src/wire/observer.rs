@@ -30,17 +30,17 @@ pub struct ObserverSpec {
     pub processes: Vec<u32>,
     /// Process whose network namespace has the network counters to read; absent for the observer's own namespace.
     pub netns_pid: Option<u32>,
-    /// Listener to observe, including a sample of its connections.
+    /// Listening socket to observe, including a sample of its connections.
     pub listen: Option<Address>,
-    /// Remote address of connections. The observer samples the connections to this address.
+    /// Remote address of connections to observe. The observer samples the connections to this remote address.
     pub connect: Option<Address>,
-    /// Listeners whose accepted and waiting connections the observer counts. Counting the connections of a listener is
-    /// expensive if the listener has many connections.
+    /// Listening sockets whose accepted and waiting connections the observer counts. Counting the connections of a
+    /// listening socket is expensive if it has many connections.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Address>,
     /// CPUs that the observer treats as the whole host; empty for all CPUs.
     pub processors: Vec<u32>,
-    /// True to sample the threads of the processes and of their upstream services.
+    /// True to sample what the threads of the processes and of their upstream services do.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
     /// True to sample the threads without their stacks.
@@ -77,8 +77,8 @@ pub struct Observed {
     pub incidents: Vec<Incident>,
 }
 
-/// CPU times of a host and of the watched processes, about ten times per second. Each value is the CPU time since an
-/// arbitrary earlier moment.
+/// CPU times of a host and of the watched processes, about ten times per second. Each CPU time counts from an arbitrary
+/// earlier moment, so only differences have a meaning.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -101,7 +101,7 @@ impl CpuUse {
         self.t_s.is_empty()
     }
 
-    /// Returns true if all lists have one value for each reading.
+    /// Returns true if each list has one value per reading.
     pub(crate) fn is_whole(&self) -> bool {
         [&self.idle_s, &self.interrupts_s, &self.own_s].iter().all(|values| values.len() == self.t_s.len())
     }

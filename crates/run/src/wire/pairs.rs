@@ -1,5 +1,5 @@
-//! Writes maps with numeric keys as lists of pairs. JSON keys must be strings, and inside a tagged enum, serde cannot
-//! turn these strings back into numbers.
+//! Writes maps with numeric keys as lists of pairs. A JSON key must be a string, and inside a tagged enum, serde cannot
+//! turn such a string back into a number.
 
 use std::collections::BTreeMap;
 

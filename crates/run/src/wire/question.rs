@@ -26,10 +26,10 @@ pub enum ServerQuestion {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerAnswer {
-    /// Response to the request; absent if no response came, or if the agent made no request.
+    /// Response to the request of the agent; absent if no response came, or if the agent made no request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response: Option<TestResponse>,
-    /// Reason why there is no response or no connection, with advice.
+    /// Reason why there is no response or no connection, with advice; absent if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// True if the server's host neither accepts nor refuses connects, as with a full accept queue.
@@ -63,7 +63,7 @@ pub struct EncodedCall {
 pub const MAX_MESSAGES: usize = 10_000;
 
 impl ServerAnswer {
-    /// Returns all texts, so that the caller can change them, for example to remove secrets.
+    /// Returns all texts of the answer, so that the caller can change them, for example to remove secrets.
     pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let response = self.response.as_mut().map(|response| {
             let TestResponse { status_line, said, redirect, body, .. } = response;
@@ -79,11 +79,11 @@ impl ServerAnswer {
 pub struct TestResponse {
     /// Time from connect() to the last byte, microseconds.
     pub took_us: f64,
-    /// Bytes of the response.
+    /// Number of bytes of the response.
     pub bytes: u64,
-    /// Bytes of the request and of any handshake before it.
+    /// Number of bytes of the request and of any handshake before the request.
     pub bytes_sent: u64,
-    /// Bytes of the answer as its protocol counts them (HTTP/2: only the body).
+    /// Number of bytes of the answer that count in this protocol (HTTP/2: only the body).
     pub answer_bytes: u64,
     /// Status line, if the protocol has one.
     pub status_line: Option<String>,
@@ -91,8 +91,7 @@ pub struct TestResponse {
     pub status: u16,
     /// True if the status counts as a failure.
     pub unexpected: bool,
-    /// Explanation of an unexpected answer, with advice, from the client's protocol code; absent if this code has no
-    /// explanation.
+    /// Explanation of an unexpected answer, with advice; absent if loadline's code for the protocol has no explanation.
     pub said: Option<String>,
     /// Target of a redirect.
     pub redirect: Option<String>,
@@ -101,7 +100,7 @@ pub struct TestResponse {
     /// Length of the body in bytes; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_bytes: Option<u64>,
-    /// True if a response came. In some protocols, the server never responds.
+    /// True if a response came. The value is always false for protocols in which the server never responds.
     pub answered: bool,
     /// Number of handshakes before the response arrived.
     pub handshakes: u64,

@@ -14,7 +14,7 @@ fn clean(text: &mut String) {
     *text = visible(text).into_owned();
 }
 
-/// Returns true if a name is short and safe to show unchanged.
+/// Returns true if a name is short, and is safe to show without changes.
 fn is_plain(name: &str) -> bool {
     name.len() < MAX_NAME_BYTES && visible(name) == name
 }
@@ -48,7 +48,7 @@ fn clean_observed(seen: &mut Observed) {
 }
 
 fn clean_recording(recording: &mut Recording) {
-    // A column with more or fewer values than samples could make a merge take unlimited memory.
+    // If a column had more or fewer values than there are samples, a merge could take unlimited memory.
     let samples = recording.t_s.len();
     recording.columns.retain(|column| column.values.len() == samples && column.counter.as_str().len() < MAX_NAME_BYTES);
     for column in &mut recording.columns {
@@ -67,7 +67,7 @@ fn clean_recording(recording: &mut Recording) {
 }
 
 impl AgentReport {
-    /// Returns the report with all of its text made safe to show.
+    /// Returns the report after all of its texts were made safe to show.
     #[must_use]
     pub fn cleaned(mut self) -> Self {
         match &mut self {

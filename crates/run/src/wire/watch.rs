@@ -8,7 +8,8 @@ use crate::{Address, HostInfo, ObserverSpec};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WatchSpec {
-    /// Task of the observer. If `find` is set, the observer finds the processes and the listener itself.
+    /// Task of the observer. If `find` is set, the observer itself looks for the processes of the server and for its
+    /// listening socket.
     pub observer: ObserverSpec,
     /// Address of the server. The observer finds the processes that listen at this address, and watches them. Absent if
     /// the observer watches only the processes in `observer`.

@@ -4,7 +4,7 @@
 //! sleeping (`sleep`).
 //!
 //! While requests wait, time slices follow one another without a gap, so that a late wake-up does not lower the rate.
-//! After a time without requests, the next time slice starts at once.
+//! If no request was waiting, the next time slice starts as soon as a request arrives.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::delay::Delay;
 use crate::{Options, ServeError};
 
-/// Maximum lateness of a wake-up for which later time slices compensate, nanoseconds.
+/// Maximum lateness of a thread's wake-up, in nanoseconds, that the later time slices make up for.
 const MAX_CATCH_UP_NS: u64 = 10_000_000;
 
 pub(super) fn delay(options: &Options<'_>, threads: u32) -> Result<Option<Delay>, ServeError> {
@@ -86,7 +86,7 @@ mod tests {
     fn the_next_turns_compensate_a_late_wake_up() {
         let turns = Turns::new(500.0, 1, true);
         assert_eq!(turns.take(BEGIN_NS), BEGIN_NS + 2 * MS);
-        // Although the thread woke up 5 ms late, the next time slices end as if it had woken up on time.
+        // The thread wakes up 5 ms late here, but the next time slices end as if it had woken up on time.
         assert_eq!(turns.take(BEGIN_NS + 7 * MS), BEGIN_NS + 4 * MS);
         assert_eq!(turns.take(BEGIN_NS + 7 * MS), BEGIN_NS + 6 * MS);
     }

@@ -1,5 +1,5 @@
-//! Planted weaknesses: a server is slow, sleeps or is limited in a known way. The known weakness shows whether
-//! loadline's verdict on the server is right.
+//! Planted weaknesses: a server is slow, sleeps or is limited in a known way. Because the weakness is known, a test can
+//! check whether loadline's verdict on the server is right.
 //!
 //! Each weakness is called a behaviour, and wraps the sessions of any service under any I/O model. Each behaviour has
 //! one file and one entry in [`BEHAVIOURS`].

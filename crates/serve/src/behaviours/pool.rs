@@ -6,11 +6,11 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use super::delay::Delay;
 use crate::{Options, ServeError};
 
-/// Default time for which a request holds a slot, milliseconds. The default is long compared with the time for the rest
-/// of a request.
+/// Default time for which a request holds a slot, milliseconds. The default is long compared with the rest of the time
+/// that a request takes.
 const DEFAULT_HOLD_MS: f64 = 10.0;
 
-/// Number of taken slots.
+/// Number of slots that requests hold now.
 static PLANTED_POOL: Mutex<u32> = Mutex::new(0);
 static PLACE_IS_FREE: Condvar = Condvar::new();
 

@@ -12,8 +12,8 @@ pub(super) fn delay(options: &Options<'_>, _threads: u32) -> Result<Option<Delay
     Ok(Some(Arc::new(move || planted_spin(spin_ns))))
 }
 
-/// Computes until the thread's CPU clock has advanced by a given time. The clock is read rarely, so nearly all samples
-/// of a profiler are in this function itself.
+/// Computes until the thread's CPU clock has advanced by a given time. The clock is read rarely, so a profiler finds
+/// nearly all of its samples in this function itself.
 #[inline(never)]
 fn planted_spin(spin_ns: u64) {
     const LOOPS_PER_READING: u64 = 10_000;

@@ -20,8 +20,8 @@ pub(super) struct Conn {
     pub(super) stopping: bool,
     pub(super) sending: bool,
     pub(super) queued: bool,
-    /// True if the peer has closed its side. The session learns that the peer closed only after it has processed the
-    /// backlog of received data.
+    /// True if the peer has closed its side. The session is told that the peer has closed only after it has processed
+    /// the backlog of received data.
     pub(super) input_ended: bool,
     /// True while a shutdown of the server's side is posted. The kernel looks up the file by the connection's index
     /// when the shutdown runs, so the connection must keep its index until then.
@@ -31,8 +31,8 @@ pub(super) struct Conn {
     pub(super) over: Option<End>,
     /// Number of bytes read since the last zero-byte receive.
     pub(super) drained: u32,
-    /// Received data that waits until a send has completed. The box takes 8 bytes in an idle connection; the queue
-    /// itself would take 32 bytes.
+    /// Received data that waits until a send has completed. In an idle connection, the box takes 8 bytes, whereas the
+    /// queue itself would take 32 bytes.
     #[expect(clippy::box_collection)]
     pub(super) backlog: Option<Box<VecDeque<(BufferId, u32)>>>,
 }

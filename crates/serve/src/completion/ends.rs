@@ -33,9 +33,9 @@ impl Worker {
         self.advance(index)
     }
 
-    /// Closes the server's side of a connection. The kernel runs the shutdown in a thread of its own, and looks up the
-    /// file by its index only when the shutdown runs. The connection is not closed before the shutdown has run, so the
-    /// index still belongs to this connection.
+    /// Shuts down the sending side of a connection. The kernel runs the shutdown in a thread of its own, and looks up
+    /// the file by its index only when the shutdown runs. The connection is not closed before the shutdown has run, so
+    /// the index still belongs to this connection.
     pub(super) fn end_side(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         if let Some(fd) = &conn.fd {
@@ -51,7 +51,8 @@ impl Worker {
         )
     }
 
-    /// Records that the server's side is closed. Closes the connection if it has ended while the shutdown was posted.
+    /// Records that the shutdown of the server's sending side has run. Closes the connection if it has ended while the
+    /// shutdown was posted.
     pub(super) fn side_ended(&mut self, index: u32, generation: u32) -> sys::Result<()> {
         let Some(conn) = self.conn(index, generation) else { return Ok(()) };
         conn.ending = false;

@@ -8,14 +8,15 @@ use sys::wake::Waker;
 
 use crate::ServeError;
 
-/// Maximum number of operations that one thread waits for. The thread also waits for its control event.
+/// Maximum number of outstanding operations of one thread. In addition to these operations, the thread waits for its
+/// control event.
 pub(crate) const OPERATIONS: u32 = 62;
 
 /// eventfds of a thread: one per connection, because each connection has at most one posted operation.
 pub(super) struct Events {
     pub(super) wakers: Vec<Waker>,
     pub(super) list: Vec<Entry>,
-    /// Completions that a wait has taken from the ring, but whose eventfds no wait has reported yet.
+    /// Completions that were already taken from the ring, but whose eventfds have not been reported yet.
     pub(super) held: Vec<Cqe>,
 }
 

@@ -37,7 +37,7 @@ impl Worker {
                 self.starved.push_back((index, generation));
                 Ok(())
             }
-            // Either the socket has no data, or the multishot receive was cancelled.
+            // These error numbers mean that the socket has no data, or that the multishot receive was cancelled.
             Err(Errno::AGAIN | Errno::CANCELED | Errno::INTR) => {
                 conn.drained = u32::MAX;
                 self.advance(index)
@@ -47,7 +47,7 @@ impl Worker {
     }
 
     /// Handles bytes that arrived on a connection. While a send is outstanding, the received bytes are added to the
-    /// backlog. If no send is outstanding, the received bytes are processed at once.
+    /// backlog. If no send is outstanding, the received bytes are processed immediately.
     pub(super) fn input(&mut self, index: u32, id: BufferId, n: u32, lasting: bool) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         if conn.sending || conn.queued {
@@ -63,8 +63,8 @@ impl Worker {
         self.consume(index, id, n)
     }
 
-    /// Passes received bytes to the session, or sends them back directly as an echo. After the bytes were handled,
-    /// takes the next step of the connection.
+    /// Passes received bytes to the session, or sends them back directly as an echo. After the session has handled the
+    /// bytes, takes the next step of the connection.
     pub(super) fn consume(&mut self, index: u32, id: BufferId, n: u32) -> sys::Result<()> {
         let now_ms = self.shard.now_ms();
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };

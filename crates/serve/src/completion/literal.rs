@@ -14,13 +14,13 @@ use sys::wake::Waker;
 use super::{Operation, Worker, user_data};
 
 impl Worker {
-    /// Returns the flags with which operations are posted. If the worker waits for events, each operation is linked to
-    /// the next operation in the ring, which signals the operation's event.
+    /// Returns the flags with which operations are posted. If the worker waits for eventfds, each operation is linked
+    /// to the operation after it, which signals the eventfd.
     pub(super) fn link_flags(&self) -> OpFlags {
         if self.events.is_some() { OpFlags::IO_HARDLINK } else { OpFlags::empty() }
     }
 
-    /// Posts the operation that signals the end of the operation posted just before.
+    /// Posts a write to an eventfd, which runs when the operation posted just before has ended.
     pub(super) fn signal_end(&mut self, index: u32) -> sys::Result<()> {
         let Some(waker) = self.events.as_ref().and_then(|e| e.wakers.get(index as usize)) else { return Ok(()) };
         let event = File::Fd(waker.as_raw_fd());

@@ -37,9 +37,10 @@ impl Worker {
         self.signal_end(index)
     }
 
-    /// Posts receives for connections that found no free buffer before. The strategy `high-connections` saves memory:
-    /// it first uses buffers that other connections return. If no buffer was returned during one iteration of the event
-    /// loop, the server allocates more buffers. Connections whose peers do not read may hold all buffers.
+    /// Posts receives for connections for which no buffer was free before. The strategy `high-connections` saves
+    /// memory: it first uses buffers that other connections return. If no buffer was returned during one iteration of
+    /// the event loop, the server allocates more buffers. Without more buffers, connections whose peers do not read
+    /// could hold all buffers and stop all other connections.
     pub(super) fn feed_starved(&mut self) -> sys::Result<()> {
         let returned = self.buffers.returned() as usize;
         if self.starved.is_empty() {

@@ -16,7 +16,7 @@ impl Worker {
             conn.state.activity.output_left();
             let n = cqe.outcome().unwrap_or(0);
             self.shard.setup.cell.bytes_out.add(u64::from(n));
-            // MSG_WAITALL is set, so a send that took only some of the bytes means a socket error.
+            // MSG_WAITALL is set, so the kernel sends fewer bytes than requested only if the socket has failed.
             outcome =
                 if n == sending.len { self.advance(sending.index) } else { self.close(sending.index, End::Reset) };
         }

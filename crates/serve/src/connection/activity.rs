@@ -9,7 +9,7 @@ const LINGER_BYTES: u32 = 1 << 20;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Activity {
     /// Time at which data last arrived, or at which the connection got its worker slot. After the server has closed its
-    /// side, the time of this close.
+    /// sending side, this field contains the time of the close.
     pub(crate) heard_ms: u32,
     /// Time of the last send that left output waiting; 0 if no output waits.
     pub(crate) blocked_ms: u32,
@@ -17,15 +17,14 @@ pub(crate) struct Activity {
     head_since_ms: u32,
     /// True if the connection is in the list of connections whose heads have a deadline.
     head_watched: bool,
-    /// True if the connection is neither read nor written. A parked connection waits for a worker slot, or waits
-    /// because too many other connections have waiting output (strategy `limits`).
+    /// True if the server neither reads from nor writes to the connection. A parked connection waits for a worker slot,
+    /// or waits because too many other connections have waiting output (strategy `limits`).
     pub(crate) parked: bool,
     /// True if the connection has completed a request since it got its worker slot.
     pub(crate) served: bool,
-    /// True if the server has closed its side and the peer has not closed its own side. Data that still arrives is
-    /// dropped.
+    /// True if the server has closed its sending side and the peer has not. Data that still arrives is dropped.
     pub(crate) lingering: bool,
-    /// Number of bytes dropped while lingering.
+    /// Number of bytes dropped since the server closed its sending side.
     dropped_bytes: u32,
 }
 
@@ -51,14 +50,14 @@ impl Activity {
         (self.lingering, self.heard_ms, self.head_since_ms) = (true, now_ms, 0);
     }
 
-    /// Counts bytes that are dropped after the server has closed its side. Returns true if more than `LINGER_BYTES`
-    /// bytes were dropped.
+    /// Counts bytes that are dropped after the server has closed its sending side. Returns true if more than
+    /// `LINGER_BYTES` bytes were dropped.
     pub(super) fn drops_too_much(&mut self, bytes: u32) -> bool {
         self.dropped_bytes = self.dropped_bytes.saturating_add(bytes);
         self.dropped_bytes > LINGER_BYTES
     }
 
-    /// Returns true if the peer had enough time to close its side after the server closed its own.
+    /// Returns true if at least [`LINGER_MS`] have passed since the server closed its sending side.
     pub(crate) fn lingered_enough(&self, now_ms: u32) -> bool {
         self.lingering && now_ms.saturating_sub(self.heard_ms) >= LINGER_MS
     }
@@ -86,7 +85,8 @@ impl Activity {
         }
     }
 
-    /// Returns the time without progress, milliseconds. Bytes of an incomplete head do not count as progress.
+    /// Returns the time since the connection last made progress, milliseconds. The arrival of bytes of an incomplete
+    /// head does not count as progress.
     pub(crate) fn quiet_ms(&self, now_ms: u32) -> u32 {
         now_ms.saturating_sub(if self.head_since_ms == 0 { self.heard_ms } else { self.head_since_ms })
     }
@@ -106,7 +106,7 @@ impl Activity {
     }
 
     /// Checks the deadline of a head. The server does not read from a connection without a worker slot or with unsent
-    /// output. While the server does not read a connection, the head of the connection's request is not late.
+    /// output. While the server does not read from a connection, the head of its request does not count as late.
     pub(crate) fn check_head(&mut self, now_ms: u32, most_ms: u32) -> HeadState {
         let left_ms = self.head_left_ms(now_ms, most_ms).filter(|_| self.head_watched);
         let Some(left_ms) = left_ms else {

@@ -51,16 +51,16 @@ pub(crate) struct Connection {
     session: BoxedSession,
     /// True if the connection ends once all output is written.
     closing: bool,
-    /// Used with `closing`: true if reading must continue after the sending side is closed. Closing the connection at
-    /// once could destroy the last reply.
+    /// Used with `closing`: true if reading must continue after the sending side is closed. Closing the connection
+    /// immediately could destroy the last reply.
     linger: bool,
     input_ended: bool,
     pub(crate) activity: Activity,
 }
 
 impl Connection {
-    /// Starts a connection. If `parked` is true, the connection is neither read nor written at first (see
-    /// [`Activity::parked`]).
+    /// Creates the state of a new connection. If `parked` is true, the server at first neither reads from nor writes to
+    /// the connection (see [`Activity::parked`]).
     pub(crate) fn new(session: BoxedSession, now_ms: u32, parked: bool) -> Self {
         let activity = Activity::new(now_ms, parked);
         Self { session, closing: false, linger: false, input_ended: false, activity }
@@ -103,8 +103,8 @@ impl Connection {
         progress.completed
     }
 
-    /// Returns true if the session would answer the next bytes with the same bytes. If the result is true, an I/O model
-    /// may send received bytes back directly from its own buffer.
+    /// Returns true if the session would answer the next bytes with the same bytes. If the result is true, the I/O
+    /// model may send received bytes back directly from its own buffer.
     pub(crate) fn mirrors(&self) -> bool {
         !self.closing && !self.activity.lingering && self.session.mirrors()
     }

@@ -229,7 +229,7 @@ fn echo_may_be_sent_from_the_receive_buffer() {
     assert!(c.mirrors());
     c.mirrored(5, 7);
     assert_eq!((c.activity.served, c.activity.heard_ms), (true, 7));
-    // Bytes that the socket did not accept pass through the session as usual.
+    // If the socket did not accept some bytes of an echo, the session sends them as usual.
     assert_eq!(c.received(b"rest", 7), Ok(1));
     assert!(!c.mirrors());
     assert_eq!(output(&mut c), b"rest");

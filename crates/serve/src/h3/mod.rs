@@ -19,7 +19,8 @@ use crate::{Options, ServeError, Server, behaviours, listener};
 
 /// Default maximum number of concurrent streams of one connection.
 const STREAMS: u32 = 128;
-/// Size of each socket's buffers that is requested from the kernel, bytes. Many connections share a socket.
+/// Size of a socket's receive buffer and of its send buffer that the server requests from the kernel, bytes. The
+/// buffers are large because many connections share a socket.
 const SOCKET_BUFFER_BYTES: usize = 4 << 20;
 /// Options of `http` and `h2` that have no meaning for HTTP/3.
 const WITHOUT_MEANING: &[&str] = &["events", "split_head", "congestion", "workers", "accept_every_ms"];
@@ -48,7 +49,7 @@ pub(crate) fn start(plan: &ServePlan) -> Result<Server, ServeError> {
     Ok(server)
 }
 
-/// Refuses settings that other services have, instead of ignoring them.
+/// Returns an error for settings that only other services use, instead of ignoring these settings.
 fn refuse_options(plan: &ServePlan) -> Result<(), ServeError> {
     if plan.model != "auto" || !plan.strategy.is_empty() {
         return Err(ServeError::Combination(
@@ -61,12 +62,12 @@ fn refuse_options(plan: &ServePlan) -> Result<(), ServeError> {
     }
 }
 
-/// Opens a socket. With `shares`, several sockets of this server share the port.
+/// Opens a UDP socket on the listen address. With `shares`, several sockets of this server share the port.
 fn open(addr: SocketAddr, shares: bool) -> sys::Result<OwnedFd> {
     let fd = socket::udp(addr)?;
     socket::set_reuse_port(&fd, shares)?;
     udp::join_received(&fd)?;
-    // The kernel gives the buffers at most the size that its limits allow.
+    // The kernel may make a buffer smaller than requested, because it limits the sizes of buffers.
     let _ = socket::set_recv_buffer(&fd, SOCKET_BUFFER_BYTES);
     let _ = socket::set_send_buffer(&fd, SOCKET_BUFFER_BYTES);
     socket::bind(&fd, addr)?;

@@ -20,7 +20,7 @@ use crate::stats::Cell;
 const MAX_GROUPS_PER_TURN: usize = 64;
 /// Size of the receive buffer, bytes. The kernel joins at most 64 KiB of datagrams.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Maximum time to wait, nanoseconds, so that the second of the Date header is up to date.
+/// Maximum time to wait, nanoseconds, so that the Date header always contains the current second.
 const MAX_WAIT_NS: u64 = 500_000_000;
 
 /// One serving thread of an HTTP/3 server.
@@ -34,7 +34,7 @@ pub(super) struct Worker {
     waker: Arc<Waker>,
     cell: Arc<Cell>,
     buffer: Box<[u8]>,
-    /// True if the socket took no more datagrams, so that the thread waits until it does.
+    /// True if the socket was full, so the thread waits until it accepts datagrams again.
     is_full: bool,
 }
 
@@ -51,7 +51,8 @@ impl Worker {
         Ok(Self { shard, site, delays, socket, control, waker, cell, buffer, is_full: false })
     }
 
-    /// Serves until the server stops. Then closes all connections, so that clients need not wait for a timeout.
+    /// Serves until the server stops. Before `run` returns, it closes all connections, so that clients need not wait
+    /// for a timeout.
     pub(super) fn run(mut self) -> Result<(), ServeError> {
         while !self.control.stopping() {
             self.wait()?;
@@ -101,8 +102,8 @@ impl Worker {
             match udp::send_to(&**socket, bytes, datagram_bytes, to) {
                 Ok(()) => cell.bytes_out.add(bytes.len() as u64),
                 Err(Errno::AGAIN | Errno::NOBUFS) => return false,
-                // The client, or the network to the client, can no longer be reached. QUIC notices by its own timers
-                // that a client has gone.
+                // These error numbers mean that the client, or the network to the client, can no longer be reached.
+                // QUIC notices by its own timers that a client has gone.
                 Err(Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::MSGSIZE | Errno::INTR) => {}
                 Err(e) => failed = Some(e),
             }
@@ -112,7 +113,7 @@ impl Worker {
         failed.map_or(Ok(()), |e| Err(ServeError::os("send datagrams", e)))
     }
 
-    /// Adds the shard's counts to the thread's.
+    /// Adds the counts of the shard to the counters of the thread.
     fn count(&mut self) {
         let counts = self.shard.take_counts();
         (0..counts.opened).for_each(|_| self.cell.opened());

@@ -23,7 +23,7 @@ const BATCH: usize = 256;
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
     let name: String = launch.options.get("events")?.unwrap_or_else(|| "epoll".into());
     let backend = Backend::named(&name).map_err(|e| ServeError::Combination(e.to_string()))?;
-    // This queue only tests whether the kernel allows the backend. Each thread creates its own event queue.
+    // The queue created here only tests whether the kernel allows the backend. Each thread creates its own event queue.
     EventQueue::new(backend).map_err(|e| ServeError::Combination(e.to_string()))?;
     let threads = launch.plan.threads.max(1);
     let (listeners, addr) = launch.listen(threads, threads > 1)?;
@@ -46,8 +46,8 @@ struct Poller<const EDGE: bool> {
     events: Vec<Event>,
     tokens: Vec<u32>,
     /// Descriptor of the listening socket, if the last wait reported an event for it. After accepting, the thread
-    /// declares interest in the listening socket again. The thread accepts only a limited number of connections at
-    /// once, so others may still wait.
+    /// declares interest in the listening socket again. The thread accepts only a limited number of connections per
+    /// wake-up, so further connections may still wait in the accept queue.
     listener: Option<RawFd>,
 }
 

@@ -1,5 +1,6 @@
-//! I/O models. Each model has one module and one entry in [`MODELS`]. Every model serves every service, with one
-//! exception: the models in [`WITHOUT_TIMERS`] cannot serve services that need timers.
+//! I/O models: the ways in which a server waits for its sockets. Each model has one module and one entry in [`MODELS`].
+//! Every model serves every service, with one exception: the models in [`WITHOUT_TIMERS`] cannot serve services that
+//! need timers.
 
 mod blocking;
 mod epoll;

@@ -24,7 +24,7 @@ pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
 pub(super) struct PollList {
     entries: Vec<Entry>,
     tokens: Vec<u32>,
-    /// True to report only the ready descriptor with the lowest index (model `event-groups` without `fair`).
+    /// True if a wait reports only the ready descriptor with the lowest index (model `event-groups` without `fair`).
     pub(super) lowest_only: bool,
 }
 

@@ -2,11 +2,11 @@
 //! the descriptor sets of Linux. The model has one thread.
 //!
 //! On Windows, descriptor sets are arrays, which are searched entry by entry. The model `select-array` also uses
-//! arrays, and the cost of an event includes searching them. On Linux, testing a bit costs almost nothing, and the
-//! kernel scans the sets.
+//! arrays, and the cost of an event includes searching them. On Linux, descriptor sets are bit sets: testing a bit
+//! costs almost nothing, and the kernel scans the sets.
 //!
-//! Each event costs a share of the time to copy and to scan the bit sets up to the highest descriptor. All events of
-//! one wake-up share one copy and one scan of the bit sets.
+//! Cost of an event: a share of the time to copy the bit sets and to scan them up to the highest descriptor. All events
+//! of one wake-up share one copy and one scan of the bit sets.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};

@@ -5,8 +5,8 @@
 //! wait, each socket is put into all three sets (read, write, exceptional). After the wait, each socket is looked up in
 //! all three sets. The time for the searches grows with the square of the number of connections.
 //!
-//! Almost every socket can be written at any time, so each wait ends at once. While clients are connected, the thread
-//! never sleeps. Only one connection is accepted after each wait, so accepting becomes slower as the number of
+//! Almost every socket can be written at any time, so each wait ends immediately. While clients are connected, the
+//! thread never sleeps. Only one connection is accepted after each wait, so accepting becomes slower as the number of
 //! connections grows. With the option `accept_all`, all waiting connections are accepted, and only the cost of the
 //! searches remains.
 //!
@@ -40,8 +40,8 @@ pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
 struct FdArray(Vec<RawFd>);
 
 impl FdArray {
-    /// FD_ISSET: compares one entry after another, as Windows does. (The method `contains` would compare several
-    /// entries at once, which Windows does not do.)
+    /// FD_ISSET: compares one entry after another, as Windows does. (The method `contains` of slices would compare
+    /// several entries at the same time, but Windows compares one after another.)
     #[inline(never)]
     fn is_set(&self, fd: RawFd) -> bool {
         for entry in &self.0 {
@@ -103,8 +103,8 @@ impl Arrays {
         }
     }
 
-    /// Works as select(): leaves only the ready sockets in the sets. A socket with an error counts as ready in every
-    /// set that contains the socket.
+    /// Leaves only the ready sockets in the sets, as select() does. A socket with an error counts as ready in every set
+    /// that contains the socket.
     fn select(&mut self, timeout_ns: Option<u64>) -> sys::Result<()> {
         self.sets().into_iter().for_each(|(set, _)| set.0.clear());
         let mut list = std::mem::take(&mut self.list);

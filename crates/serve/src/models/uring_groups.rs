@@ -8,8 +8,8 @@
 //! `literal`, every operation signals its own eventfd, and the thread waits for 62 eventfds. The scan of 62 eventfds
 //! costs as much as the scan of the handles on Windows.
 //!
-//! Cost of an event: a thread switch, and a part of one io_uring_enter. Only operations of the same group that complete
-//! together share an io_uring_enter.
+//! Cost of an event: a thread switch, and a part of one io_uring_enter. An io_uring_enter is shared only by operations
+//! of one group that complete at the same time.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

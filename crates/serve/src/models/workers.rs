@@ -145,7 +145,7 @@ impl Pool {
     }
 
     /// Checks the incomplete request heads if the time of their next check has come. Returns the time until the next
-    /// check, which is the timeout of the thread's next wait.
+    /// check; the thread uses this time as the timeout of its next wait.
     fn sweep(&self, scratch: &mut Scratch) -> Option<u64> {
         let due = self.sweep_ns.load(Ordering::Relaxed);
         if due == u64::MAX {
@@ -155,7 +155,7 @@ impl Pool {
         if due > now {
             return Some(due - now);
         }
-        // Only one of the threads checks the incomplete request heads.
+        // The atomic exchange ensures that only one of the threads checks the incomplete request heads.
         if self.sweep_ns.compare_exchange(due, u64::MAX, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             let heads = std::mem::take(&mut *lock(&self.heads));
             heads.into_iter().for_each(|token| self.check_head(token, scratch));

@@ -1,18 +1,18 @@
 //! Under load, a thread of the proxy pauses before it waits for events. Several events can arrive while a thread
-//! pauses, and the thread handles them together. Network cards use interrupt coalescing to handle several packets
-//! together.
+//! pauses, and the thread handles them together. Similarly, a network card with interrupt coalescing handles several
+//! packets together.
 //!
-//! A thread that wakes up for every one or two events spends much of its time falling asleep and waking up. During a
-//! short pause before the next call of `get_next_event`, several events can arrive.
+//! A thread that wakes up for one or two events at a time spends much of its time falling asleep and waking up. During
+//! a short pause before the next call of `get_next_event`, several events can arrive.
 //!
 //! The results of earlier pauses decide whether the thread pauses. If the pauses collect too few events, the thread
 //! makes no pauses for a long time. If few exchanges are in progress, the thread makes no pauses. With few exchanges in
 //! progress, all clients would wait for the end of each pause. With 8 to 12 clients, pauses would cost a third of the
 //! throughput.
 //!
-//! The first pause has the minimum length for which a timer is worth its cost. Pauses become longer if they collect
-//! events of only a small part of the exchanges in progress. Pauses become shorter if they collect events of most of
-//! the exchanges in progress.
+//! The first pause has the minimum length: with a shorter pause, the timer would cost more than the pause saves. Pauses
+//! become longer if they collect events of only a small part of the exchanges in progress. Pauses become shorter if
+//! they collect events of most of the exchanges in progress.
 
 use std::time::Duration;
 
@@ -22,19 +22,19 @@ const FULL_BATCH: usize = 8;
 /// Minimum average number of events after a pause. If pauses collect fewer events on average, the thread stops making
 /// pauses.
 const MIN_EVENTS: usize = 6;
-/// Minimum number of exchanges in progress for a pause. During a pause, the upstream server works on the exchanges in
-/// progress.
+/// Minimum number of exchanges in progress; with fewer exchanges, the thread makes no pause. During a pause, the
+/// upstream server works on the exchanges in progress.
 const MIN_IN_PROGRESS: usize = 16;
-/// Denominator of the limits at which the length of pauses changes. Pauses become longer if they collect events of less
-/// than 1/3 of the exchanges in progress. Pauses become shorter if they collect events of more than 2/3 of the
-/// exchanges in progress.
+/// Denominator of the fractions (1/3 and 2/3) at which the length of pauses changes. Pauses become longer if they
+/// collect events of less than 1/3 of the exchanges in progress. Pauses become shorter if they collect events of more
+/// than 2/3 of the exchanges in progress.
 const PARTS: usize = 3;
 /// Maximum length of a pause, as a multiple of the minimum length.
 const MAX_MULTIPLE: u32 = 4;
-/// Number of pauses after which their results are evaluated.
+/// Number of pauses after which the thread evaluates how many events the pauses collected.
 const TRIAL: usize = 16;
-/// Number of calls without a pause after pauses have collected too few events. The number is so large that pauses are
-/// rare at low load: about 16 pauses ([`TRIAL`]) in 4,000 calls.
+/// Number of calls without a pause that follow when pauses have collected too few events. The number is so large that
+/// pauses are rare at low load: about 16 pauses ([`TRIAL`]) in 4,000 calls.
 const HOLD: u32 = 4000;
 
 /// Decides when a thread pauses, and for how long.
@@ -48,7 +48,7 @@ pub(super) struct BatchPauses {
     rests: usize,
     /// Number of events returned by the calls after the pauses counted in `rests`.
     events: usize,
-    /// Sum, over the pauses counted in `rests`, of the number of exchanges in progress at the start of the pause.
+    /// Sum of the numbers of exchanges in progress at the start of each pause that `rests` counts.
     in_progress: usize,
     hold: u32,
 }
@@ -62,8 +62,8 @@ impl BatchPauses {
     }
 
     /// Returns the length of the pause before the next call of `get_next_event`; `None` for no pause. The last call
-    /// returned `count` events, and had space for `room` events. If the last call returned as many events as it had
-    /// space for, more events may be waiting, so the thread makes no pause.
+    /// returned `count` events, and its array had space for `room` events. If the last call returned as many events as
+    /// it had space for, more events may be waiting, so the thread makes no pause.
     #[inline]
     pub(super) fn after(&mut self, count: usize, room: usize, in_progress: usize) -> Option<Duration> {
         if self.hold > 0 {

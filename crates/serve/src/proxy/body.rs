@@ -6,7 +6,7 @@ use proto::http1::{Chunked, Framing};
 /// The part of a message's body that is still to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
-    /// The number of bytes of the body that still follow.
+    /// A body of known length: the number of bytes that are still to come.
     Length(u64),
     /// The rest of a body in chunks, each of which begins with its length.
     Chunked(Chunked),
@@ -34,7 +34,7 @@ impl Body {
         }
     }
 
-    /// Returns the number of bytes in `bytes` that belong to the body, and reduces the remaining length by this number.
+    /// Returns how many of the bytes in `bytes` belong to the body, and reduces the remaining length by this number.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
         match self {
             Self::Length(left) => {

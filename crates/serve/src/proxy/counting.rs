@@ -1,5 +1,5 @@
-//! Measures a proxy's calls of the event API when no experiment measures these calls. The measured times become part of
-//! the server's counts.
+//! Measures the event API calls of a proxy that runs outside an experiment. The measured times become part of the
+//! server's counts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use sys::tsc::Calibration;
 use super::timing::{after_nothing, timed};
 use crate::stats::Cell;
 
-/// Clock whose results become part of the server's counts. A proxy that runs as a program of its own uses a
-/// `CountingClock`.
+/// Measures the durations of event API calls, and adds the results to the server's counts. A proxy that `loadline
+/// serve` starts uses a `CountingClock`.
 #[derive(Debug)]
 pub(super) struct CountingClock {
     cell: Arc<Cell>,

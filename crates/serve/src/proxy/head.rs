@@ -109,7 +109,8 @@ fn forward(head: &[u8], found: &http1::Request<'_>, out: &mut Vec<u8>) {
     let from = out.len();
     copy_without_connection(head, &dropped, &extra, out);
     if found.authority.is_some() {
-        // In a request to an origin server, the target is a path (RFC 9112, section 3.2.1).
+        // In a request to an origin server (a server that is not a proxy), the target is a path (RFC 9112, section
+        // 3.2.1).
         let line = out[from..].iter().position(|&b| b == b'\n').map_or(out.len(), |end| from + end + 1);
         let slash = if found.path.starts_with('/') { "" } else { "/" };
         let path = format!("{} {slash}{} HTTP/1.{}\r\n", found.method, found.path, found.minor);
@@ -139,7 +140,7 @@ fn answer(head: &[u8], method: &str, out: &mut Vec<u8>) {
 }
 
 /// Copies a head without the fields in `dropped` and without the fields that concern only one connection. Adds the
-/// lines in `extra`.
+/// header lines in `extra` to the copy.
 pub(super) fn copy_without_connection(head: &[u8], dropped: &[&[u8]], extra: &[u8], out: &mut Vec<u8>) {
     let named = |name: &[u8]| names(head).any(|token| token.eq_ignore_ascii_case(name));
     let hop = [&b"connection"[..], b"keep-alive", b"proxy-connection", b"upgrade", b"te"];

@@ -36,7 +36,7 @@ pub(super) struct Io {
     pub(super) now_ms: u64,
     /// Number of upstream connections that are currently paired with a client's connection.
     pub(super) attached: usize,
-    /// Number of requests that were sent again because the upstream server had closed the kept connection.
+    /// Number of requests that were sent a second time because the upstream server had closed a kept connection.
     pub(super) repeated: u64,
 }
 
@@ -86,7 +86,8 @@ impl Io {
         self.queue.declare(end, mask).map_err(drop)
     }
 
-    /// Reads from a socket once, into the shared buffer. Tells the event queue if no data is left in the socket.
+    /// Reads from a socket once, into the shared buffer. If no data is left in the socket, reports to the event queue
+    /// that everything was read.
     #[inline]
     pub(super) fn read(&mut self, end: &mut End) -> Read {
         let read = end.read(&mut self.buffer);
@@ -96,7 +97,7 @@ impl Io {
         read
     }
 
-    /// Takes an unused upstream connection whose end no event has reported.
+    /// Takes an unused upstream connection that, according to the events so far, is still open.
     pub(super) fn take_kept(&mut self) -> Option<End> {
         self.kept.pop()
     }
@@ -120,8 +121,8 @@ impl Io {
         let fd = socket::tcp(to).map_err(drop)?;
         let _ = socket::set_nodelay(&fd, true);
         if let Some(bytes) = self.settings.upstream_buffer {
-            // The receive buffer must be set before connecting, because the connect announces the receive window to the
-            // server.
+            // The receive buffer must be set before `connect`, because the SYN packet announces the receive window to
+            // the server.
             let _ = socket::set_recv_buffer(&fd, bytes);
         }
         socket::connect(&fd, to).map_err(drop)?;

@@ -1,5 +1,5 @@
 //! Detects clients that leave while the upstream server works on their requests. After a reset from a client, the
-//! client's upstream connection ends at once, too.
+//! client's upstream connection is also closed immediately.
 //!
 //! A client that closes may have closed the whole connection or only its sending side. If the client has closed only
 //! its sending side, it still expects an answer. TCP shows whether the whole connection is closed only when the proxy
@@ -31,8 +31,8 @@ fn presence(fd: RawFd) -> Presence {
 }
 
 impl Worker {
-    /// Handles an event of a client from which the proxy currently does not read. If the client has left, ends its
-    /// connection and its upstream connection.
+    /// Handles an event of a client from which the proxy currently does not read. If the client has left, closes its
+    /// connection and the upstream connection that serves it.
     pub(super) fn client_stirs(&mut self, place: u32) {
         match self.pairs.get(place).map(|pair| presence(pair.client.fd())) {
             Some(Presence::Gone) => self.client_left(place),

@@ -77,8 +77,8 @@ impl Worker {
         }
     }
 
-    /// Refuses a request whose head is late. Does nothing if the head has become complete since the deadline was set. A
-    /// later head on the connection has its own deadline.
+    /// Refuses a request whose head is late. Does nothing if the head has become complete after the deadline was set.
+    /// The head of a later request on the connection has its own deadline.
     fn head_deadline(&mut self, place: u32, serial: u32) {
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
         pair.head_watched = false;
@@ -103,7 +103,7 @@ impl Worker {
             return;
         }
         if pair.waits_for_client() {
-            // The exchange waits for a slow client, so the upstream server gets more time.
+            // If the exchange waits for a slow client, the upstream server gets more time.
             pair.progress_ms = now;
         }
         let due = pair.progress_ms + timeout;

@@ -1,6 +1,6 @@
 //! Measures the calls of the event API in the proxy, as Banga, Mogul and Druschel did in their paper about this API. A
-//! cycle counter is read before and after each call. The results do not contain calls that would have blocked. When
-//! enough calls were measured, the proxy sends the result to the `CallTimer`.
+//! cycle counter is read before and after each call. The results do not contain the durations of calls that would have
+//! blocked. When enough calls were measured, the proxy sends the result to the `CallTimer`.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -31,13 +31,13 @@ pub struct Timings {
     pub revoked: Vec<u64>,
 }
 
-/// Number of calls after which a measurement ends.
+/// Number and kind of calls after which a measurement ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimingGoal {
     /// The measurement ends after this many calls of `get_next_event`.
     Calls(usize),
-    /// The measurement ends after this many declarations of interest in events and as many revocations of this
-    /// interest. Declarations come in bursts, so their number may be reached long before the number of revocations.
+    /// The measurement ends after this many declarations of interest and this many revocations of interest.
+    /// Declarations come in bursts, so their number may be reached long before the number of revocations.
     Declarations(usize),
 }
 
@@ -93,8 +93,8 @@ impl CallTimer {
         found.or_else(|| self.result_of(serial, LAST_WORD)).unwrap_or_default()
     }
 
-    /// Waits for the result with this serial number. Results with other serial numbers belong to earlier measurements
-    /// and are dropped.
+    /// Waits for the result of the measurement with this serial number. Results with other serial numbers belong to
+    /// earlier measurements and are dropped.
     fn result_of(&self, serial: u32, at_most: Duration) -> Option<Timings> {
         let until = Instant::now() + at_most;
         loop {
@@ -212,7 +212,7 @@ impl Stopwatch {
     }
 }
 
-/// Waits for events after a call that found none.
+/// Waits for events after a call that found no event.
 pub(super) fn after_nothing(
     queue: &mut EventQueue,
     out: &mut [Event],

@@ -9,7 +9,7 @@ use super::counting::CountingClock;
 use super::end::End;
 use super::timing::Stopwatch;
 
-/// An event queue, with a clock if its calls are measured.
+/// An event queue, and a clock if the calls of the queue are measured.
 pub(super) struct Queue {
     events: EventQueue,
     clock: Option<Box<Stopwatch>>,

@@ -117,8 +117,8 @@ impl Worker {
 
     #[inline]
     fn event(&mut self, event: &Event) {
-        // An event that was handled earlier in this loop closed the descriptor. The number of the closed descriptor now
-        // belongs to another socket.
+        // An earlier event in this loop has closed the descriptor of this event. The number of the closed descriptor
+        // now belongs to another socket.
         if !self.io.queue.is_current(event) {
             return;
         }
@@ -238,8 +238,8 @@ impl Worker {
         let place = self.pairs.insert(pair);
         self.io.set_role(number, Role::Client(place));
         if full && let Some(pair) = self.pairs.get(place) {
-            // The proxy is full and refuses the client's request, which is about to arrive. The socket is marked as
-            // readable, so the proxy reads the request before it closes the connection.
+            // The proxy has no room for another client and refuses the request, which is about to arrive. The socket is
+            // marked as readable, so the proxy reads the request before it closes the connection.
             pair.client.readable = true;
             let next = pair.refuse(&mut self.io, 503);
             self.settle(place, next, None);

@@ -12,11 +12,11 @@ use crate::connection::{Connection, End, Next, PIECE_BYTES};
 use crate::stats::Cell;
 use crate::strategies::ReadTurn;
 
-/// Maximum number of bytes written to one connection in one turn. This maximum ensures that a large reply delays other
+/// Maximum number of bytes written to one connection in one turn. The maximum ensures that a large reply delays other
 /// connections only briefly.
 const WRITE_TURN_BYTES: usize = 16 * PIECE_BYTES;
 
-/// Readiness that a connection waits for.
+/// Readiness (readable, writable or both) for which a connection waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Want {
     pub(crate) read: bool,
@@ -28,13 +28,13 @@ pub(crate) struct Want {
 pub(crate) enum Turn {
     /// The connection waits until its socket is ready for reading or writing.
     Wait(Want),
-    /// The connection has used up its turn, but more bytes may be available for reading or writing. Another turn must
-    /// follow, even without an event.
+    /// The connection has used up its turn, but more bytes may be available for reading or writing. The connection must
+    /// get another turn, even without an event.
     Again(Want),
     Close(End),
 }
 
-/// Buffers of a thread. All connections of the thread use these buffers, one after another.
+/// Buffers of a thread. All connections of a thread use its buffers, one after another.
 pub(crate) struct Scratch {
     input: Box<[u8]>,
     output: Box<[u8]>,
@@ -46,7 +46,7 @@ impl Scratch {
     }
 }
 
-/// Output that the socket did not accept.
+/// Output that the socket has not accepted yet.
 struct Unsent {
     bytes: Vec<u8>,
     at: usize,
@@ -96,7 +96,8 @@ impl Conn {
         }
     }
 
-    /// Writes waiting output, reads requests, and writes answers. Returns true if the connection has used up its turn.
+    /// Writes waiting output, reads requests, and writes answers. Returns true if the connection used up its turn, so
+    /// that it needs another turn.
     fn exchange(
         &mut self,
         readable: bool,
@@ -159,7 +160,7 @@ impl Conn {
         Ok(n)
     }
 
-    /// Writes until no output is left or the socket accepts no more. Returns true if the turn was used up.
+    /// Writes until no output is left or the socket accepts no more. Returns true if the connection used up its turn.
     fn write(&mut self, scratch: &mut Scratch, cell: &Cell, now_ms: u32) -> Result<bool, End> {
         if !self.write_unsent(cell, now_ms)? {
             return Ok(false);
@@ -183,7 +184,7 @@ impl Conn {
         Ok(true)
     }
 
-    /// Writes output that the socket did not accept before. Returns true if no waiting output is left.
+    /// Writes the output that the socket did not accept in earlier writes. Returns true if no waiting output is left.
     fn write_unsent(&mut self, cell: &Cell, now_ms: u32) -> Result<bool, End> {
         let Some(unsent) = &mut self.unsent else { return Ok(true) };
         let n = send(&self.fd, &unsent.bytes[unsent.at..])?;
@@ -209,7 +210,7 @@ impl Conn {
     }
 }
 
-/// Writes once, and returns the number of accepted bytes; 0 if the socket currently accepts none.
+/// Writes to the socket once, and returns the number of accepted bytes; 0 if the socket currently accepts none.
 fn send(fd: &OwnedFd, bytes: &[u8]) -> Result<usize, End> {
     match socket::send(fd, bytes) {
         Ok(n) => Ok(n),

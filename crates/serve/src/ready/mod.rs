@@ -17,8 +17,8 @@ use crate::shard::{Shard, ShardSetup};
 use crate::slab::Slab;
 pub(crate) use conn::{Conn, Scratch, Turn, Want};
 
-/// Divisor that determines how early a wait for a scheduled write ends. A wait for the time of a scheduled write is
-/// shortened by the remaining time divided by this number.
+/// Divisor that determines how long before a scheduled write the wait for this write ends. A wait for a scheduled write
+/// ends early, by the remaining time divided by this number.
 const EARLY_PART: u64 = 64;
 /// Token that stands for the listening socket.
 pub(crate) const LISTENER: u32 = u32::MAX;
@@ -31,7 +31,7 @@ pub(crate) trait Readiness {
     /// served until its socket would block.
     const EDGE: bool;
     /// True if the mechanism does not report descriptors that are already ready when they are added. If this constant
-    /// is true, each new connection is read at once, without waiting for an event.
+    /// is true, each new connection is read immediately, without waiting for an event.
     const TRY_NEW: bool = false;
 
     /// Returns the maximum number of connections accepted per wake-up.
@@ -71,7 +71,8 @@ pub(crate) struct Worker<R> {
     accept_again: bool,
     /// Number of connections with waiting output.
     blocked: u32,
-    /// Times at which connections will have more to write, and their tokens. The earliest time is on top of the heap.
+    /// Times at which connections are due to write again, each with the token of its connection. The earliest time is
+    /// on top of the heap.
     due: BinaryHeap<Reverse<(u64, u32)>>,
     /// True if the service's connections send at planned times, and not only in response to input.
     is_timed: bool,
@@ -133,8 +134,8 @@ impl<R: Readiness> Worker<R> {
             return Some(0);
         }
         let accept = self.acceptor.as_ref().and_then(Acceptor::due_ns);
-        // The kernel may end a wait late, by up to 0.5 % of its length. The thread therefore wakes up early, and a
-        // second, short wait then ends only slightly late.
+        // The kernel may end a wait late, by up to 0.5 % of its length. The thread therefore wakes up early and waits a
+        // second time, for so short a time that the second wait ends only slightly late.
         let early = |due_ns: u64| due_ns - due_ns.saturating_sub(self.shard.now_ns) / EARLY_PART;
         let write = self.due.peek().map(|Reverse((due_ns, _))| early(*due_ns));
         let due = accept.into_iter().chain(self.shard.next_sweep_ns).chain(write).min()?;
@@ -175,8 +176,8 @@ impl<R: Readiness> Worker<R> {
             self.sweep();
         }
         while self.due.peek().is_some_and(|Reverse((due_ns, _))| *due_ns <= self.shard.now_ns) {
-            // If the connection has ended, another connection may have its token. An additional turn does no harm to
-            // the other connection.
+            // If the connection has ended, another connection may have its token. An additional turn does no harm to a
+            // connection that now has this token.
             self.due.pop().into_iter().for_each(|Reverse((_, token))| self.turn(token, false, false));
         }
     }

@@ -56,8 +56,8 @@ impl<R: Readiness> Worker<R> {
             }
         }
         if self.is_timed {
-            // If output is due but was not sent, the connection waits for the socket or for the peer, and not for a
-            // time.
+            // If output is due but was not sent, the connection waits for the socket or for the peer, and needs no
+            // timer.
             let due_ns = self.conns.get(token).and_then(|conn| conn.state.due_ns());
             let due_ns = due_ns.filter(|due_ns| *due_ns > self.shard.now_ns);
             self.due.extend(due_ns.map(|due_ns| Reverse((due_ns, token))));

@@ -12,11 +12,11 @@ use proto::http1::{Page, content_type};
 use crate::ServeError;
 use crate::server::lock;
 
-/// Maximum total size of all files kept in memory, bytes. If the total with another file would exceed this size, the
-/// server first drops all kept files.
+/// Maximum total size of all files kept in memory, bytes. If adding a file would exceed this size, the server first
+/// drops all files from its memory.
 const MAX_KEPT_BYTES: u64 = 1 << 30;
-/// Memory that a kept file takes in addition to its content and path, bytes. Clients can write the same path in several
-/// ways (`/a`, `//a`), and a copy of the file is stored under each of these paths.
+/// Memory that a file kept in memory takes in addition to its content and path, bytes. Clients can write the same path
+/// in several ways (`/a`, `//a`), and a copy of the file is stored under each of these paths.
 const ENTRY_BYTES: u64 = 1024;
 
 pub(super) struct Files {
@@ -140,8 +140,8 @@ mod tests {
         }
         let bytes = files.kept.lock().unwrap().bytes;
         assert!(bytes >= 100 * ENTRY_BYTES, "{bytes}");
-        // The memory of deleted files must be subtracted, too: after the file was deleted, all of its stored paths are
-        // dropped.
+        // The memory of deleted files must also be subtracted from the total: all paths under which a deleted file was
+        // stored are dropped.
         std::fs::remove_file(dir.path().join("empty")).unwrap();
         (0..100).for_each(|n| assert!(files.find(&format!("/{}empty", "/".repeat(n)), 200, 1000).is_none()));
         assert_eq!(files.kept.lock().unwrap().bytes, 0);

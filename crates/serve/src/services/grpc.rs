@@ -1,6 +1,6 @@
 //! gRPC: answers every call on every path with a message of `--body-bytes` bytes, or with a stream of such messages. An
-//! option can make the service answer with an error status. The server describes one service by reflection
-//! (`calls.proto`), and its messages are answers of this service.
+//! option can make the service answer with an error status. By reflection, the server describes one service
+//! (`calls.proto`), and all its answers are messages of this service.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,9 +33,10 @@ struct Calls {
     now_s: AtomicU64,
     answer: Arc<Page>,
     no_call: Arc<Page>,
-    /// Answers of reflection.
+    /// Answers to questions of the reflection protocol.
     description: Arc<Page>,
-    /// Times of the messages, and the length of each message, if each call is answered by a stream; otherwise `None`.
+    /// If each call is answered by a stream: the times of the messages, and the length of each message; otherwise
+    /// `None`.
     stream: Option<(Arc<StreamPlan>, usize)>,
 }
 
@@ -61,7 +62,7 @@ pub(super) fn open(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn Se
     Ok(Arc::new(Grpc { site: Arc::new(site), streams: options.get("streams")?.unwrap_or_default() }))
 }
 
-/// Returns the page that answers questions of reflection.
+/// Returns the page that answers questions of the reflection protocol.
 fn description() -> Result<Arc<Page>, ServeError> {
     let described = Reflection::new("calls.proto", CALLS);
     let described = described.map_err(|error| ServeError::Combination(error.to_string()))?;
@@ -69,7 +70,8 @@ fn description() -> Result<Arc<Page>, ServeError> {
 }
 
 /// Returns an encoded `Answer` (see `calls.proto`) of `bytes` bytes: a field of bytes and, if its length alone does not
-/// fit, an empty second field. No message has 1 byte, so this one is no `Answer`.
+/// fit, an empty second field. No encoded message has exactly 1 byte, so for `bytes` = 1 the result is not a valid
+/// `Answer`.
 fn message(bytes: usize) -> Vec<u8> {
     const FIRST_FIELD: u8 = 0x0a;
     const EMPTY_SECOND_FIELD: [u8; 2] = [0x12, 0];
@@ -84,7 +86,7 @@ fn message(bytes: usize) -> Vec<u8> {
         field.resize(field.len() + length, b'g');
         field
     };
-    // Tag and length take 2 to 6 bytes.
+    // The tag and the length before a field's content take 2 to 6 bytes.
     let of_length =
         |bytes: usize| (2..=6).filter_map(|head| bytes.checked_sub(head)).map(field).find(|found| found.len() == bytes);
     let with_second = || Some([of_length(bytes.checked_sub(2)?)?, EMPTY_SECOND_FIELD.to_vec()].concat());

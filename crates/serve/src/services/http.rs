@@ -28,7 +28,7 @@ struct Http {
     streams: Option<u32>,
 }
 
-/// The pages of a server, which its threads share.
+/// The pages of a server, which all its threads share.
 pub(crate) struct Pages {
     now_s: AtomicU64,
     content: Content,
@@ -163,16 +163,16 @@ impl Site for Pages {
     }
 }
 
-/// Time after which unused tokens of the rate limit expire, nanoseconds. Because unused tokens expire, a burst of
-/// requests has a limited size.
+/// Time after which unused tokens of the rate limit expire, nanoseconds. Because unused tokens expire, the size of a
+/// burst of requests is limited.
 const BURST_NS: f64 = 1e8;
 
 /// Limit on the rate of requests: a token bucket that holds at most the tokens of a tenth of a second. Requests are
 /// refused while the token bucket is empty.
 struct RateLimit {
     gap_ns: f64,
-    /// Time of the next token, nanoseconds. If `next_ns` is in the past, the bucket still has tokens (virtual
-    /// scheduling).
+    /// Time of the next token, nanoseconds. If `next_ns` is in the past, the bucket still has tokens (the method is
+    /// called virtual scheduling).
     next_ns: Mutex<f64>,
     page: Arc<Page>,
 }

@@ -36,7 +36,7 @@ struct RecordFile {
     direct: bool,
     sync: bool,
     writable: bool,
-    /// True if the file has a name, so that somebody can delete it.
+    /// True if the file has a name in a directory, so that another program can delete it.
     named: bool,
     large_free: AtomicU32,
     cache_hits: AtomicU64,
@@ -98,14 +98,14 @@ fn open_own(direct: bool) -> Result<File, ServeError> {
         Ok(file)
     };
     let made = make();
-    // The server also works if the file cannot be removed.
+    // An error is ignored, because the server also works if the file cannot be removed.
     let _ = std::fs::remove_file(&path);
     made.map_err(|error| ServeError::Records { path: path.display().to_string(), error })
 }
 
-/// Reads the temporary file once. If the file were not read, new pages might leave the cache before a client requests
-/// them. The first read also updates the file's access time; a read with RWF_NOWAIT would fail instead of updating it.
-/// Neither a missing page nor an old access time should make a client's read count as a disk read.
+/// Reads the temporary file once. If the file were not read here, its new pages might leave the cache before a client
+/// requests them. The first read also updates the file's access time; a read with RWF_NOWAIT would fail instead of
+/// updating it. With all pages in the cache and a new access time, no read of a client counts as a disk read.
 fn warm(file: &File) -> std::io::Result<()> {
     let mut block = [0; BLOCK as usize];
     (0..(OWN_BYTES as u64).div_ceil(BLOCK)).try_for_each(|n| file.read_at(&mut block, n * BLOCK).map(drop))
@@ -242,7 +242,7 @@ mod tests {
         (0..OWN_BYTES as u64 / BLOCK).map(quick).filter(|there| *there).count()
     }
 
-    /// Without warming the cache, an experiment would count its first reads as disk reads.
+    /// If the cache were not warmed, an experiment would count its first reads as disk reads.
     #[test]
     fn warming_brings_an_evicted_file_back_into_the_cache() {
         let mut file = tempfile::tempfile().unwrap();

@@ -53,7 +53,7 @@ fn every_session_can_be_reset_for_another_connection() {
         let service = service(row.name, &[]);
         let (answer, next) = exchange(&*service, b"");
         assert_eq!((answer.is_empty(), next), (true, Next::Wait), "{}", row.name);
-        // A reset session must be usable for another connection.
+        // After `reset`, a session must be usable for another connection.
         let mut session = service.session();
         session.reset();
         assert!(!session.awaits_head(), "{}", row.name);

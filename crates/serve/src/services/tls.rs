@@ -15,7 +15,7 @@ struct Tls {
     config: ServerConfig,
 }
 
-/// Wraps a service in TLS if the options require it. Returns a note for the user if a certificate was generated.
+/// Wraps a service in TLS if the options require it. Also returns a note for the user if a certificate was generated.
 pub(crate) fn wrap(
     within: Arc<dyn Service>,
     alpn: &[&str],
@@ -31,8 +31,8 @@ pub(crate) fn wrap(
     Ok((Arc::new(Tls { within, config }), note))
 }
 
-/// Returns the settings of TLS: with the certificate of the options, or with a generated one. Returns a note for the
-/// user if a certificate was generated.
+/// Returns the settings of TLS, with the certificate from the options or with a generated certificate. Also returns a
+/// note for the user if a certificate was generated.
 pub(crate) fn config(alpn: &[&str], options: &Options<'_>) -> Result<(ServerConfig, Option<String>), ServeError> {
     let (cert, key) = (options.get::<String>("tls_cert")?, options.get::<String>("tls_key")?);
     let refused = |e: proto::ProtoError| ServeError::Combination(format!("TLS: {e}"));

@@ -13,15 +13,15 @@ pub(crate) const SWEEP_NS: u64 = 100_000_000;
 /// Connections whose deadline has passed.
 #[derive(Default)]
 pub(crate) struct Overdue {
-    /// Connections to close, each with the limit that was exceeded; `None` if the peer had enough time to close.
+    /// Connections to close, each with the exceeded limit; `None` instead of a limit if the peer did not close in time.
     pub(crate) close: Vec<(u32, Option<LimitHit>)>,
     /// Idle connections, which lose their worker slots if other connections wait.
     pub(crate) idle: Vec<u32>,
 }
 
 impl Shard {
-    /// Records that the server has closed its side of a connection. After this call, the peer has a deadline for
-    /// closing its own side.
+    /// Records that the server has closed its sending side of a connection. After this call, the peer has a deadline
+    /// for closing its own sending side.
     pub(crate) fn note_lingering(&mut self) {
         self.any_lingers = true;
         self.next_sweep_ns.get_or_insert(self.now_ns + SWEEP_NS);

@@ -52,7 +52,7 @@ pub(crate) struct ShardSetup {
     pub(crate) pace: Option<Pace>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) cell: Arc<Cell>,
-    /// Function to call when a connection ends. Only group models set this function.
+    /// Function that the shard calls when a connection ends. Only group models set this function.
     pub(crate) on_close: Option<Box<dyn Fn() + Send>>,
 }
 
@@ -63,8 +63,8 @@ pub(crate) struct Shard {
     next_tick_ns: u64,
     /// Time of the next check of deadlines; `None` without deadlines.
     pub(crate) next_sweep_ns: Option<u64>,
-    /// True if the server has closed its side of a connection whose peer has not closed yet. While `any_lingers` is
-    /// true, the next check of deadlines covers all connections.
+    /// True if the server has closed its sending side of a connection whose peer has not closed yet. While
+    /// `any_lingers` is true, the next check of deadlines covers all connections.
     any_lingers: bool,
     /// Connections whose request heads are incomplete and have a deadline.
     heads: Vec<u32>,
@@ -102,8 +102,8 @@ impl Shard {
         }
     }
 
-    /// Begins a new connection and counts it as open. If `parked` is true, the connection is neither read nor written
-    /// at first (see [`Activity::parked`]).
+    /// Begins a new connection and counts it as open. If `parked` is true, the server at first neither reads from nor
+    /// writes to the connection (see [`Activity::parked`]).
     pub(crate) fn begin(&mut self, parked: bool) -> Connection {
         self.setup.cell.opened();
         let session = self.spare.pop().unwrap_or_else(|| self.setup.service.session());
@@ -111,7 +111,8 @@ impl Shard {
     }
 
     /// Counts a connection that has ended, and stores its session for a later connection. Returns true if a worker slot
-    /// is now free. If the result is true, the caller must call [`Shard::next_in_line`] to pass the worker slot on.
+    /// is now free. If a slot is free, the caller must call [`Shard::next_in_line`], which gives the slot to another
+    /// connection.
     pub(crate) fn end(&mut self, token: u32, connection: Connection, end: End) -> bool {
         self.setup.cell.closed(end);
         let activity = connection.activity;
@@ -126,8 +127,8 @@ impl Shard {
         self.slots.leave(token, &activity)
     }
 
-    /// Admits a new connection. Returns true if the connection must wait for a worker slot. An error says how the
-    /// connection must be refused.
+    /// Admits a new connection. Returns true if the connection must wait for a worker slot. An error contains the
+    /// method by which the connection must be refused.
     pub(crate) fn admit(&mut self) -> Result<bool, Refuse> {
         self.slots.admit()
     }
@@ -150,14 +151,14 @@ impl Shard {
         self.slots.wait(token);
     }
 
-    /// Returns the connection that gets the free worker slot, if one waits. The caller then calls
-    /// [`Activity::take_slot`] and continues with this connection.
+    /// Returns the token of the connection that gets the free worker slot; `None` if no connection waits for a slot.
+    /// The caller then calls [`Activity::take_slot`] and continues with this connection.
     pub(crate) fn next_in_line(&mut self) -> Option<u32> {
         self.slots.next()
     }
 
-    /// Returns true if a connection must go to the end of the queue for worker slots. A connection must move to the end
-    /// of the queue for worker slots if it has completed a request while other connections wait for a slot.
+    /// Returns true if a connection must give up its worker slot and go to the end of the queue. A connection must give
+    /// up its slot if it has completed a request while other connections wait for a worker slot.
     pub(crate) fn gives_way(&self, activity: &Activity) -> bool {
         activity.served && !activity.parked && activity.blocked_ms == 0 && self.slots.any_waits()
     }

@@ -11,7 +11,7 @@ use crate::strategies::{Active, Refuse};
 pub(super) struct Slots {
     active: Option<Active>,
     line: WaitingLine,
-    /// Ticket of the connection with each token; 0 if this connection does not wait.
+    /// Tickets of the waiting connections, indexed by token; 0 for a connection that does not wait.
     tickets: Vec<u32>,
 }
 
@@ -20,8 +20,8 @@ impl Slots {
         Self { active, line: WaitingLine::default(), tickets: Vec::new() }
     }
 
-    /// Admits a new connection. Returns true if the connection must wait for a worker slot. An error says how the
-    /// connection must be refused.
+    /// Admits a new connection. Returns true if the connection must wait for a worker slot. An error contains the
+    /// method by which the connection must be refused.
     pub(super) fn admit(&mut self) -> Result<bool, Refuse> {
         let Some(active) = &self.active else { return Ok(false) };
         match self.line.enter(active) {
@@ -39,14 +39,14 @@ impl Slots {
     /// Records the end of a connection. Returns true if a worker slot is now free.
     pub(super) fn leave(&mut self, token: u32, activity: &Activity) -> bool {
         if self.active.is_some() {
-            // The ticket is also removed if the connection was waiting. If the ticket of the ended connection remained,
-            // the connection's entry in the queue would later get a worker slot.
+            // The ticket is also removed if the connection was waiting. With its ticket, the entry of an ended
+            // connection in the queue would later get a worker slot.
             self.set_ticket(token, 0);
         }
         self.active.is_some() && !activity.parked
     }
 
-    /// Returns the connection that gets the free worker slot, if one waits.
+    /// Returns the token of the connection that gets the free worker slot; `None` if no connection waits for a slot.
     pub(super) fn next(&mut self) -> Option<u32> {
         let tickets = &self.tickets;
         let token = self.line.next(|token, ticket| tickets.get(token as usize) == Some(&ticket))?;

@@ -18,7 +18,7 @@ fn with_places(places: u32, waiting: Option<u32>) -> Shard {
     shard(Policy { active: Some(active), ..Policy::NONE })
 }
 
-/// Moves the clock forward, so that no test has to wait.
+/// Moves the shard's clock forward, so that no test has to wait.
 fn pass(shard: &mut Shard, ms: u32) {
     shard.now_ns += u64::from(ms) * 1_000_000;
 }

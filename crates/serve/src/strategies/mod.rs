@@ -1,5 +1,5 @@
-//! Server strategies, which decide which connections are served, how much is read at once, and which connections are
-//! closed.
+//! Server strategies, which decide which connections are served, how much is read in one turn, and which connections
+//! are closed.
 //!
 //! Each strategy has one file and one entry in [`STRATEGIES`]. The entry of a strategy converts the user's options into
 //! a [`Policy`], which the I/O models follow.

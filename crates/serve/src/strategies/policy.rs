@@ -34,9 +34,9 @@ pub(crate) fn head_ms(options: &Options<'_>) -> Result<u32, ServeError> {
 }
 
 impl Policy {
-    /// Policy without a strategy. In one turn, a connection is read at most four times, up to 64 KiB each time. If a
-    /// read returns fewer bytes than requested, it is the last read of the turn. In an edge-triggered model, a short
-    /// read is not the last read of the turn if the peer has closed its side.
+    /// Policy of a server without a strategy. In one turn, a connection is read at most four times, up to 64 KiB each
+    /// time. A read that returns fewer bytes than requested (a short read) is the last read of the turn. In an
+    /// edge-triggered model, a short read is not the last read of the turn if the peer has closed its side.
     pub(crate) const NONE: Self = Self {
         read: ReadTurn { bytes: 4 * crate::connection::PIECE_BYTES, drain: false },
         lazy_buffers: false,
@@ -77,7 +77,7 @@ pub(crate) enum LimitHit {
     /// The peer does not read its answers.
     Unread,
     Silent,
-    /// The head of a request took too long. This maximum time applies with all strategies.
+    /// The head of a request took too long. The maximum time for a request head applies with all strategies.
     SlowHead,
 }
 

@@ -45,8 +45,8 @@ impl Left {
         Self { descriptors, threads, ring_bytes: sys::uring::mapped_bytes(), memory: sys::alloc::live() }
     }
 
-    /// Waits for at most `patience` until the resources are the same as in `before`. A descriptor may be closed a
-    /// moment after its thread has ended.
+    /// Waits for at most `patience` until the resources are equal to those in `before`, and returns the last counts.
+    /// The wait is needed because a descriptor may be closed a moment after its thread has ended.
     fn settled(before: Self, patience: Duration, same: impl Fn(Self, Self) -> bool) -> Self {
         let deadline = Instant::now() + patience;
         loop {
@@ -59,7 +59,7 @@ impl Left {
     }
 }
 
-/// A model, possibly with an option.
+/// An I/O model, possibly with an option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Variant {
     pub(crate) model: &'static str,
@@ -100,14 +100,14 @@ pub(crate) fn each(mut check: impl FnMut(Variant, &'static str)) {
     }
 }
 
-/// Starts a server, uses it, stops it, and checks that no resources are left. Memory counts as leaked only if it grows
-/// in every round.
+/// In each round, starts a server, uses it, stops it, and checks that no resources are left. Memory counts as leaked
+/// only if it grows in every round.
 pub(crate) fn with_server(plan: &ServePlan, use_it: impl Fn(&Server)) -> serve::Stats {
     let mut grown = Vec::with_capacity(ROUNDS as usize);
     for _ in 0..ROUNDS {
         let before = Left::now();
         let mut stats = round(plan, &use_it);
-        // The memory with the peers' addresses belongs to the caller, so it does not count as leaked.
+        // The memory that contains the peers' addresses belongs to the test, so it does not count as leaked.
         drop(std::mem::take(&mut stats.closed_peers));
         let rest = |l: Left| (l.descriptors, l.threads, l.ring_bytes);
         let after = Left::settled(before, Duration::from_secs(30), |a, b| rest(a) == rest(b));

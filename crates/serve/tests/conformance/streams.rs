@@ -40,14 +40,14 @@ pub(crate) fn number(frames: &mut [u8], stream: u32) {
     }
 }
 
-/// Returns the first bytes of an HTTP/2 client, with the largest possible flow-control windows.
+/// Returns the bytes with which an HTTP/2 client begins, with the largest possible flow-control windows.
 fn preface() -> Vec<u8> {
     let (most, more) = (0x7fff_ffff_u32, 0x7fff_ffff_u32 - 65_535);
     let settings = frame(4, 0, 0, &[&[0, 4][..], &most.to_be_bytes()].concat());
     [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), settings, frame(8, 0, 0, &more.to_be_bytes())].concat()
 }
 
-/// Encodes a header whose name is in the static table, without storing it in the dynamic table.
+/// Encodes an HTTP/2 header whose name is in the static table, and does not add the header to the dynamic table.
 fn field(name: &[u8], value: &str) -> Vec<u8> {
     [name, &[value.len() as u8], value.as_bytes()].concat()
 }

@@ -22,7 +22,7 @@ pub(crate) const LONG: usize = 16 << 20;
 /// Content of long messages and of the long file.
 pub(crate) static LONG_NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| noise(LONG));
 
-/// A service with its test requests, and the check of its answers.
+/// A service with its test requests and the check of its answers.
 pub(crate) struct Talk {
     pub(crate) service: &'static str,
     /// Bytes that are sent once, before the first request.
@@ -31,7 +31,7 @@ pub(crate) struct Talk {
     pub(crate) numbered: bool,
     /// Bytes of one request; empty for the source service, which sends without a request.
     pub(crate) ask: Vec<u8>,
-    /// A request of the long exchange.
+    /// Bytes of one request of the long exchange.
     pub(crate) long_ask: Vec<u8>,
     /// Number of requests in the long exchange. All requests together move 16 MiB in at least one direction. The number
     /// is 0 if another service's long exchange tests the same code.
@@ -67,8 +67,8 @@ pub(crate) fn talks() -> Vec<Talk> {
 }
 
 impl Talk {
-    /// Creates the test table's entry for the service `service`. The entry has no requests yet, and its check accepts
-    /// no answer.
+    /// Creates the entry of the test table for the service with this name. The entry has no requests yet, and its check
+    /// accepts no answer.
     pub(crate) fn new(service: &'static str) -> Self {
         let (hello, ask, long_ask) = (Vec::new(), Vec::new(), Vec::new());
         Self { service, hello, numbered: false, ask, long_ask, long_asks: 1, right: |_, _, _| false }

@@ -46,8 +46,8 @@ fn flood(server: &Server, talk: &Talk) -> TcpStream {
     flood.set_write_timeout(Some(Duration::from_millis(10))).unwrap();
     let (asks, mut asked, mut bytes, mut at) = ((1 << 16) / talk.ask.len(), 0, talk.hello.clone(), 0);
     while sent < 64 << 20 {
-        // The server accepted all bytes, so the client sends further requests. A request is always sent completely
-        // before the next one.
+        // The server accepted all bytes, so the client sends further requests. Each request is sent completely before
+        // the next request begins.
         if at == bytes.len() {
             (bytes, asked, at) = (talk.asks(asked, asks), asked + asks, 0);
         }
@@ -107,8 +107,8 @@ fn a_thousand_connections_in_a_burst() {
     });
 }
 
-/// Waits for at most a minute until the counts of a server are as expected. The wait may end before the counts are as
-/// expected, so the caller must check them.
+/// Waits for at most a minute until the counts of a server are as expected. The wait may end although the counts are
+/// not as expected, so the caller must check them.
 fn wait_until(server: &Server, so: impl Fn(&Stats) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !so(&server.stats()) && Instant::now() < deadline {

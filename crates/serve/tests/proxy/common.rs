@@ -27,7 +27,7 @@ pub(crate) fn proxy(upstream: SocketAddr, events: &str, options: &[(&str, &str)]
     start(&plan).unwrap()
 }
 
-/// Starts an upstream server. `each` handles every connection in a separate thread.
+/// Starts an upstream server for a proxy test. `each` handles every connection in a separate thread.
 pub(crate) fn upstream(each: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();

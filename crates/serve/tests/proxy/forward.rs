@@ -29,8 +29,8 @@ fn keeps_connections_on_both_sides_and_passes_bytes_unchanged() {
             client.read_exact(&mut got).unwrap();
             assert_eq!(text(&got), expected, "{events}");
         }
-        // The next three requests arrive in one piece and must be answered in order. The last of these requests ends
-        // the connection.
+        // The client sends the next three requests in one piece, and the proxy must answer them in order. The last of
+        // the three requests asks the proxy to close the connection.
         let three = b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\nGET /c HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
         client.write_all(three).unwrap();
         let mut rest = Vec::new();
@@ -108,7 +108,7 @@ fn no_request_is_lost_if_a_kept_connection_has_closed() {
         let addr = upstream(|mut stream| {
             let _ = head(&mut stream);
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
-            // The client's next request may arrive while the upstream connection closes.
+            // The client's next request may arrive while the upstream server closes the connection.
             let _ = head(&mut stream);
         });
         let server = proxy(addr, events, &[]);

@@ -60,8 +60,8 @@ fn haproxy(to: Option<SocketAddr>) -> Option<Running> {
 type Start = fn(Option<SocketAddr>) -> Option<Running>;
 const PEERS: [(&str, Start); 2] = [("nginx", nginx), ("haproxy", haproxy)];
 
-/// Sends two requests at once, and reads until both are answered or the server closes the connection. The sending side
-/// stays open, because HAProxy may ignore the second request of a client that has closed its sending side.
+/// Sends two requests in one write, and reads until both are answered or the server closes the connection. The sending
+/// side stays open, because HAProxy may ignore the second request of a client that has closed its sending side.
 fn two_answers(to: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = std::net::TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

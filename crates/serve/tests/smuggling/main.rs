@@ -20,8 +20,8 @@ use run::ServePlan;
 use common::{proxy, text, upstream};
 use shapes::{CHUNKED, CHUNKS, HEADS, HIDDEN, RIGHT};
 
-/// Returns the name, the expected status and the bytes of every malformed message, and a flag. The flag is true if the
-/// error is in the message's head.
+/// Returns the name, the expected status and the bytes of every malformed message, and a flag. The flag of a message is
+/// true if the error is in the message's head.
 pub(crate) fn wrong() -> impl Iterator<Item = (String, u16, Vec<u8>, bool)> {
     let heads = HEADS.iter().map(|s| (s, s.bytes.to_owned(), true));
     let chunks = CHUNKS.iter().map(|s| (s, [CHUNKED, s.bytes].concat(), false));

@@ -1,6 +1,6 @@
 //! Malformed messages that two parsers could understand differently, each with the section of the RFC that forbids it.
 //! The request [`HIDDEN`] follows each message. A server that answers or forwards the hidden request after a malformed
-//! message was deceived.
+//! message has failed the test.
 
 /// The hidden request, which the client did not intend to make.
 pub(crate) const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -19,7 +19,7 @@ const fn shape(name: &'static str, section: &'static str, status: u16, bytes: &'
     Shape { name, section, status, bytes }
 }
 
-/// Messages with a malformed head, of which no byte may be forwarded.
+/// Messages with a malformed head; the proxy must not forward any byte of them.
 pub(crate) const HEADS: &[Shape] = &[
     shape("lines end with LF", "9112 2.2", 400, "GET / HTTP/1.1\nHost: x\n\n"),
     shape("one line ends with LF", "9112 2.2", 400, "GET / HTTP/1.1\r\nHost: x\nX: y\r\n\r\n"),

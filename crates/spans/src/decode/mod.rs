@@ -8,12 +8,12 @@ pub use protobuf::protobuf;
 
 use crate::ReceivedSpan;
 
-/// Error: the input is not a valid request to export spans. The value is the reason why the input is invalid.
+/// Error for input that is not a valid request to export spans. The value is the reason why the input is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not spans of OTLP: {0}")]
 pub struct NoSpans(pub String);
 
-/// Passes on a span if it has an ID and does not end before it begins.
+/// Passes a span to `each`, if the span and its trace have an ID and the span does not end before it begins.
 fn pass_on(span: ReceivedSpan<'_>, each: &mut dyn FnMut(ReceivedSpan<'_>)) {
     if span.trace != 0 && span.id != 0 && span.begin_ns <= span.end_ns {
         each(span);

@@ -66,7 +66,8 @@ fn read_span(message: &[u8], service: &str, each: &mut dyn FnMut(ReceivedSpan<'_
 
 /// Value of a field of a message.
 enum Value<'a> {
-    /// A number of variable length or of 4 bytes. Loadline needs no number of variable length or of 4 bytes.
+    /// A number of variable length or of 4 bytes. loadline uses no such numbers, so this variant does not store the
+    /// value.
     Other,
     /// A number of 8 bytes.
     Fixed(u64),

@@ -10,7 +10,7 @@ const MAX_INTERPRETERS: usize = 64;
 /// Maximum number of threads per interpreter that are read.
 const MAX_THREADS: usize = 16_384;
 
-/// Number of lookups of a thread that the interpreter does not know, until the next lookup reads all threads again.
+/// Number of failed lookups of a thread after which a lookup reads all threads again.
 const SKIPPED_LOOKUPS: u32 = 64;
 
 /// Offset of the thread ID in glibc's `struct pthread`.

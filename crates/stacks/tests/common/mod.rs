@@ -125,7 +125,7 @@ pub(crate) fn run(command: &mut Command) -> bool {
     }
 }
 
-/// Returns true if a stack contains exactly these functions next to each other, innermost first.
+/// Returns true if a stack contains the given functions directly next to each other, innermost first.
 pub(crate) fn has_chain(stacks: &[Vec<Frame>], functions: &[&str]) -> bool {
     stacks.iter().any(|stack| {
         let labels: Vec<String> = stack.iter().map(Frame::label).collect();

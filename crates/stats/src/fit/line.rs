@@ -17,7 +17,7 @@ pub struct Line {
     pub intercept_interval: Interval,
     /// 95 % interval of the slope.
     pub slope_interval: Interval,
-    /// Share of the variance of y that the line explains, 0 to 1; 1 if all y are equal.
+    /// R²: share of the variance of y that the line explains, 0 to 1; 1 if all y are equal.
     pub r2: f64,
     /// Number of points to which the line was fitted.
     pub points: usize,

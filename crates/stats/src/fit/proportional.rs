@@ -6,16 +6,16 @@ use super::robust::{dot, gram, inverse, weighted};
 use crate::number::median;
 use crate::student::t95;
 
-/// Number of rounds of weighting. The weights of each round come from the expected values and residuals of the previous
-/// fit.
+/// Number of rounds of the fit; each round computes the weights of the rows again. The weights of a round are computed
+/// from the expected values and the residuals of the round before.
 const ROUNDS: usize = 20;
-/// Minimum expected value, as a share of the mean of `y`. The weight of a row grows as its expected value shrinks, so
-/// the minimum keeps every weight finite.
+/// Minimum expected value, as a share of the mean of `y`. A row with a smaller expected value has a larger weight, so
+/// this minimum keeps every weight finite.
 const MIN_EXPECTED_SHARE: f64 = 0.05;
-/// Number of standard deviations beyond which a row gets less weight. The limit is higher than Huber's 1.345 because
-/// there are few rows.
+/// Number of standard deviations beyond which a row gets less weight. The limit is higher than Huber's 1.345, because
+/// the regressions of loadline have few rows.
 const OUTLIER_SD: f64 = 2.0;
-/// Factor from the median absolute deviation to the standard deviation of a normal distribution.
+/// Standard deviation of a normal distribution, divided by its median absolute deviation.
 const MAD_TO_SD: f64 = 1.4826;
 
 /// A fitted coefficient.
@@ -27,9 +27,9 @@ pub struct Coefficient {
     pub half: f64,
 }
 
-/// Regresses `y` on the columns of `rows` and returns one coefficient per column. `sizes` gives, for each row, the
-/// number of values of which the row is the mean. Returns `None` if the columns depend on each other, or if fewer than
-/// two degrees of freedom are left.
+/// Regresses `y` on the columns of `rows` and returns one coefficient per column. If a value of `y` is the mean of
+/// several measured values, `sizes` gives their number. Returns `None` if the columns depend on each other, or if fewer
+/// than two degrees of freedom are left.
 pub fn proportional(y: &[f64], rows: &[Vec<f64>], sizes: &[f64]) -> Option<Vec<Coefficient>> {
     let columns = rows.first()?.len();
     let freedom = y.len().checked_sub(columns).filter(|left| *left >= 2)?;

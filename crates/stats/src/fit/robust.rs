@@ -9,11 +9,11 @@ use crate::number::median_of_sorted;
 
 /// Number of standard deviations beyond which a residual gets less weight.
 const HUBER: f64 = 1.345;
-/// Factor from the median absolute deviation to the standard deviation of a normal distribution.
+/// Standard deviation of a normal distribution, divided by its median absolute deviation.
 const MAD_TO_SD: f64 = 1.4826;
 /// Distance from the mean, in standard deviations, that a quarter of the values of a normal distribution exceed.
 const NORMAL_QUARTER: f64 = 1.1503;
-/// Maximum number of rounds of weighting.
+/// Maximum number of rounds of the fit; each round computes the weights of the rows again.
 const ROUNDS: usize = 30;
 
 /// A fitted regression.
@@ -62,8 +62,8 @@ fn scale(residuals: &[f64]) -> f64 {
     let mut sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
     sizes.sort_by(f64::total_cmp);
     // Most residuals may be exactly 0. For example, the relative speed of a resource is exactly 1 except while
-    // loadline's experiment slows the resource. If most residuals are 0, the median is 0, and every other residual
-    // would be an outlier.
+    // loadline's experiment slows the resource. If most residuals are 0, their median is 0, and every residual other
+    // than 0 would be an outlier.
     let of_others = sizes[sizes.len() * 3 / 4] / NORMAL_QUARTER / 2.0;
     (MAD_TO_SD * median_of_sorted(&sizes).unwrap_or(0.0)).max(of_others).max(1e-12)
 }
@@ -79,8 +79,8 @@ pub(super) fn weighted(y: &[f64], rows: &[Vec<f64>], weights: &[f64]) -> Option<
     Some(times(&inverse(gram(rows, weights))?, &right))
 }
 
-/// Returns the weighted Gram matrix of the columns. Its entry for two columns is a sum over all rows: the product of
-/// both columns' values in the row, times the row's weight.
+/// Returns the weighted Gram matrix of the columns. The matrix entry for two columns is a sum over all rows: the
+/// product of both columns' values in the row, times the row's weight.
 pub(super) fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
     let columns = rows.first().map_or(0, Vec::len);
     let mut gram = vec![vec![0.0; columns]; columns];
@@ -93,12 +93,12 @@ pub(super) fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
 }
 
 /// Returns the sandwich covariance of the coefficients. The influence of each row on the coefficients is combined with
-/// the influence of its neighbours, with Bartlett's weights. A row with a large influence makes its own residual
-/// smaller. The covariance is corrected for residuals that are smaller than the errors (J. MacKinnon, H. White,
-/// *Journal of Econometrics* 29, 1985, third form).
+/// the influence of its neighbours, with Bartlett's weights. A row that strongly influences the fit makes its own
+/// residual smaller than its error. The covariance is corrected for residuals that are smaller than the errors (J.
+/// MacKinnon, H. White, *Journal of Econometrics* 29, 1985, third form).
 fn covariance(residuals: &[f64], rows: &[Vec<f64>], weights: &[f64], lags: usize) -> Option<Vec<Vec<f64>>> {
     let columns = rows.first()?.len();
-    // A row whose residual is beyond Huber's limit has a constant influence, so it adds nothing to this matrix.
+    // A row whose residual is beyond Huber's limit has a constant influence, so the row adds nothing to the matrix.
     let steadying: Vec<f64> = weights.iter().map(|w| f64::from(u8::from(*w >= 1.0))).collect();
     // If the rows with residuals within Huber's limit do not determine all coefficients, all rows are used instead.
     let bread = inverse(gram(rows, &steadying)).or_else(|| inverse(gram(rows, weights)))?;

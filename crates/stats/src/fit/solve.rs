@@ -1,12 +1,12 @@
-//! Least squares for three unknowns by the method of Levenberg and Marquardt. An unknown outside of its bounds is moved
-//! to the nearest bound.
+//! Least squares for three unknowns by the method of Levenberg and Marquardt. If an unknown leaves its bounds, it is
+//! moved to the nearest bound.
 
 /// A vector with three components.
 pub(super) type V3 = [f64; 3];
 /// A matrix of three rows and columns.
 pub(super) type M3 = [V3; 3];
 
-/// A function to be fitted to points.
+/// A function with three unknowns that is fitted to points.
 pub(super) trait Problem {
     /// Returns the number of points.
     fn len(&self) -> usize;
@@ -17,8 +17,8 @@ pub(super) trait Problem {
     fn bound(&self, p: V3) -> V3;
 }
 
-/// Minimises the sum of squared residuals, starting from a first guess. Returns the unknowns, the sum and the normal
-/// matrix at the minimum, or `None` if the first guess gives no finite sum.
+/// Finds the unknowns that minimise the sum of squared residuals, starting from a first guess. Returns the unknowns,
+/// the sum and the normal matrix at the minimum, or `None` if the first guess gives no finite sum.
 pub(super) fn minimise(problem: &impl Problem, first: V3) -> Option<(V3, f64, M3)> {
     const ROUNDS: usize = 200;
     let mut p = problem.bound(first);

@@ -25,7 +25,7 @@ pub struct Usl {
     pub sigma: f64,
     /// Cost of keeping workers consistent (coherency), 0 or above.
     pub kappa: f64,
-    /// 95 % intervals of lambda, sigma and kappa, in this order; `None` if the points do not determine them.
+    /// 95 % intervals of lambda, sigma and kappa, in this order; `None` if the points do not determine the intervals.
     pub intervals: Option<[Interval; 3]>,
     /// Share of the variance of the throughput that the Universal Scalability Law explains, 0 to 1. The field `r2` has
     /// no meaning in a fit by [`usl_of_shares`].
@@ -48,7 +48,7 @@ impl Usl {
     }
 }
 
-/// Points to which the Universal Scalability Law is fitted.
+/// Points to which the Universal Scalability Law is fitted, and the kind of their errors.
 struct Points {
     /// Concurrency of each point, and its throughput divided by the largest throughput.
     points: Vec<(f64, f64)>,

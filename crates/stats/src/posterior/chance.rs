@@ -1,8 +1,8 @@
 //! Probability that a limit is met at a rate, judged by a single window. The module does not compare a percentile of
 //! the response time with the limit on this percentile. The module uses a binomial distribution of the late requests
-//! instead of a percentile. The number of draws of the binomial distribution is the number of independent answers that
-//! are worth as much as the window. The binomial test of late requests comes from early stopping in MLPerf's LoadGen
-//! (V. Reddi et al., *MLPerf Inference Benchmark*, 2020).
+//! instead of a percentile. The binomial distribution has as many draws as there are independent answers that carry as
+//! much information as the window. The binomial test of late requests comes from early stopping in MLPerf's LoadGen (V.
+//! Reddi et al., *MLPerf Inference Benchmark*, 2020).
 
 use super::constraint::{Constraint, ConstraintKind, WindowObservation};
 use super::dispersion::{mean_spread, worth};
@@ -10,7 +10,7 @@ use crate::moments::normal_tail;
 
 /// Number of steps of the integral over all possible shares of late requests.
 const STEPS: u32 = 400;
-/// Range of the integral on either side of its middle, in standard deviations.
+/// Distance from the middle of the integral to each of its ends, in standard deviations.
 const INTEGRAL_SD: f64 = 16.0;
 
 /// Returns the probability, 0 to 1, that the server meets the constraint at a window's rate, judged by this window
@@ -31,7 +31,7 @@ pub fn chance_held(window: &WindowObservation, constraint: &Constraint) -> f64 {
 }
 
 /// Returns the probability that the true share of late requests is at most `allowed`, after `late` of `draws` requests
-/// were late. The prior is Jeffreys' prior.
+/// were late. The prior distribution of the share is Jeffreys' prior.
 fn chance_below(late: f64, draws: f64, allowed: f64) -> f64 {
     let (a, b) = (late + 0.5, draws - late + 0.5);
     let middle = (a / b).ln();

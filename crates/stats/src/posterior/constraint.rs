@@ -11,8 +11,8 @@ pub struct WindowObservation {
     pub rate: f64,
     /// Number of requests that ended in the window.
     pub answered: f64,
-    /// Number of requests in `answered` that were late or failed. With a limit on the mean response time, this field is
-    /// instead `answered` times the mean, divided by the limit.
+    /// Number of requests in `answered` that were late or failed. If the limit is on the mean response time, this field
+    /// is instead `answered` times the measured mean, divided by the limit.
     pub late: f64,
     /// True if requests were sent at equal intervals. With equal intervals, the length of the queue is correlated over
     /// a shorter time than with random arrivals.
@@ -39,8 +39,8 @@ pub enum ConstraintKind {
         /// Share of requests that may fail.
         allowed: f64,
     },
-    /// Mean response time. The response time grows in inverse proportion to the distance between the rate and
-    /// saturation.
+    /// Mean response time. In the model, the mean is inversely proportional to the distance between the rate and the
+    /// saturation rate.
     Mean,
 }
 
@@ -49,13 +49,13 @@ pub enum ConstraintKind {
 pub struct Constraint {
     /// Kind of the limited quantity, and its limit.
     pub kind: ConstraintKind,
-    /// Saturation rate, measured by the closed loop. At the saturation rate, all answers would be late. `None` if the
-    /// rate that meets the limit does not depend on the saturation rate.
+    /// Saturation rate, measured by the closed loop. At the saturation rate, all answers would be late. The field is
+    /// `None` if the rate that meets the limit does not depend on the saturation rate.
     pub full: Option<f64>,
 }
 
 impl Constraint {
-    /// Returns true if the window, taken alone, exceeds the constraint's limit.
+    /// Returns true if the measured quantity exceeds its limit in this window, judged by this window alone.
     pub fn breaks(&self, window: &WindowObservation) -> bool {
         let shown = window.late / window.answered;
         match self.kind {
@@ -75,14 +75,14 @@ impl Constraint {
         CapacityModel { c, steep, full, scatter, allowed_ln, limit_s }
     }
 
-    /// Returns the variance of the unfinished work that this steepness implies, in service times. Returns `None` if the
-    /// limit is not a time.
+    /// Returns the variance of the server's unfinished work that the steepness `steep` implies, in service times.
+    /// Returns `None` if the constraint has no limit on the response time.
     fn scatter(&self, c: f64, steep: f64) -> Option<f64> {
         let ConstraintKind::Share { limit_s, .. } = self.kind else { return None };
         (limit_s > 0.0).then(|| 2.0 * limit_s * c / steep)
     }
 
-    /// Returns the rate at which all answers would be late or the mean would be infinite.
+    /// Returns the saturation rate, at which all answers would be late or the mean would be infinite.
     pub(super) fn saturation(&self, c: f64, steep: f64) -> f64 {
         match self.kind {
             ConstraintKind::Share { allowed, .. } => c * (1.0 - allowed.ln() / steep),
@@ -91,8 +91,8 @@ impl Constraint {
         }
     }
 
-    /// Returns the logarithm of the predicted share of late or refused requests in a window. If the mean response time
-    /// has a limit, returns the logarithm of the predicted mean divided by this limit.
+    /// Returns the logarithm of the share of late or refused requests that the model predicts for a window. If the
+    /// limit is on the mean response time, returns the logarithm of the predicted mean divided by this limit.
     pub(super) fn shown_ln(&self, window: &WindowObservation, line: &CapacityModel) -> f64 {
         match self.kind {
             ConstraintKind::Share { .. } => line.late_ln(window),
@@ -102,24 +102,24 @@ impl Constraint {
     }
 }
 
-/// Model with a certain capacity and steepness. The other fields are computed from `c` and `steep`, and are equal for
-/// all windows.
+/// Model of a server with the capacity `c` and the steepness `steep`. All other fields are computed from `c` and
+/// `steep`, and are equal for all windows.
 #[derive(Clone, Copy)]
 pub(super) struct CapacityModel {
     c: f64,
     steep: f64,
-    /// Rate at which all answers would be late or the mean would be infinite. For a rate limiter, this field is the
-    /// limiter's configured rate.
+    /// Saturation rate, at which all answers would be late or the mean would be infinite. For a rate limiter, this
+    /// field is the limiter's configured rate.
     pub(super) full: f64,
-    /// Variance of the unfinished work, in service times; `None` if the limit is not a time.
+    /// Variance of the unfinished work, in service times; `None` if the constraint has no limit on the response time.
     pub(super) scatter: Option<f64>,
     allowed_ln: f64,
     limit_s: f64,
 }
 
 impl CapacityModel {
-    /// Returns the model with this steepness and another capacity. The rates of the model, and the number of service
-    /// times that fit into the limit, are proportional to the capacity.
+    /// Returns the model with an equal steepness and the capacity `c`. The rates of the model are proportional to the
+    /// capacity, and so is the number of service times that fit into the latency limit.
     pub(super) fn at(&self, c: f64) -> Self {
         let more = c / self.c;
         Self { c, full: self.full * more, scatter: self.scatter.map(|services| services * more), ..*self }
@@ -129,8 +129,8 @@ impl CapacityModel {
     /// steady state, or a smaller share if the window is too short to reach the steady state.
     fn late_ln(&self, window: &WindowObservation) -> f64 {
         let steady = self.allowed_ln + self.steep * (window.rate - self.c) / self.c;
-        // With this variance, the steady share changes by a factor of `exp(steep / c)` with each request per second.
-        // The model's formula for the share of late answers requires the factor `exp(steep / c)`.
+        // With this variance, the share in the steady state changes by a factor of `exp(steep / c)` with each request
+        // per second. The model's formula for the share of late answers requires the factor `exp(steep / c)`.
         let variance = self.scatter.map(|services| services / self.full);
         let share = variance.and_then(|v| share_late(1.0 - window.rate / self.full, self.limit_s, v, window.span));
         share.map_or(steady, |share| share.max(MIN_LATE_SHARE).ln().min(steady)).min(MAX_LATE_LN)
@@ -141,13 +141,13 @@ impl CapacityModel {
 /// rate that the limiter allows.
 fn refused_ln(x: f64, steep: f64) -> f64 {
     let y = steep * x;
-    // Computes x / (1 - exp(-y)), which is 1 / steep at x = 0.
+    // This line computes x / (1 - exp(-y)), which is 1 / steep at x = 0.
     let lost = if y.abs() < 1e-6 { (1.0 + y / 2.0) / steep } else { x / -(-y).exp_m1() };
     (lost / (1.0 + x)).max(1e-300).ln()
 }
 
-/// Returns how far the offered rate may exceed a rate limiter's rate before more than the share `allowed` of requests
-/// is refused. The result is a share of the limiter's rate.
+/// Returns by how much the offered rate may exceed a rate limiter's rate before more than the share `allowed` of the
+/// requests is refused. The returned excess is a share of the limiter's rate.
 pub(super) fn refused_at(allowed: f64, steep: f64) -> f64 {
     let (mut low, mut high) = (-0.99, 1.0 / (1.0 - allowed.min(0.9)));
     for _ in 0..40 {
@@ -157,18 +157,19 @@ pub(super) fn refused_at(allowed: f64, steep: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// Returns the logarithm of the mean response time at the offered rate `rate`, after division by the limit.
+/// Returns the logarithm of a quotient: the mean response time at the offered rate `rate`, divided by the limit.
 fn mean_ln(rate: f64, c: f64, steep: f64) -> f64 {
     -(1.0 - steep * (rate - c) / c).max(MIN_SPARE).ln()
 }
 
-/// Minimum distance of the rate from saturation in the formula of the mean, as a share of the distance between capacity
-/// and saturation. Closer to saturation, the mean would depend on the length of the window.
+/// Minimum distance between the rate and the saturation rate in the formula of the mean, as a share of the distance
+/// between the capacity and the saturation rate. At rates closer to saturation, the mean would depend on the length of
+/// the window.
 const MIN_SPARE: f64 = 0.05;
 /// Logarithm of 0.97, the maximum share of late answers in the model. In an overloaded window, about 97 % of the
 /// answers are late while the queue grows.
 const MAX_LATE_LN: f64 = -0.030_459_207_484_708_574;
-/// Minimum share of late answers in the model, because causes that the model leaves out may delay answers, too.
+/// Minimum share of late answers in the model: causes outside the model may also delay answers.
 const MIN_LATE_SHARE: f64 = 1e-6;
 /// Approximate variance of the logarithm of a mean response time, times the number of independent draws in the mean.
 /// The value is 1 because the model assumes exponentially distributed response times.

@@ -18,14 +18,14 @@ pub struct CapacityEstimate {
 }
 
 impl CapacityEstimate {
-    /// Returns the half-width of the interval as a share of the rate.
+    /// Returns half the width of the interval, divided by the rate.
     pub fn precision(&self) -> f64 {
         (self.high - self.low) / (2.0 * self.rate)
     }
 
-    /// Returns the rate, above the capacity, at which one more window is most informative. At the returned rate, the
-    /// share of late answers is large enough to be measured well. The queue of the server still empties at times at the
-    /// returned rate, because a window in which the queue is never empty would tell less about the capacity.
+    /// Returns the rate, above the capacity, at which one more window is most informative. At the returned rate, enough
+    /// answers are late to measure their share well. At the returned rate, the server's queue is still empty at times:
+    /// a window in which the queue is never empty would tell less about the capacity.
     pub fn beyond(&self, constraint: &Constraint) -> f64 {
         match constraint.kind {
             ConstraintKind::Share { allowed, .. } => {

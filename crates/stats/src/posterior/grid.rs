@@ -1,5 +1,5 @@
-//! Posterior on a grid of capacities and steepnesses, for each possible scatter of the machine's speed. Combines the
-//! prior with the likelihood of the windows.
+//! Computes the posterior distribution on a grid of capacities and steepnesses, for each possible scatter of the
+//! machine's speed. The posterior combines the prior distribution with the likelihood of the measured windows.
 
 use super::constraint::{CapacityModel, Constraint, ConstraintKind, SPREAD, WindowObservation};
 use super::estimate::CapacityEstimate;
@@ -8,7 +8,7 @@ use super::weights::Posterior;
 
 /// Number of capacities in the grid.
 pub(super) const RATES: usize = 100;
-/// Number of capacities in the first grid, which only finds the range of the second grid.
+/// Number of capacities in the first, coarse grid, which only finds the range of the second grid.
 pub(super) const COARSE_RATES: usize = 60;
 /// Number of steepnesses in the grid.
 const STEEPS: usize = 30;
@@ -19,27 +19,28 @@ const STEEPNESS_RANGE: (f64, f64) = (1.5, 3000.0);
 /// deviation.
 const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 
-/// Prior of the variance of the unfinished work, in service times: the median, and the standard deviation of the
-/// logarithm. The variance of the unfinished work is 2 for M/M, 1 for M/D, and larger for servers that work in batches
-/// or pause. If the latency limit equals many service times, the share of late answers rises steeply with the rate.
-/// Without a prior of the variance, windows that are too short to exceed the limit would also fit a model in which the
-/// share of late answers hardly rises.
+/// Prior distribution of the variance of the server's unfinished work, in service times: its median, and the standard
+/// deviation of its logarithm. The variance of the unfinished work is 2 for M/M, 1 for M/D, and larger for servers that
+/// work in batches or pause. If the latency limit equals many service times, the share of late answers rises steeply
+/// with the rate. Without a prior of the variance, windows that are too short for late answers would also fit a model
+/// in which the share of late answers hardly rises.
 const SCATTERS: (f64, f64) = (4.0, 1.5);
 
-/// Standard deviation of the mean speed in the closed loop, divided by the standard deviation of the speed in a single
-/// window. The mean speed in the closed loop covers about four load levels at saturation.
+/// Standard deviation of the machine's mean speed during the closed loop, divided by the standard deviation of its
+/// speed in one window. The value is 0.5 because the closed loop has about four load levels at saturation, over which
+/// the speed is averaged.
 const STEPS_SHARE: f64 = 0.5;
 
-/// Prior probability that a window was disturbed, and that no counter showed the disturbance: a garbage collection, a
-/// checkpoint, or another guest of the machine. A disturbance never makes a server faster. A disturbed window therefore
-/// shows more late requests than the capacity predicts, never fewer.
+/// Prior probability that a window was disturbed without any sign in the counters, for example by a garbage collection,
+/// a checkpoint, or another guest of the machine. A disturbance never makes a server faster. A disturbed window
+/// therefore shows more late requests than the capacity predicts, never fewer.
 const SPOILED: f64 = 0.05;
 
-/// Capacities and steepnesses of a grid.
+/// Axes of the grid: its capacities and its steepnesses.
 struct Axes {
     rates: Vec<f64>,
     steeps: Vec<f64>,
-    /// Distance between neighbouring rates, in logarithms.
+    /// Difference between the logarithms of neighbouring rates.
     step: f64,
 }
 
@@ -67,17 +68,18 @@ impl Axes {
     }
 }
 
-/// The windows of a search, evaluated on the grid of capacities and steepnesses. An estimate goes through the windows
-/// several times. Each pass assumes another number of independent draws per window. All values that do not depend on
-/// the assumed number of draws are computed once.
+/// The grid of capacities and steepnesses, with the likelihood of each window of a capacity search in each cell. An
+/// estimate uses the grid in several passes over the windows. Each pass over the windows assumes another number of
+/// independent draws per window. The grid stores all values that do not depend on the number of draws, so they are
+/// computed only once.
 pub(super) struct Grid {
     axes: Axes,
-    /// Logarithm of the prior of each cell, for each scatter of the speed.
+    /// Logarithm of the prior probability of each grid cell, for each possible scatter of the machine's speed.
     priors: Vec<Vec<Vec<f64>>>,
-    /// Log likelihood of one draw, by steepness, window and rate.
+    /// Log likelihood of one independent draw, by steepness, window and rate.
     of_a_draw: Vec<Vec<Vec<f64>>>,
-    /// Log likelihood of each window, as one draw that is independent of the other windows, under a model that predicts
-    /// exactly the observed share.
+    /// For each window, the log likelihood of one independent draw under a model that predicts exactly the observed
+    /// share of late requests.
     exact: Vec<f64>,
     /// Number of answers in each window.
     answered: Vec<f64>,
@@ -100,7 +102,7 @@ impl Grid {
         }
     }
 
-    /// Returns the posterior distribution over the cells of the grid. `dispersions` contains, for each window, the
+    /// Returns the posterior distribution over the cells of the grid. `dispersions` has one value per window: the
     /// number of answers that carry as much information as one independent answer.
     pub(super) fn posterior(&self, dispersions: &[f64]) -> Posterior {
         let draws: Vec<f64> = self.answered.iter().zip(dispersions).map(|(answered, d)| answered / d).collect();
@@ -116,7 +118,8 @@ impl Grid {
         Posterior { cells, steeps: STEEPS, step: self.axes.step, speeds }
     }
 
-    /// Returns the logarithm of prior times likelihood of each cell, for each scatter of the speed.
+    /// Returns, for each scatter of the speed and each cell, the logarithm of the prior probability times the
+    /// likelihood.
     fn by_speed(&self, draws: &[f64]) -> Vec<Vec<Vec<f64>>> {
         let kernels: Vec<Kernel> = SPEEDS.iter().map(|(speeds, _)| Kernel::new(*speeds, self.axes.step)).collect();
         let mut by_speed = self.priors.clone();
@@ -131,7 +134,7 @@ impl Grid {
     }
 }
 
-/// Returns the log likelihood of one draw of a window under a model.
+/// Returns the log likelihood of one independent draw of a window under a model.
 fn of_a_draw(constraint: &Constraint, w: &WindowObservation, line: &CapacityModel) -> f64 {
     let (shown, law) = (w.late / w.answered, constraint.shown_ln(w, line));
     match constraint.kind {
@@ -143,14 +146,16 @@ fn of_a_draw(constraint: &Constraint, w: &WindowObservation, line: &CapacityMode
     }
 }
 
-/// Returns the log likelihood of one draw of a window under a model that predicts this window exactly.
+/// Returns the log likelihood of one independent draw of a window under a model that predicts exactly the observed
+/// share of late requests.
 fn exact(constraint: &Constraint, w: &WindowObservation) -> f64 {
     let share = (w.late / w.answered).clamp(1e-12, 1.0 - 1e-12);
     match constraint.kind {
         ConstraintKind::Share { .. } | ConstraintKind::Refused { .. } => {
             share * share.ln() + (1.0 - share) * (1.0 - share).ln()
         }
-        // Beyond saturation, means far above the limit are common, so no window counts as disturbed.
+        // Beyond saturation, mean response times far above the limit are common, so they are no sign of a disturbed
+        // window.
         ConstraintKind::Mean => f64::NEG_INFINITY,
     }
 }
@@ -158,8 +163,8 @@ fn exact(constraint: &Constraint, w: &WindowObservation) -> f64 {
 /// Returns the log likelihood of a window for each capacity, given the log likelihood of one draw. If a capacity
 /// predicts fewer late requests than the window had, the window may also have been disturbed ([`SPOILED`]).
 fn or_spoiled(of_a_draw: &[f64], exact: f64, draws: f64) -> Vec<f64> {
-    // The predicted share of late requests falls as the capacity grows. Below the best capacity, the model predicts
-    // more late requests than the window showed.
+    // The predicted share of late requests falls as the capacity grows. For capacities below the best one, the model
+    // predicts more late requests than the window had.
     let best = of_a_draw.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(i, _)| i);
     let (sound, spoiled) = ((1.0 - SPOILED).ln(), draws * exact + SPOILED.ln());
     let of = |(i, l): (usize, &f64)| {
@@ -171,9 +176,9 @@ fn or_spoiled(of_a_draw: &[f64], exact: f64, draws: f64) -> Vec<f64> {
 }
 
 /// Returns the logarithm of the prior probability of each grid cell (one steepness, one capacity). The result has one
-/// grid for each possible scatter of the machine's speed. All logarithms of the capacity are equally likely, apart from
-/// the priors on the saturation rate and on the variance of the work. If the machine's speed scatters, the saturation
-/// rate is less certain, because each load level of the closed loop ran at another speed.
+/// grid for each possible scatter of the machine's speed. Apart from the priors on the saturation rate and on the
+/// variance of the unfinished work, all logarithms of the capacity are equally likely. If the machine's speed scatters,
+/// the saturation rate is less certain, because each load level of the closed loop ran at another speed.
 fn priors(constraint: &Constraint, lines: &[Vec<CapacityModel>]) -> Vec<Vec<Vec<f64>>> {
     let scatter =
         |line: &CapacityModel| line.scatter.map_or(0.0, |s| -0.5 * ((s / SCATTERS.0).ln() / SCATTERS.1).powi(2));
@@ -195,9 +200,9 @@ fn log_sum_normals(densities: [(f64, f64); 2], off: f64) -> f64 {
     densities.map(density).iter().sum::<f64>().max(1e-12).ln()
 }
 
-/// Returns how much more the windows scatter than the prior predicts: a ratio of variances, averaged with a prior ratio
-/// of one. The dispersions are already scaled by the factor `scaled`, but the result is relative to the unscaled prior.
-/// `thought` is the weight of the prior, as a number of windows.
+/// Returns the variance between the windows, divided by the variance that the prior predicts, and averaged with a prior
+/// ratio of 1. The given dispersions contain the factor `scaled`, but the result is relative to the prior without this
+/// factor. `thought` is the weight of the prior, as a number of windows.
 pub(super) fn scatter(
     (windows, dispersions): (&[WindowObservation], &[f64]),
     constraint: &Constraint,

@@ -7,17 +7,18 @@
 //!
 //! `ln P(rate) = ln allowed + steep * (rate - c) / c`
 //!
-//! In this formula, `c` is the capacity. `steep` is the elasticity of the share with respect to the rate, at the
-//! capacity. For M/M/1 the model is exact. Capacity and elasticity are estimated together, on a grid:
+//! In this formula, `c` is the capacity. `steep` is the elasticity of the share of late answers with respect to the
+//! rate, at the capacity. For M/M/1 the model is exact. Capacity and elasticity are estimated together, on a grid:
 //!
 //! - Answers of one window are not independent draws, because a long queue stays long for a while. A window counts as
 //!   `answered / dispersion` independent draws. The dispersion is about `4 (1 + steep / ln(1 / allowed))^2`. The
 //!   dispersion equals twice the product of the rate and the relaxation time of an M/M/1 queue (P. Morse, 1955). If the
-//!   windows scatter more or less than this dispersion predicts, the dispersion is scaled.
-//! - The saturation rate of the closed loop predicts, within about 5 %, the rate at which `ln P(rate)` reaches 0.
+//!   windows scatter more or less than the dispersion predicts, the dispersion is multiplied by a factor.
+//! - The saturation rate that the closed loop measured predicts, within about 5 %, the rate at which `ln P(rate)`
+//!   reaches 0.
 //!
-//! An estimate on a grid always exists. Windows in which all answers or none were late can be used, too. The interval
-//! of the capacity may be asymmetric.
+//! On a grid, an estimate exists for any set of windows. The estimate can also use windows in which all answers were
+//! late, or none. The interval of the capacity may be asymmetric.
 
 mod chance;
 mod constraint;
@@ -40,9 +41,9 @@ use slow::widened;
 
 /// Weight of the prior dispersion, as a number of windows.
 const PRIOR_WINDOWS: f64 = 8.0;
-/// Minimum and maximum factor by which the scatter of windows changes the dispersion. Windows scatter because queues
-/// change slowly, or because the speed of the machine changes. The module [`speed`] accounts for the changes of the
-/// machine's speed.
+/// Minimum and maximum factor by which the dispersion is multiplied to fit the scatter of the windows. Windows scatter
+/// for two reasons: queues change slowly, and the speed of the machine changes. The dispersion describes the queues;
+/// the module [`speed`] describes the changes of the machine's speed.
 const DISPERSION_FACTORS: (f64, f64) = (0.2, 1.5);
 
 /// Estimates the capacity from all valid windows. Returns `None` if there is neither a valid window nor a saturation
@@ -59,8 +60,8 @@ pub fn estimate(windows: &[WindowObservation], constraint: &Constraint) -> Optio
     for _ in 0..2 {
         let dispersions = dispersions(&windows, constraint, found, dispersion);
         let now = grid.posterior(&dispersions).estimate()?;
-        // Each pass over the windows starts again from the prior. Starting from the previous posterior would count all
-        // windows twice.
+        // Each pass over the windows starts again from the prior distribution. Starting from the previous posterior
+        // would count all windows twice.
         let more =
             scatter((&windows, &dispersions), constraint, &now, (dispersion / PRIOR_DISPERSION.0, PRIOR_WINDOWS));
         dispersion = PRIOR_DISPERSION.0 * more.clamp(DISPERSION_FACTORS.0, DISPERSION_FACTORS.1);

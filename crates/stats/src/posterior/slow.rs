@@ -1,11 +1,11 @@
-//! Widens an interval because a machine may change more slowly than one run can show. The more the machine's speed
-//! changed during the run, the more the interval is widened. On a shared machine, the CPU time of a request varies over
-//! seconds and minutes about as much as over hours. Variation that is equally large at all time scales is flicker noise
-//! with a flat Allan deviation (D. W. Allan, Proceedings of the IEEE 54, 1966). The possible difference between this
-//! run and the next one is therefore predicted from two observations in this run. One observation is the change of the
-//! machine's speed between windows. The other observation is the difference between the saturation rate of the closed
-//! loop, which came first, and the saturation rate of the open loop. From each of the two observations, the change that
-//! even a steady machine shows is subtracted.
+//! Widens the interval of a capacity, because a machine may change more slowly than one run can show. The more the
+//! machine's speed changed during the run, the more the interval is widened. On a shared machine, the CPU time of a
+//! request varies over seconds and minutes about as much as over hours. Variation that is equally large at all time
+//! scales is flicker noise with a flat Allan deviation (D. W. Allan, Proceedings of the IEEE 54, 1966). The possible
+//! difference between this run and the next one is therefore predicted from two observations in this run. One
+//! observation is the change of the machine's speed between windows. The other observation is the difference between
+//! the saturation rate of the closed loop, which came first, and the saturation rate of the open loop. Even a steady
+//! machine shows some change, which is subtracted from each of the two observations.
 
 use super::constraint::Constraint;
 use super::estimate::CapacityEstimate;
@@ -15,13 +15,14 @@ use crate::moments::NORMAL_95;
 const STEADY_SCATTER: f64 = 0.02;
 /// Distance, in logarithms, between the saturation rates that a closed and an open loop measure on a steady machine.
 const STEADY_APART: f64 = 0.05;
-/// Expected change between runs, as a share of the change observed within a run. The measured capacities of six runs on
-/// one machine differed by 12 %. With intervals that were not widened, only two of the six runs had an interval that
-/// contained the median capacity. With intervals that were widened by this share, five of the six runs had an interval
-/// that contained the median capacity.
+/// Expected change of the machine from run to run, divided by the change observed within one run. The measured
+/// capacities of six runs on one machine differed by 12 %. With intervals that were not widened, only two of the six
+/// runs had an interval that contained the median capacity. With intervals that were widened by the share 0.5, five of
+/// the six runs had an interval that contained the median capacity.
 const SHARE_BETWEEN_RUNS: f64 = 0.5;
 
-/// Widens an interval by the slow change that the run observed. The interval of a steady run does not change.
+/// Widens the interval of a capacity by the slow change of the machine that the run observed. If the machine was steady
+/// during the run, the interval stays unchanged.
 pub(super) fn widened(found: CapacityEstimate, constraint: &Constraint) -> CapacityEstimate {
     let apart = constraint.full.map_or(0.0, |full| (constraint.saturation(found.rate, found.steep) / full).ln());
     let sd = SHARE_BETWEEN_RUNS * beyond(found.speeds, STEADY_SCATTER).hypot(beyond(apart, STEADY_APART));
@@ -33,8 +34,8 @@ pub(super) fn widened(found: CapacityEstimate, constraint: &Constraint) -> Capac
     }
 }
 
-/// Returns the part of a deviation that exceeds the deviation of a steady machine. The variances are subtracted, not
-/// the deviations.
+/// Returns the part of a standard deviation that exceeds the standard deviation of a steady machine. The result is the
+/// root of the difference of the two variances.
 fn beyond(deviation: f64, steady: f64) -> f64 {
     (deviation * deviation - steady * steady).max(0.0).sqrt()
 }

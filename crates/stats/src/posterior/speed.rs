@@ -11,13 +11,13 @@
 pub(super) const SCATTERS: [(f64, f64); 5] = [(0.0, 0.35), (0.01, 0.3), (0.03, 0.2), (0.08, 0.1), (0.2, 0.05)];
 /// Number of points that represent a normal density.
 const POINTS: i64 = 11;
-/// Range of the density on either side of its mean, in standard deviations.
+/// Distance from the mean of the density to each end of its range, in standard deviations.
 const DENSITY_SD: f64 = 2.5;
 
-/// Weights of a normal density at the steps of a grid.
+/// A normal density, as weights at some points of a grid.
 pub(super) struct Kernel {
-    /// Distance of each point from the middle in steps, and its weight. A density much narrower than a step is a single
-    /// point.
+    /// For each point, its distance from the mean in steps of the grid, and its weight. A density that is much narrower
+    /// than one step consists of a single point.
     points: Vec<(i64, f64)>,
 }
 
@@ -69,11 +69,12 @@ pub(super) fn smoothed(kernels: &[Kernel], windows: &[Vec<f64>]) -> Vec<Vec<f64>
     all.into_iter().map(Product::ln).collect()
 }
 
-/// Products of likelihoods, one per capacity. A product may be too small for a floating-point number, so its logarithm
-/// is kept. The logarithm is taken only when the number in `now` becomes small, not after each multiplication.
+/// Products of the likelihoods of many windows, one product per capacity. A product may be too small for a
+/// floating-point number, so the struct stores its logarithm. Logarithms take long to compute, so a logarithm is taken
+/// only when the number in `now` becomes small.
 struct Product {
     ln: Vec<f64>,
-    /// Part of the product whose logarithm is not in `ln` yet.
+    /// For each product, the factors whose logarithm is not in `ln` yet, multiplied.
     now: Vec<f64>,
 }
 
@@ -82,7 +83,7 @@ impl Product {
         Self { ln: vec![0.0; n], now: vec![1.0; n] }
     }
 
-    /// Multiplies each product by `exp(top)` and by its factor, which is at most 1.
+    /// Multiplies each product by `exp(top)` and by its own factor, which is at most 1.
     fn times(&mut self, top: f64, factors: impl Iterator<Item = f64>) {
         for ((ln, now), factor) in self.ln.iter_mut().zip(&mut self.now).zip(factors) {
             *ln += top;
@@ -102,7 +103,7 @@ impl Product {
     }
 }
 
-/// Returns `exp(x)`. Returns 0 without computing if the result is negligible.
+/// Returns `exp(x)`. A negligible result is returned as 0, without a computation.
 pub(super) fn exp(x: f64) -> f64 {
     if x < LEAST_LN { 0.0 } else { x.exp() }
 }

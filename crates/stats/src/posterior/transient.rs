@@ -18,16 +18,16 @@ pub struct Span {
     pub end_s: f64,
 }
 
-/// Distance of the mean wait from the limit, in standard deviations of the wait. If the mean wait is farther than this
-/// from the limit, the queue counts as steady or as completely overloaded.
+/// Distance of the mean wait from the limit, in standard deviations of the wait. If the mean wait is farther than
+/// `DECIDED_SD` standard deviations from the limit, the queue counts as steady or as completely overloaded.
 const DECIDED_SD: f64 = 4.0;
 /// Number of standard deviations beyond which the tail of the normal distribution counts as 0.
 const NEGLIGIBLE_SD: f64 = 6.5;
-/// Maximum standard deviation of the time at which the wait exceeds the limit, as a share of the window's length. Above
-/// this share, the formula of [`Crossing`] is not used.
+/// Maximum standard deviation of the time at which the wait exceeds the limit, as a share of the window's length. If
+/// the time at which the wait exceeds the limit is less certain, the formula of [`Crossing`] is not used.
 const SHARP_CROSSING: f64 = 0.25;
-/// Number of points in time in a window at which the probability of a late answer is computed. If the formula of
-/// [`Crossing`] is accurate enough, the points are not needed.
+/// Number of points in time in a window at which the probability of a late answer is computed. The points are used only
+/// if the formula of [`Crossing`] is not accurate enough.
 const POINTS: usize = 4;
 
 /// Returns the share of a window, 0 to 1, in which the wait exceeds `limit_s`. `spare` is the unused share of the
@@ -56,12 +56,13 @@ fn tail(spare: f64, limit_s: f64, variance: f64, t_s: f64) -> f64 {
     let scatter = (variance * t_s).sqrt();
     let drift = spare * t_s;
     let mirrored = (-2.0 * spare * limit_s / variance).exp() * upper((limit_s - drift) / scatter);
-    // If `spare` is negative and the limit far away, the exponential overflows while the other factor is 0.
+    // If `spare` is negative and the limit is large, the exponential overflows and its factor is 0, so the product is
+    // 0.
     upper((limit_s + drift) / scatter) + if mirrored.is_finite() { mirrored.min(1.0) } else { 0.0 }
 }
 
-/// Returns the probability that a standard normal variable exceeds `z`. Very small and very large results become 0 and
-/// 1 without computing.
+/// Returns the probability that a standard normal variable exceeds `z`. Results very close to 0 or 1 are returned as 0
+/// or 1, without a computation.
 fn upper(z: f64) -> f64 {
     match z {
         z if z > NEGLIGIBLE_SD => 0.0,
@@ -83,8 +84,8 @@ impl Crossing {
         (growth > 0.0).then(|| Self { mean_s, scatter_s: (variance * mean_s).sqrt() / growth })
     }
 
-    /// Returns the expected time from the crossing to `t_s`, in seconds. If the wait crosses the limit only after
-    /// `t_s`, the time counts as 0.
+    /// Returns the expected time from the crossing (when the wait exceeds the limit) to `t_s`, in seconds. If the wait
+    /// exceeds the limit only after `t_s`, this time counts as 0.
     fn since(&self, t_s: f64) -> f64 {
         let u = (t_s - self.mean_s) / self.scatter_s;
         let density = (-0.5 * u * u).exp() / std::f64::consts::TAU.sqrt();

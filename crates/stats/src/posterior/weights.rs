@@ -4,11 +4,12 @@ use super::estimate::CapacityEstimate;
 
 /// Posterior probability (weight) of every combination of a capacity and a steepness.
 pub(super) struct Posterior {
-    /// Rate, steepness and weight of each cell. Cells are ordered by rate, and all steepnesses of a rate are adjacent.
+    /// Rate, steepness and weight of each cell. The cells are ordered by rate; the cells of one rate are adjacent, one
+    /// per steepness.
     pub(super) cells: Vec<(f64, f64, f64)>,
     /// Number of steepnesses on the grid.
     pub(super) steeps: usize,
-    /// Distance between neighbouring rates, in logarithms.
+    /// Difference between the logarithms of neighbouring rates.
     pub(super) step: f64,
     /// Standard deviation of the logarithm of the machine's speed, from window to window.
     pub(super) speeds: f64,
@@ -37,7 +38,7 @@ impl Posterior {
         let mut below = 0.0;
         for (c, w) in self.rates() {
             if below + w >= share {
-                // The weight is distributed evenly within a cell.
+                // The weight of a cell is spread evenly over the cell's range of rates.
                 let within = if w > 0.0 { (share - below) / w - 0.5 } else { 0.0 };
                 return c * (within * self.step).exp();
             }

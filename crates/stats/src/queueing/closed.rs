@@ -24,8 +24,9 @@ impl Closed {
     }
 }
 
-/// Solves a queueing network exactly for `clients` clients (0 gives an empty network). Time and memory grow with the
-/// number of clients times the number of stations. Each station with several servers doubles time and memory.
+/// Solves a queueing network exactly for `clients` clients (0 gives an empty network). The computing time grows with
+/// the number of clients times the number of stations, and the memory with the number of stations and of their servers.
+/// Each station with several servers doubles the computing time and the memory.
 pub fn closed(stations: &[Station], clients: u32) -> Closed {
     let stations: Vec<Station> = stations.iter().map(|s| s.where_some_wait(clients)).collect();
     let mut family = Family::of(&stations);
@@ -33,15 +34,14 @@ pub fn closed(stations: &[Station], clients: u32) -> Closed {
     family.whole()
 }
 
-/// A queueing network, and variants of this network that lack some stations. Each variant lacks some of the stations
-/// with several servers. The probability that a station is empty is computed from the throughput of the network without
-/// this station. Computed as 1 minus the probabilities of all other states, the probability of an empty station would
-/// lose all digits if there are many servers.
+/// A queueing network, and all variants of this network that lack some of the stations with several servers. The
+/// probability that a station is empty is computed from the throughput of the network without this station. With many
+/// servers, the alternative (1 minus the probabilities of all other states) would lose all digits to rounding.
 struct Family<'s> {
     stations: &'s [Station],
-    /// Indices of the stations with several servers.
+    /// Indexes of the stations that have several servers.
     several: Vec<usize>,
-    /// Variants of the network that lack some of the stations with several servers. Bit `i` of a variant's index in
+    /// All variants of the network that lack some of the stations with several servers. Bit `i` of a variant's index in
     /// this list is set if the variant lacks the station `several[i]`.
     members: Vec<Member>,
 }
@@ -85,7 +85,7 @@ impl<'s> Family<'s> {
 }
 
 impl Member {
-    /// Solves a variant with one more client, by the arrival theorem and Little's law.
+    /// Solves a variant of the network for one more client, by the arrival theorem and Little's law.
     fn solve(&mut self, stations: &[Station], several: &[usize], there: &[bool], n: u32) {
         let solution = &mut self.solution;
         for (at, station) in stations.iter().enumerate().filter(|(at, _)| there[*at]) {
@@ -100,8 +100,9 @@ impl Member {
     }
 
     /// Updates the probabilities of the numbers of requests at a station after one client was added. Each probability
-    /// follows from the balance of arrivals and departures between neighbouring numbers of requests. The probability
-    /// that the station is empty follows from `without`, the throughput of the network without this station.
+    /// follows from the probability of one request less: arrivals and departures between the two states balance. The
+    /// probability that the station is empty follows from `without`, the throughput of the network without this
+    /// station.
     fn advance(&mut self, bit: usize, station: Station, without: f64) {
         let (p, work) = (&mut self.marginals[bit], self.solution.throughput * station.demand_s);
         if !work.is_finite() {
@@ -114,9 +115,9 @@ impl Member {
     }
 }
 
-/// Returns the time that a request spends at a station. `queue` is the mean number of requests at this station in the
-/// network with one client less. `p` contains the probabilities of 0, 1, … requests at the station in the network with
-/// one client less.
+/// Returns the time in seconds that a request spends at a station, including its wait. `queue` is the mean number of
+/// requests at this station in the network with one client less. `p` contains the probabilities of 0, 1, … requests at
+/// the station in the network with one client less.
 fn residence_s(station: Station, queue: f64, p: &[f64]) -> f64 {
     let Servers::Some(m) = station.servers else { return station.demand_s };
     let m = f64::from(m.max(1));
@@ -125,9 +126,9 @@ fn residence_s(station: Station, queue: f64, p: &[f64]) -> f64 {
     station.demand_s / m * (1.0 + queue + idle)
 }
 
-/// Returns d ln(throughput) / d ln(speed) of every station, computed by making the station slightly slower and slightly
-/// faster. The elasticities sum to 1, because doubling all speeds doubles the throughput (Euler's theorem on
-/// homogeneous functions).
+/// Returns the elasticity d ln(throughput) / d ln(speed) of every station, computed by making the station slightly
+/// slower and slightly faster. The elasticities sum to 1, because doubling all speeds doubles the throughput (Euler's
+/// theorem on homogeneous functions).
 pub fn elasticities(stations: &[Station], clients: u32) -> Vec<f64> {
     const STEP: f64 = 1e-4;
     let with = |i: usize, factor: f64| {
@@ -158,7 +159,7 @@ mod tests {
     #[test]
     fn a_station_with_several_servers_is_the_machine_repairman_model() {
         // The model is M/M/3 with 5 clients that think for 1 s, and a service time of 0.5 s. The expected result is a
-        // sum over the states of this model's birth-death chain.
+        // sum over the states of the birth-death chain of this model.
         let (m, n, z, s) = (3u32, 5u32, 1.0f64, 0.5f64);
         let mut weights = vec![1.0f64];
         for k in 1..=n {
@@ -172,8 +173,8 @@ mod tests {
     }
 
     /// The expected result is a sum over the states of the birth-death chain. The sum is computed in logarithms,
-    /// because the weights of the states exceed the range of a floating-point number. Rounding errors must not grow
-    /// with the number of servers.
+    /// because the weights of the states exceed the range of a floating-point number. This test checks that rounding
+    /// errors do not grow with the number of servers.
     #[test]
     fn many_servers_and_many_clients_stay_exact() {
         for (m, n, z, s) in [(2, 40, 0.1, 0.05), (16, 64, 0.2, 0.1), (64, 256, 0.01, 0.1), (200, 800, 0.3, 0.1)] {

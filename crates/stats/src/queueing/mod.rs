@@ -1,4 +1,4 @@
-//! Queueing networks with known demands: throughput and response time by exact mean value analysis.
+//! Queueing networks with known service times: throughput and response time by exact mean value analysis.
 //!
 //! Sources: M. Reiser, S. Lavenberg, *Mean-Value Analysis of Closed Multichain Queuing Networks*, JACM 27 (1980).
 //! Stations with several servers: marginal probabilities as in E. Lazowska et al., *Quantitative System Performance*
@@ -16,10 +16,11 @@ pub use slowed::least_elasticity;
 /// Number of servers of a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Servers {
-    /// The station has this number of servers, at least 1. Each server serves one request at a time, and other requests
-    /// wait.
+    /// The station has this number of servers, which is at least 1. Each server serves one request at a time, and other
+    /// requests wait.
     Some(u32),
-    /// The station has one server for each request, so no request waits: a network distance, a sleep or a think time.
+    /// The station has one server for each request, so no request waits. Examples are a network distance, a sleep and a
+    /// think time.
     Unlimited,
 }
 
@@ -43,8 +44,8 @@ impl Station {
         Self { demand_s, servers: Servers::Unlimited }
     }
 
-    /// Returns the station, or a delay if the station has at least as many servers as there are clients, because no
-    /// request then waits.
+    /// Returns a delay if the station has at least as many servers as there are clients, because no request waits
+    /// there; otherwise returns the station unchanged.
     fn where_some_wait(self, clients: u32) -> Self {
         match self.servers {
             Servers::Some(m) if m >= clients.max(1) => Self::delay(self.demand_s),
@@ -52,7 +53,7 @@ impl Station {
         }
     }
 
-    /// Returns the station with servers that are faster by a factor.
+    /// Returns the station after the speed of its servers was multiplied by a factor.
     pub fn faster(self, factor: f64) -> Self {
         Self { demand_s: self.demand_s / factor, ..self }
     }

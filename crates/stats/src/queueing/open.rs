@@ -9,11 +9,12 @@ pub fn response_s(stations: &[Station], rate: f64) -> f64 {
     stations.iter().map(|station| residence_s(*station, rate)).sum()
 }
 
-/// Maximum number of servers of a station for which the wait is computed. With more servers, the wait is far shorter
-/// than the service up to a utilization of 99.9 %. A file from a third party may name billions of servers.
+/// Maximum number of servers of a station for which the wait is computed. With more servers, up to a utilization of
+/// 99.9 %, the wait is far shorter than the service time. The limit exists because a file from a third party may name
+/// billions of servers.
 const MAX_SERVERS: u32 = 1_000_000;
 
-/// Returns the sum of service and wait at one station in seconds.
+/// Returns the sum of service time and wait at one station, seconds.
 fn residence_s(station: Station, rate: f64) -> f64 {
     let Servers::Some(m) = station.servers else { return station.demand_s };
     let (m, work) = (m.max(1), rate * station.demand_s);

@@ -7,11 +7,11 @@
 //! resource's speed divided by its utilization (utilization law, as in E. Lazowska et al., *Quantitative System
 //! Performance* (1984), chapter 3).
 //!
-//! A resource between these two cases needs a model of the throughput X. The model assumes a constant elasticity of
-//! substitution: X⁻ᵏ is the sum of a term for the resource and a term for all other resources. The elasticity of a
-//! resource with utilization U is then Uᵏ. The curvature k is 1 for one client (exact), and grows with the number of
-//! clients. The curvature is computed from the effect of the slowdown. In queueing networks that are solved exactly,
-//! the result is at most 0.01 above the true elasticity, and at most 0.1 below it.
+//! If a resource limits throughput in part, a model of the throughput X is needed. The model assumes a constant
+//! elasticity of substitution: X⁻ᵏ is the sum of a term for the resource and a term for all other resources. The
+//! elasticity of a resource with utilization U is then Uᵏ. The curvature k is 1 for one client (exact), and grows with
+//! the number of clients. The curvature k is computed from the effect of the slowdown. Compared with exact solutions of
+//! queueing networks, the computed elasticity is at most 0.01 too high, and at most 0.1 too low.
 
 /// Number of halvings of the interval that contains the elasticity.
 const HALVINGS: usize = 20;
@@ -20,8 +20,8 @@ const HALVINGS: usize = 20;
 /// time in which the resource is in use at full speed. `ratio` is throughput with the slowed resource, divided by
 /// throughput at full speed. `speed` is the speed of the slowed resource; 1 is full speed.
 ///
-/// The bound is 0 if the ratio is the speed divided by the utilization: the resource then limits only while it is
-/// slowed.
+/// The bound is 0 if `ratio` equals `speed` divided by `utilization`: the resource then limits throughput only while it
+/// is slowed.
 pub fn least_elasticity(utilization: f64, ratio: f64, speed: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..HALVINGS {
@@ -34,11 +34,11 @@ pub fn least_elasticity(utilization: f64, ratio: f64, speed: f64) -> f64 {
     if high < 1.0 { low } else { high }
 }
 
-/// Returns throughput with a slowed resource, divided by throughput at full speed, if the resource has this elasticity
-/// and this utilization at full speed.
+/// Returns throughput with a slowed resource, divided by throughput at full speed, for a resource with the given
+/// elasticity and utilization at full speed.
 fn slowed(elasticity: f64, utilization: f64, speed: f64) -> f64 {
     let curvature = elasticity.ln() / utilization.ln();
-    // ln((U / speed)^k + 1 - e), written so that no large power overflows.
+    // The sum is (U / speed)^k + 1 - e, divided by the larger of (U / speed)^k and 1, so that nothing overflows.
     let own = curvature * (utilization / speed).ln();
     let most = own.max(0.0);
     let sum = (own - most).exp() + (1.0 - elasticity) * (-most).exp();
@@ -50,7 +50,8 @@ mod tests {
     use super::super::{Station, closed, elasticities};
     use super::*;
 
-    /// Returns the bound and the exact elasticity for the station `at`, whose speed falls to `speed`.
+    /// Returns the computed bound and the exact elasticity for the station with the index `at`, whose speed falls to
+    /// `speed`.
     fn bound_and_truth(stations: &[Station], clients: u32, at: usize, speed: f64) -> (f64, f64) {
         let rate = closed(stations, clients).throughput;
         let mut changed = stations.to_vec();

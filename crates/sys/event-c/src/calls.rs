@@ -115,7 +115,7 @@ pub extern "C" fn event_close(fd: c_int) -> c_int {
         group.forget(fd);
     }
     let known = THREAD.with_borrow_mut(|thread| thread.as_mut().map(|thread| thread.queue.forget(fd)));
-    // SAFETY: the caller asked for the close; the kernel refuses a number that is not open.
+    // SAFETY: the caller asked to close this descriptor, and the kernel refuses a number that is not open.
     let closed = unsafe { libc::close(fd) };
     if known.is_some() {
         let _ = with_thread(|thread| thread.queue.flush());
@@ -200,7 +200,7 @@ fn duration(t: &libc::timeval) -> Option<Duration> {
 }
 
 fn fail(errno: c_int) -> c_int {
-    // SAFETY: errno is a variable of this thread.
+    // SAFETY: errno is a variable of the calling thread, which no other thread accesses.
     unsafe { *libc::__errno_location() = errno };
     -1
 }

@@ -28,13 +28,13 @@ const LISTEN: u32 = 1 << 10;
 pub struct Diag(Netlink);
 
 impl Diag {
-    /// Opens a socket in the caller's network namespace. No privilege is required.
+    /// Opens a socket in the caller's network namespace. Opening the socket requires no privilege.
     pub fn open() -> Result<Self> {
         Netlink::open(Some(SOCK_DIAG)).map(Self)
     }
 
-    /// Uses a sock_diag socket that was opened in another network namespace. The dumps of this `Diag` contain the
-    /// sockets of the other namespace.
+    /// Uses a sock_diag socket that was opened in another network namespace. The dumps of the returned `Diag` contain
+    /// the sockets of the namespace in which the netlink socket was opened.
     pub fn over(fd: OwnedFd) -> Result<Self> {
         Netlink::over(fd).map(Self)
     }

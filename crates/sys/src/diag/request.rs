@@ -57,7 +57,7 @@ pub(super) fn bytecode(filter: ConnectionFilter) -> Vec<u8> {
 
 /// Builds the attribute with a filter program that rejects all connections with this port at either end. The filter
 /// program accepts a port that is greater or less than `port`. If the first comparison succeeds, a jump skips the
-/// second comparison. The kernel accepts only jumps to instructions that the program reaches if all its comparisons
+/// second comparison. The kernel accepts a jump only if the program also reaches the jump's target when all comparisons
 /// succeed.
 pub(super) fn excluding_port(port: u16) -> Vec<u8> {
     const JUMP: u8 = 1;

@@ -37,7 +37,7 @@ pub struct Connection {
     pub write_full: Option<bool>,
     /// Figures from the kernel's structure `tcp_info`; `None` if the kernel left the structure out.
     pub info: Option<TcpInfo>,
-    /// Identity of the socket, for [`super::Diag::connection`].
+    /// Identity of the socket, by which [`super::Diag::connection`] finds the socket again.
     pub name: SocketName,
 }
 
@@ -100,7 +100,7 @@ pub struct OtherConnection {
     /// Counters and times of sent and received data. `None` if the request did not ask for traffic, or on kernels
     /// before 4.6.
     pub traffic: Option<Traffic>,
-    /// Identity of the socket, for [`super::Diag::other`].
+    /// Identity of the socket, by which [`super::Diag::other`] finds the socket again.
     pub name: SocketName,
 }
 

@@ -10,9 +10,8 @@ use crate::limits;
 /// Limit on processes and threads that is high enough for any usual load: a few generators of about five threads each.
 const ROOMY_PROCESSES: u64 = 1024;
 
-/// Maximum number of processes and threads that are assumed to have ended after the start of a thread failed and before
-/// the running ones were counted. A load generator that fails to start ends its own threads, so fewer threads are
-/// counted.
+/// Number of processes and threads that may have ended between a failed start of a thread and the count of the running
+/// threads. A load generator that fails to start ends its own threads, so the count may be this much below the limit.
 const ENDED_SINCE: u64 = 64;
 
 /// Returns a sentence for the user: no further process or thread can be started.

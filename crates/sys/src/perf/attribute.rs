@@ -30,11 +30,12 @@ const TYPE_HARDWARE: u32 = 0;
 const TYPE_SOFTWARE: u32 = 1;
 const INSTRUCTIONS: u64 = 1;
 const TASK_CLOCK: u64 = 1;
-/// Format of a reading: the value, the time since the start, and the time for which the event had a hardware counter, 8
-/// bytes each.
+/// Format of a counter's reading, with 8 bytes for each number: the value, the time since the start, and the time for
+/// which the event had a hardware counter.
 const FORMAT_TIMES: u64 = 1 | 1 << 1;
 const FLAG_INHERIT: u64 = 1 << 1;
-/// Flag that also counts threads that a counted thread starts, but not processes (Linux 5.13).
+/// Flag that also counts the threads that a counted thread starts later, but not the processes that it starts (Linux
+/// 5.13).
 const FLAG_INHERIT_THREAD: u64 = 1 << 35;
 const FLAG_EXCLUDE_KERNEL: u64 = 1 << 5;
 const FLAG_EXCLUDE_HYPERVISOR: u64 = 1 << 6;

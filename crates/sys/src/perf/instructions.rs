@@ -1,6 +1,6 @@
-//! Counts the instructions of chosen threads, and of threads that these start later. The count of instructions needs a
-//! hardware counter, which most virtual machines lack. If `perf_event_paranoid` is 2 or more, instructions of the
-//! kernel are counted only for privileged users.
+//! Counts the instructions of chosen threads, and of the threads that the chosen threads start later. The count of
+//! instructions needs a hardware counter, which most virtual machines lack. If `perf_event_paranoid` is 2 or more,
+//! instructions of the kernel are counted only for privileged users.
 
 use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
@@ -14,7 +14,7 @@ pub struct InstructionCounter(Vec<OwnedFd>);
 
 impl InstructionCounter {
     /// Starts to count the instructions of threads. Processes that these threads start are not counted. Fails if this
-    /// machine counts no instructions, or if a thread belongs to another user.
+    /// machine cannot count instructions, or if a thread belongs to another user.
     pub fn start(tids: impl IntoIterator<Item = u32>) -> Result<Self> {
         start(Counted::Instructions, tids)
     }

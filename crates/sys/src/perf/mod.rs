@@ -20,8 +20,8 @@ use ring::Ring;
 /// Sampler of the CPU time of chosen threads and of threads that they start later, or of all threads.
 ///
 /// At each context switch of a sampled thread, the kernel does extra work for about 2.6 µs. While a thread's event is
-/// disabled, the kernel's extra work takes a third of the usual 2.6 µs. After [`Self::clear`], the kernel does no extra
-/// work.
+/// disabled, the kernel's extra work at a context switch takes only a third of 2.6 µs. After [`Self::clear`], the
+/// kernel does no extra work at context switches.
 pub struct CpuSampler {
     cpus: Vec<u32>,
     rings: BTreeMap<u32, Ring>,
@@ -30,7 +30,7 @@ pub struct CpuSampler {
 }
 
 impl CpuSampler {
-    /// Creates a sampler without threads.
+    /// Creates a sampler for these CPUs, which does not sample any thread yet.
     pub fn new(cpus: Vec<u32>) -> Self {
         Self { cpus, rings: BTreeMap::new(), events: Vec::new(), buffer: Vec::new() }
     }
@@ -47,7 +47,7 @@ impl CpuSampler {
     }
 
     /// Starts to sample all threads of the system. Each CPU takes a sample after every `period_ns` of its busy time.
-    /// Threads get no `perf` events of their own, so this sampling does not slow their context switches down. Needs
+    /// Because threads get no `perf` events of their own, their context switches do not become slower. Needs
     /// CAP_PERFMON, or a `perf_event_paranoid` of at most 0.
     pub fn add_everything(&mut self, period_ns: u64) -> Result<()> {
         self.open(Target::Everything, period_ns)

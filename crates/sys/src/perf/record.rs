@@ -7,10 +7,12 @@ const RECORD_LOST: u32 = 2;
 const RECORD_SAMPLE: u32 = 9;
 const HEADER_BYTES: usize = 8;
 
-/// User registers of a sample, as bits of the kernel's numbering: all general registers and the program counter.
+/// User registers that each sample contains (bits in the kernel's numbering): all general registers and the program
+/// counter.
 #[cfg(target_arch = "x86_64")]
 pub(super) const USER_REGISTERS: u64 = 0x1ff | 0xff << 16;
-/// User registers of a sample, as bits of the kernel's numbering: all general registers and the program counter.
+/// User registers that each sample contains (bits in the kernel's numbering): all general registers and the program
+/// counter.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const USER_REGISTERS: u64 = (1 << 33) - 1;
 
@@ -45,9 +47,9 @@ pub struct CpuSample<'a> {
     pub tid: u32,
     /// Time on the kernel's perf clock, in nanoseconds.
     pub time_ns: u64,
-    /// Registers by DWARF number. The program counter is the last register.
+    /// Registers of the thread, indexed by DWARF number. The program counter is the last register.
     pub registers: [u64; REGISTER_COUNT],
-    /// Copy of the stack from the stack pointer upwards.
+    /// Copy of the stack, beginning at the stack pointer (the lowest address).
     pub stack: &'a [u8],
 }
 

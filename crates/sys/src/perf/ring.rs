@@ -23,7 +23,7 @@ pub(super) struct Ring {
     event: RawFd,
 }
 
-// SAFETY: the ring is memory shared with the kernel alone, and each method takes the positions from that memory.
+// SAFETY: only the kernel and this value access the memory, and each method reads the positions from the memory itself.
 unsafe impl Send for Ring {}
 
 impl Ring {
@@ -36,7 +36,7 @@ impl Ring {
         if start == libc::MAP_FAILED { Err(last_errno()) } else { Ok(Self { start: start.cast(), page, event }) }
     }
 
-    /// Makes the kernel put the samples of `event` into this ring. The event must be on the CPU of this ring.
+    /// Makes the kernel write the samples of `event` into this ring. The event must be on the CPU of this ring.
     pub(super) fn take_output_of(&self, event: &OwnedFd) -> Result<()> {
         // SAFETY: takes two descriptors and touches no memory of this process.
         let done = unsafe { libc::ioctl(event.as_raw_fd(), SET_OUTPUT, self.event) };

@@ -1,4 +1,4 @@
-//! Receive buffers of which the kernel chooses one for each receive (a provided buffer ring). Source:
+//! Receive buffers: for each receive, the kernel chooses one of them (a provided buffer ring). Source:
 //! io_uring_register_buf_ring(3); linux/io_uring.h `struct io_uring_buf_ring`.
 
 use std::rc::Rc;
@@ -114,8 +114,8 @@ impl Buffers {
     }
 
     pub(super) fn register(&self, ring: &io_uring::IoUring) -> Result<()> {
-        // SAFETY: the address is page-aligned and mapped for `count` entries. The ring shares ownership of the memory
-        // and outlives it.
+        // SAFETY: the address of the buffer ring is page-aligned, and memory for `count` entries is mapped there. The
+        // ring shares ownership of the memory and outlives it.
         let r = unsafe {
             ring.submitter().register_buf_ring_with_flags(self.ring.address_of(0) as u64, self.count, GROUP, 0)
         };

@@ -1,6 +1,6 @@
-//! The file that an operation uses.
+//! The file that an io_uring operation uses.
 
-/// The file that an operation uses.
+/// The file that an io_uring operation uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum File {
     /// An index in the table of registered files.

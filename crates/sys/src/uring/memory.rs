@@ -7,8 +7,8 @@ use crate::Result;
 
 static MAPPED: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the bytes that all rings of this process map for slots and buffers. Most of these bytes use no memory,
-/// because the kernel allocates a page when it is first accessed.
+/// Returns the number of bytes that all rings of this process map for slots and buffers. Most of these bytes use no
+/// physical memory, because the kernel allocates a page only when it is first accessed.
 pub fn mapped_bytes() -> u64 {
     MAPPED.load(Relaxed)
 }
@@ -46,8 +46,8 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: `map` mapped exactly this range, and no reference to it is left. Every returned slice borrows the
-        // owner, and the ring cancels the kernel's operations before it releases the memory.
+        // SAFETY: `map` mapped exactly this range, and no reference to the range is left. Every returned slice borrows
+        // the owner, and the ring cancels the kernel's operations before it releases the memory.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
         MAPPED.fetch_sub(self.len as u64, Relaxed);
     }

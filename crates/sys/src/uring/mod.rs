@@ -2,10 +2,10 @@
 //! buffers), and operations refer to it by number. The same thread must create, use and drop a ring. Source:
 //! io_uring(7), io_uring_enter(2), io_uring_register(2).
 //!
-//! The ring requires SINGLE_ISSUER and, unless [`Config::eager`] is set, DEFER_TASKRUN. The ring can use a table of
-//! registered files, multishot accept and receive, a provided buffer ring, and skipped completions of successful
-//! operations. The ring uses min-wait timeouts if the kernel supports them. This module never repeats an operation:
-//! completions report each result, and the caller decides.
+//! The ring requires SINGLE_ISSUER and, unless [`Config::eager`] is set, DEFER_TASKRUN. The ring supports a table of
+//! registered files, multishot accept and receive, a provided buffer ring, and the option to skip completions of
+//! successful operations. The ring uses min-wait timeouts if the kernel supports them. This module never repeats an
+//! operation: completions report each result, and the caller decides.
 
 mod address;
 mod buffers;
@@ -23,8 +23,8 @@ use io_uring::{IoUring, squeue, types};
 pub(crate) use address::Address;
 pub use buffers::{BufferId, Buffers};
 pub use file::File;
-/// Flags of an operation. `OpFlags::SKIP_SUCCESS` suppresses the completion of a success. `OpFlags::IO_LINK` starts the
-/// next operation only after this operation has succeeded.
+/// Flags of an operation of the ring. `OpFlags::SKIP_SUCCESS` suppresses the completion of a success.
+/// `OpFlags::IO_LINK` starts the next operation only after this operation has succeeded.
 pub use io_uring::squeue::Flags as OpFlags;
 use memory::Memory;
 pub use memory::mapped_bytes;
@@ -88,7 +88,8 @@ pub struct Cqe {
     /// True if a multishot operation continues. False means that the operation has ended. The caller starts an ended
     /// operation again if needed.
     pub more: bool,
-    /// The receive buffer that was filled. The buffer must be returned with [`Buffers::recycle`].
+    /// The receive buffer that the kernel has filled; `None` if the operation used no buffer. The program must return
+    /// the buffer with [`Buffers::recycle`].
     pub buffer: Option<BufferId>,
 }
 
@@ -205,7 +206,7 @@ impl Ring {
         }
     }
 
-    /// Takes the available completions, but only as many as fit into the free capacity of `into`.
+    /// Moves the available completions into `into`, but only as many as fit into its free capacity.
     #[inline]
     pub fn reap(&mut self, into: &mut Vec<Cqe>) {
         let room = into.capacity() - into.len();
@@ -223,7 +224,7 @@ impl Ring {
         self.io.submission().cq_overflow()
     }
 
-    /// Queues an entry. If the queue is full, submits the entries of the queue first.
+    /// Adds an entry to the submission queue. If the queue is full, submits the entries of the queue first.
     #[inline]
     fn push(&mut self, entry: &squeue::Entry) -> Result<()> {
         for _ in 0..2 {
@@ -258,7 +259,7 @@ impl Drop for Ring {
             std::mem::forget(Rc::clone(&self.slots));
             std::mem::forget(self.buffers.clone());
         }
-        // SAFETY: dropped exactly once, here, and not used afterwards.
+        // SAFETY: the value is dropped exactly once, here, and is not used afterwards.
         unsafe { std::mem::ManuallyDrop::drop(&mut self.io) };
     }
 }

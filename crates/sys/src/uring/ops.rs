@@ -18,17 +18,17 @@ static ON: libc::c_int = 1;
 pub const SEGMENT_BYTES: u16 = 1200;
 /// Value of the socket option UDP_SEGMENT. Entries of the ring point to this value.
 static SEGMENT: libc::c_int = SEGMENT_BYTES as libc::c_int;
-/// Socket option of linux/udp.h.
+/// Socket option UDP_SEGMENT of linux/udp.h.
 const UDP_SEGMENT: u32 = 103;
-/// Socket option of ip(7).
+/// Socket option IP_BIND_ADDRESS_NO_PORT of ip(7).
 const IP_BIND_ADDRESS_NO_PORT: u32 = 24;
 /// Command for a socket: returns the number of sent bytes that the peer has not acknowledged (io_uring.h).
 const SOCKET_URING_OP_SIOCOUTQ: u32 = 1;
 
 impl Ring {
-    /// Returns the bytes of send slot `slot`. Fill the send slot before [`Ring::send`]. Returns an empty slice for an
-    /// unknown send slot. Wait for the completion of a send before overwriting its send slot, because the peer would
-    /// otherwise get wrong data.
+    /// Returns the bytes of send slot `slot`. The caller fills the send slot before it calls [`Ring::send`]. Returns an
+    /// empty slice for an unknown send slot. Wait for the completion of a send before overwriting its send slot,
+    /// because the peer would otherwise get wrong data.
     #[inline]
     pub fn slot(&mut self, slot: u32) -> &mut [u8] {
         let (at, len) = if slot < self.slot_count { (slot as usize, self.slot_bytes) } else { (0, 0) };
@@ -185,7 +185,7 @@ impl Ring {
         self.push(&opcode::AsyncCancel2::new(which).build().flags(op_flags).user_data(user))
     }
 
-    /// Cancels the operation whose `user` is `which`.
+    /// Cancels the operation whose number `user` is `which`.
     #[inline]
     pub fn cancel(&mut self, which: u64, op_flags: OpFlags, user: u64) -> Result<()> {
         self.push(&opcode::AsyncCancel::new(which).build().flags(op_flags).user_data(user))

@@ -29,7 +29,7 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Signals an eventfd. If another operation is linked before this operation, the signal reports that the other
+    /// Signals an eventfd. If this operation is linked to an operation before it, the signal shows that the earlier
     /// operation has completed.
     #[inline]
     pub fn signal(&mut self, eventfd: File, op_flags: OpFlags, user: u64) -> Result<()> {

@@ -123,8 +123,8 @@ impl Drop for Engine {
 impl ForwardLoop {
     fn run(&mut self, epoll: &Epoll) {
         // With inexact timers, every frame would be about 50 µs late. With normal priority, the forwarder would run
-        // late on a busy machine, and so slow the medium. The forwarder works even if the kernel refuses exact timers
-        // and a higher priority.
+        // late on a busy machine, and would thereby slow the medium. The forwarder works even if the kernel refuses
+        // exact timers and a higher priority.
         let _ = limits::exact_timers();
         let _ = limits::set_nice(-15);
         let mut events = Events::with_capacity(64);
@@ -197,8 +197,8 @@ impl ForwardLoop {
         }
     }
 
-    /// Passes a frame from a host to the relay. A frame for several hosts is passed only once. Drops a frame to an
-    /// unknown address, or to its own sender.
+    /// Passes a frame from a host to the relay (the model of the medium). A frame for several hosts is passed only
+    /// once. Drops a frame to an unknown address, or to its own sender.
     fn accept(&mut self, from: usize, bytes: &[u8]) {
         let group = bytes[0] & 1 == 1;
         let to = self.ports.iter().position(|port| bytes[..6] == port.mac);
@@ -219,7 +219,7 @@ impl ForwardLoop {
     }
 }
 
-/// Buffers for the frames that have not arrived yet. After a frame has arrived, a later frame uses its buffer again.
+/// Buffers for the frames that have not arrived yet. After a frame has been delivered, a later frame uses its buffer.
 #[derive(Default)]
 struct Slots {
     frames: Vec<Frame>,

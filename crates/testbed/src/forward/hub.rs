@@ -1,7 +1,7 @@
 //! Model of one half-duplex wire that all stations (hosts) share. The stations take turns, and send one frame per turn.
 //!
 //! Each station has its own queue, as on an Ethernet. A station with one short frame therefore waits for at most one
-//! frame of each other station. The model has no collisions and no back-off, so the wire reaches its full rate under
+//! frame from each other station. The model has no collisions and no back-off, so the wire reaches its full rate under
 //! any load.
 
 use std::collections::VecDeque;

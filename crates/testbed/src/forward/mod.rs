@@ -1,7 +1,7 @@
 //! Forwarder in user space, for media that the kernel does not simulate. The forwarder reads the frames that hosts
 //! send. For each frame, a [`Relay`] (a model of the medium) decides whether and when the frame arrives.
 //!
-//! A relay gets the time and the frames from its caller. Tests of relays need neither a clock nor a network.
+//! A relay gets the time and the frames from its caller. Tests of a relay therefore need neither a clock nor a network.
 
 mod engine;
 mod hub;
@@ -44,8 +44,8 @@ pub(crate) trait Relay: Send {
         None
     }
 
-    /// Changes the medium's rate, bits per second. An arrival time that `offer` or `settle` has already returned for a
-    /// frame does not change.
+    /// Changes the medium's rate to `bits_per_s` bits per second. An arrival time that `offer` or `settle` has already
+    /// returned for a frame does not change.
     fn set_rate(&mut self, bits_per_s: u64);
 
     /// Returns the traffic counts since the medium was created. `queue_bytes` is the size of the queue at `now_ns`.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::usage::{Counts, wire_bytes};
 
-/// Queue and sender of a wire (or of one direction of a line).
+/// The sender of a wire (or of one direction of a line), with its queue.
 #[derive(Debug)]
 pub(crate) struct Serialiser {
     bits_per_s: u64,

@@ -11,7 +11,7 @@ pub(crate) fn wire_bytes(frame: usize) -> usize {
     (frame + FRAMING_BYTES).max(MINIMUM_BYTES)
 }
 
-/// Counts of a medium since its creation.
+/// Traffic counts of a medium since its creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Counts {
     /// Number of bytes sent, including the bytes that Ethernet adds.

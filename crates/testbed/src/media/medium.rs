@@ -11,7 +11,7 @@ pub struct MediumSpec {
     pub name: &'static str,
     /// Syntax of the arguments that follow the name.
     pub arguments: &'static str,
-    /// Description of the medium for help texts, as a phrase.
+    /// Description of the medium for help texts, as a phrase without a verb.
     pub help: &'static str,
     /// True if all hosts and both directions share one wire.
     pub shared_wire: bool,
@@ -25,7 +25,7 @@ impl std::fmt::Debug for MediumSpec {
     }
 }
 
-/// A medium that was parsed but not built yet.
+/// A medium whose description was parsed, but which was not built yet.
 pub(super) trait MediumPlan: std::fmt::Debug + Send + Sync {
     /// Returns true if each host has its own network namespace.
     fn hosts_apart(&self) -> bool {

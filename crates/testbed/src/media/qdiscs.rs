@@ -11,9 +11,9 @@ use crate::error::{Result, setup};
 use crate::forward::Counts;
 
 /// Maximum lateness of the kernel's timer at which the wire still reaches its full rate, microseconds. After a pause,
-/// the wire may send as much traffic without delay as it normally carries in this maximum lateness. The traffic that is
-/// sent without delay may be less than one frame: `htb` first sends a whole frame, and then waits until it has enough
-/// tokens again. The alternative `tbf` would need enough tokens for a whole frame in advance.
+/// the wire may send without delay as much traffic as it normally carries in `MAX_LATENESS_US`. The amount that is sent
+/// without delay may be less than one frame: `htb` first sends a whole frame, and then waits until it has enough tokens
+/// again. The alternative qdisc `tbf` would need enough tokens for a whole frame before it sends the frame.
 pub(super) const MAX_LATENESS_US: u64 = 400;
 /// Maximum size of a frame on the wire, bytes. When several classes (stations) wait, each class sends this many bytes
 /// per turn.
@@ -69,13 +69,13 @@ impl RatePeriod {
 }
 
 impl KernelWire {
-    /// Creates the wire for the frames that leave through `interface`.
+    /// Creates the value for the wire that carries the frames that leave through `interface`.
     pub(super) fn new(name: String, interface: &str, qdiscs: &Arc<Qdiscs>, bits_per_s: u64) -> Self {
         let now = Mutex::new(RatePeriod { bits_per_s, bytes: 0, busy_ns: 0 });
         Self { name, interface: interface.into(), qdiscs: Arc::clone(qdiscs), bits_per_s, now }
     }
 
-    /// Returns the wire with its counts so far.
+    /// Returns a description of the wire with its current rate and its counts so far.
     pub(super) fn wire(&self) -> Wire {
         let now = *self.period();
         let counts = self.read().map(|(_, root)| Counts {

@@ -3,13 +3,13 @@
 //! In the kernel, a bridge joins the hosts. The kernel redirects the frames that enter each port to one `ifb`
 //! interface. The queueing discipline `htb` of this interface sends the frames at the wire's rate, and the frames
 //! return to the bridge. All hosts and both directions therefore share one sender with a limited rate. If the kernel
-//! lacks `ifb` or a part of `tc`, a hub in user space takes over. Neither the kernel's wire nor the hub in user space
-//! simulates collisions.
+//! lacks `ifb` or a feature that `tc` needs, a hub in user space replaces the kernel's wire. Neither the kernel's wire
+//! nor the hub in user space simulates collisions.
 //!
-//! The stations (hosts) take turns, as on an Ethernet, and each station has its own queue. In a common queue, a request
-//! would wait behind all answers that were sent before it. With one queue for all stations, the clients of a closed
-//! loop would all send at about the same time, and later all wait at the same time. A wire with one queue for all
-//! stations would therefore be idle at times: five clients would use only 79 % of it.
+//! The stations (hosts) take turns, as on an Ethernet, and each station has its own queue. In one common queue, a
+//! request would wait behind all answers that were queued before it. With one queue for all stations, the clients of a
+//! closed loop would also all send at about the same time, and later all wait at the same time. A wire with one queue
+//! for all stations would therefore be idle at times: five clients would use only 79 % of it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::net::{Net, port_name};
 use crate::tools;
 
 /// Maximum number of bytes in each station's queue. A queue that takes more than about 1 s to send at 10 Mbit/s would
-/// hide losses. A client's whole TCP window must fit into the queue, too.
+/// hide losses. The queue must also have room for a client's whole TCP window.
 const LIMIT_BYTES: u64 = 192_000;
 
 #[derive(Debug)]
@@ -71,8 +71,8 @@ impl MediumPlan for Shared {
 }
 
 impl Shared {
-    /// Creates the `ifb` interface through which all frames pass. The interface `ifb0` is created first, because its
-    /// creation shows whether the kernel has everything that the medium needs.
+    /// Creates the `ifb` interface through which all frames pass. The interface `ifb0` is created before the rest of
+    /// the medium, because this step shows whether the kernel has everything that the medium needs.
     fn serialiser(&self, net: &Net) -> Result<()> {
         tools::ip(&net.middle.netns, "link add ifb0 type ifb\nlink set ifb0 up\n")?;
         tools::tc(&net.middle.netns, &stations(self.bits_per_s, net.hosts.len()))
@@ -134,7 +134,7 @@ impl BuiltMedium for UserSpace {
     }
 }
 
-/// Returns the names of the bridge's ports, which are in the medium's namespace.
+/// Returns the names of the bridge's ports, which are interfaces in the medium's namespace.
 pub(super) fn ports(net: &Net) -> Vec<String> {
     (0..net.hosts.len()).map(port_name).collect()
 }
@@ -167,8 +167,8 @@ pub(super) fn rate(dev: &str, bits_per_s: u64) -> String {
 }
 
 /// Returns the `tc` commands for a wire with one `htb` class per station. The sender's hardware address selects the
-/// class. The stations take turns, each with one frame of maximum size. Each class has almost no rate of its own, so
-/// stations borrow nearly all their rate from the wire.
+/// class. The stations take turns, each with one frame of maximum size. The guaranteed rate of each class is almost 0,
+/// so the stations borrow nearly all their rate from the wire's class.
 fn stations(bits_per_s: u64, hosts: usize) -> String {
     let mut script = rate("ifb0", bits_per_s);
     script.truncate(script.find("qdisc add dev ifb0 parent").unwrap_or(script.len()));

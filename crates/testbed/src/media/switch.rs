@@ -54,8 +54,8 @@ impl BuiltMedium for Running {
     fn set_speed(&self, share: f64) -> Result<(), String> {
         match self.0.is_empty() {
             true => Err(NO_RATE.into()),
-            // If the speed of one wire cannot be set, the function still sets the speed of all others, because they
-            // could otherwise stay slow.
+            // If the rate of one wire cannot be set, the function still sets the rates of all other wires, which could
+            // otherwise stay slow.
             false => self.0.iter().map(|wire| wire.set_speed(share)).fold(Ok(()), Result::and),
         }
     }

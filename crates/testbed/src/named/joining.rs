@@ -14,7 +14,7 @@ use crate::media::Medium;
 /// because it may happen while a load runs.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The medium of a named testbed that joins two processes on different hosts.
+/// A medium that joins two processes on different hosts of a named testbed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Joining {
     /// Name of the testbed.

@@ -24,14 +24,14 @@ pub fn keep(name: &str, spec: &Spec, ready: impl FnOnce(&Status)) -> Result<()> 
         ready(&status_of(name, &bed, began));
         serve(&listener, name, &bed, began)
     });
-    // At this point, the testbed has ended. Clients that wait for the testbed's end notice that the keeper's socket is
-    // gone.
+    // The testbed has ended before the keeper removes its socket here. Clients that wait for the testbed's end notice
+    // that the keeper's socket is gone.
     clear(&path);
     outcome.map(drop)
 }
 
-/// Answers requests until a request asks to end the testbed. Returns the connection of that request, which the caller
-/// must keep open until the testbed has ended.
+/// Answers requests until a request asks to end the testbed. Returns the connection of the ending request, which the
+/// caller must keep open until the testbed has ended.
 fn serve(listener: &UnixListener, name: &str, bed: &Testbed, began: Instant) -> Option<UnixStream> {
     let slowed = SlowingServer::new(bed.speed());
     for stream in listener.incoming() {
@@ -90,7 +90,8 @@ fn listen(name: &str, path: &Path) -> Result<UnixListener> {
     // If an earlier keeper was killed, its socket file still exists.
     let _ = std::fs::remove_file(path);
     match UnixListener::bind(path) {
-        // Another keeper has ended meanwhile, and has removed the directory, because no other socket was left in it.
+        // If the directory is missing, another keeper has just ended and has removed the directory, because no other
+        // socket was left in it.
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             make()?;
             UnixListener::bind(path).map_err(refuse)

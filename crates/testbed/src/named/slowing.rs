@@ -2,7 +2,7 @@
 //! alive).
 //!
 //! The keeper restores the medium's full rate when the connection ends for any reason, or when the client sends nothing
-//! for [`MAX_SILENCE`]. A medium therefore does not stay slow after its client has ended.
+//! for [`MAX_SILENCE`]. A medium therefore never stays slow after the end of its client.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::Shutdown;
@@ -15,11 +15,11 @@ use std::time::Duration;
 use crate::error::{Result, TestbedError};
 use crate::testbed::MediumSpeed;
 
-/// First word of a request to slow the medium. In the request, a share of the full rate follows this word.
+/// First word of a request to slow the medium. In the request, a share of the full rate follows the word `slow`.
 pub(super) const SLOW_REQUEST: &str = "slow";
 /// Maximum length of a request to a keeper, bytes.
 pub(super) const MAX_REQUEST_BYTES: u64 = 64;
-/// Answer of the keeper as soon as the medium has the requested rate.
+/// Answer that the keeper sends as soon as the medium has the requested rate.
 const DONE_ANSWER: &str = "done";
 /// Maximum length of a keeper's answer, bytes.
 const MAX_ANSWER_BYTES: u64 = 1024;
@@ -39,8 +39,9 @@ impl SlowingServer {
         Self { speed, held: Arc::new(AtomicBool::new(false)) }
     }
 
-    /// Executes a request, and all later requests of its connection, in a new thread. While this thread runs, the
-    /// keeper can serve other connections. Refuses the request if another client already controls the medium's rate.
+    /// Starts a new thread that executes a request and all later requests of its connection. While this thread runs,
+    /// the keeper can serve other connections. If another client already controls the medium's rate, refuses the
+    /// request.
     pub(super) fn hold(&self, mut stream: UnixStream, word: String) {
         if self.held.swap(true, Ordering::AcqRel) {
             // Ignore an error, because the client may have closed the connection.
@@ -129,8 +130,8 @@ impl MediumSlowdown {
 
 impl Drop for MediumSlowdown {
     fn drop(&mut self) {
-        // The keeper closes the connection as soon as it has restored the full rate, and reading waits for this close.
-        // Ignore errors, because `drop` cannot return them.
+        // The read waits until the keeper closes the connection, which it does as soon as it has restored the full
+        // rate. Ignore errors, because `drop` cannot return errors.
         let _ = self.stream.shutdown(Shutdown::Write);
         let _ = self.stream.read(&mut [0; 1]);
     }

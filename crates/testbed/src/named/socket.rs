@@ -69,7 +69,7 @@ pub(super) fn clear(path: &Path) {
 pub(super) enum KeeperReply {
     /// Answer to the request.
     Answer(String),
-    /// A keeper accepts connections but does not answer. The value is the keeper's process ID, if known.
+    /// A process (the keeper) accepts connections but does not answer. The value is the keeper's process ID, if known.
     Silence(Option<u32>),
     /// No process listens on the socket.
     Nobody,

@@ -27,7 +27,7 @@ pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     }
     let mut words = String::new();
     if let Some(mut error) = child.stderr.take() {
-        // Ignore an error, because the missing line already shows that the keeper failed.
+        // Ignore an error of the read, because the missing line already shows that the keeper failed.
         let _ = error.read_to_string(&mut words);
     }
     let _ = child.wait();
@@ -67,7 +67,7 @@ pub fn down(name: &str) -> Result<bool> {
         KeeperReply::Silence(keeper) => *keeper,
         KeeperReply::Nobody => None,
     };
-    // Kill the keeper, because it did not answer. The network namespaces of a testbed end when its keeper ends.
+    // The keeper did not answer, so it is killed. The network namespaces of a testbed end when its keeper ends.
     stuck.into_iter().for_each(end_process);
     clear(&path);
     for (pid, netns) in left {
@@ -82,7 +82,7 @@ pub fn down(name: &str) -> Result<bool> {
     Ok(!matches!(heard, KeeperReply::Nobody))
 }
 
-/// Returns the IDs of the processes that keep the hosts' namespaces alive.
+/// Returns the IDs of the processes that keep the network namespaces of the hosts alive.
 fn holders(status: &Status) -> Vec<u32> {
     status.hosts.iter().map(|host| host.netns_pid).collect()
 }
@@ -96,7 +96,7 @@ fn children(pid: u32) -> Vec<u32> {
 
 fn end_process(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        // Ignore an error, because the process may have ended meanwhile.
+        // Ignore an error, because the process may have ended in the meantime.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }

@@ -11,7 +11,7 @@ use loadline_testbed::{Spec, Testbed, TestbedError};
 use testkit::skip;
 
 /// Builds a testbed. If this machine lacks something that a testbed needs, prints what is missing and returns `None`.
-/// An error for any other reason fails the test.
+/// If the testbed cannot be built for another reason, fails the test.
 pub(crate) fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
     use TestbedError::{Namespace, Program, Setup};
     match Testbed::build(spec) {
@@ -24,7 +24,8 @@ pub(crate) fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
     }
 }
 
-/// Starts an iperf3 server on a host, for one client. Records the server's output lines that report an interval.
+/// Starts an iperf3 server on a host, for one client. Also records the server's output lines that report the bytes of
+/// an interval.
 pub(crate) fn iperf_server(bed: &Testbed, host: &str, port: u16) -> Meter {
     let mut command = bed.command(host, "iperf3").unwrap();
     command.args(["-s", "-1", "-p", &port.to_string()]);
@@ -39,8 +40,8 @@ pub(crate) fn iperf_client(bed: &Testbed, host: &str, server: &str, port: u16, e
     Meter::start(command)
 }
 
-/// An iperf3 process, and the times at which it printed the lines that report intervals. Tests use the times of these
-/// lines to add up the throughput of several processes in one period.
+/// An iperf3 process, and the times at which it printed its output lines for the intervals. Tests use the times of
+/// these lines to add up the throughput of several processes in one period.
 pub(crate) struct Meter {
     child: Child,
     reader: std::thread::JoinHandle<Vec<(Instant, f64, String)>>,
@@ -60,8 +61,8 @@ impl Meter {
         Self { child, reader }
     }
 
-    /// Waits until iperf3 ends. Returns the number of bytes transferred from `begin` to `end`, according to the
-    /// interval lines that contain `tag`.
+    /// Waits until iperf3 ends. Returns the number of bytes transferred from `begin` to `end`, according to those
+    /// output lines for intervals that contain `tag`.
     pub(crate) fn bytes(mut self, begin: Instant, end: Instant, tag: &str) -> f64 {
         self.child.wait().unwrap();
         let lines = self.reader.join().unwrap();
@@ -77,7 +78,7 @@ impl Meter {
 }
 
 /// Returns the number of bytes in an interval line, such as `[ 5] 0.25-0.50 sec 279 KBytes 9.15 Mbits/sec`. Returns
-/// `None` for other lines, and for the final sums.
+/// `None` for lines of other kinds, and for the final sums.
 fn interval_bytes(line: &str) -> Option<f64> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let at = words.iter().position(|w| *w == "sec")?;
@@ -108,8 +109,8 @@ pub(crate) fn is_root() -> bool {
 
 /// A copy of this test program in a directory that all users can read, so that another user can run it. The copy is
 /// removed when this value is dropped. A separate process (`cp`) writes the copy. If this process itself wrote the
-/// copy, a child that another test forks at that moment could inherit the open file. The kernel does not execute a file
-/// that is open for writing.
+/// copy, a child that another test forks at that moment could inherit the open file. The kernel refuses to execute a
+/// file that a process has open for writing.
 pub(crate) struct Copy(pub(crate) std::path::PathBuf);
 
 impl Copy {

@@ -9,9 +9,9 @@
 //! the plain distribution of the requests that ended in the window. A request that is in flight throughout the window
 //! and gets no answer until the end of the drain counts as failed.
 //!
-//! A refused answer (an unexpected status) is no good answer. Quick refusals must not make a percentile shorter, and
-//! slow refusals must not be ignored. Each percentile is therefore computed once for the good answers and once for all
-//! answers, and the longer result is used.
+//! A refused answer (an answer with an unexpected status) does not count as a good answer. Quick refusals must not make
+//! a percentile shorter, and slow refusals must not be ignored. Each percentile is therefore computed once for the good
+//! answers and once for all answers, and the longer result is used.
 
 mod survival;
 
@@ -22,8 +22,7 @@ use std::collections::BTreeMap;
 pub enum TimeFigure {
     /// The time is known exactly.
     Exact(f64),
-    /// Only a lower bound of the time is known. The exact value is unknown, because too many requests were not
-    /// answered.
+    /// Only a lower bound of the time is known. The exact time is unknown, because too many requests were not answered.
     AtLeast(f64),
     /// Neither the value nor a lower bound is known.
     Unknown,
@@ -49,13 +48,13 @@ struct Counts {
     failed: u64,
     /// Number of requests that the server refused after exactly this time.
     refused: u64,
-    /// Number of unfinished requests that had waited for this time at the end of the window, minus the number of such
-    /// requests at the start of the window.
+    /// Number of requests that had waited for exactly this time when the window ended, minus the number that had waited
+    /// for this time when the window started.
     left: i64,
 }
 
-/// Times of answered requests, and lower bounds of the times of all other requests. To merge the times of several
-/// threads, hosts or windows, their counts are added.
+/// Times of answered requests, and lower bounds of the times of all other requests. The times of several threads, hosts
+/// or windows are merged by adding their counts.
 #[derive(Clone, Debug, Default)]
 pub struct CensoredTimes {
     /// Counts by time in nanoseconds. A request that failed after an unknown time counts at the time 0.
@@ -92,13 +91,14 @@ impl CensoredTimes {
         self.add(times, |counts, n| counts.refused = counts.refused.saturating_add(n))
     }
 
-    /// Adds a list of times, each with its number of requests. `count` adds a count to the right field of [`Counts`].
+    /// Adds a list of times in nanoseconds, each with its number of requests. `count` adds a count to the right field
+    /// of [`Counts`].
     fn add(self, times: impl IntoIterator<Item = (u64, u64)>, count: fn(&mut Counts, u64)) -> Self {
         self.add_all(&times.into_iter().collect::<Vec<_>>(), count)
     }
 
-    /// Adds a list of times, each with its number of requests. The function has no type parameter, so it is compiled
-    /// and optimized in this crate.
+    /// Adds a list of times in nanoseconds, each with its number of requests. The function has no type parameter, so
+    /// the compiler generates and optimizes its code in this crate.
     fn add_all(mut self, times: &[(u64, u64)], count: fn(&mut Counts, u64)) -> Self {
         times.iter().for_each(|(ns, n)| count(self.at(*ns), *n));
         self
@@ -135,7 +135,8 @@ impl CensoredTimes {
     }
 }
 
-/// Converts a count to a signed number. Counts that are too large become the largest signed number.
+/// Converts a count to a signed number, so that it can be subtracted. A count that is too large becomes the largest
+/// signed number.
 fn signed(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }

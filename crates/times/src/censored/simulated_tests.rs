@@ -1,10 +1,11 @@
-//! Windows of simulated loads, whose true percentiles are known.
+//! Tests with windows of simulated loads whose true percentiles are known.
 
 use super::*;
 
-/// The test draws random response times. A timeout cuts off long times, some requests are reset early, and the window
-/// cuts off the requests in flight at its start and end. Apart from random scatter, an exact percentile must not be
-/// below the true percentile. A lower bound must not be above the true percentile.
+/// The test draws random response times. The simulated load hides some response times: a timeout cuts off long times,
+/// some requests are reset early, and the window cuts off requests in flight at its start and end. A percentile that is
+/// reported as exact must not be below the true percentile, apart from random scatter. A reported lower bound must not
+/// be above the true percentile.
 #[test]
 fn percentiles_of_simulated_windows_are_never_below_the_truth() {
     const CLIENTS: usize = 40;
@@ -42,7 +43,7 @@ fn percentiles_of_simulated_windows_are_never_below_the_truth() {
             // `q` of all requests is therefore the quantile `q / (1 - resets)` of the requests that were not reset.
             let share = 1.0 - (1.0 - q - resets) / (1.0 - resets);
             let truth_us = if share < 1.0 { -(1.0 - share).ln() * mean_ms * 1e3 } else { f64::INFINITY };
-            // The test allows an error of five standard errors in the rank of a quantile.
+            // The rank of a quantile may be wrong by five standard errors.
             let rank = (share - 5.0 * (share * (1.0 - share).max(1.0 / n) / n).sqrt()).clamp(0.0, 1.0 - 1e-12);
             let low_us = -(1.0 - rank).ln() * mean_ms * 1e3;
             match times.percentile(q) {

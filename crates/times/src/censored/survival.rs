@@ -1,19 +1,19 @@
 //! Survival curves of censored times, their percentiles and their mean.
 //!
 //! A percentile is exact only if the share of failed requests is clearly below the share of requests beyond the
-//! percentile. With more failed requests, the percentile would depend on single failures, so the result is only a lower
-//! bound. A higher percentile never has a smaller lower bound than a lower percentile.
+//! percentile. If the share of failed requests is larger, the percentile would depend on single failures, so the result
+//! is only a lower bound. A higher percentile never has a smaller lower bound than a lower percentile.
 
 use super::{CensoredTimes, Counts, TimeFigure};
 
 impl CensoredTimes {
-    /// Returns the `q` quantile (0 to 1).
+    /// Returns the `q` quantile of the response times, for `q` from 0 to 1.
     pub fn percentile(&self, q: f64) -> TimeFigure {
         Survivals::of(self).percentile(q)
     }
 
-    /// Returns the quantiles of several shares, each 0 to 1. Computing several quantiles takes hardly longer than
-    /// computing one.
+    /// Returns one quantile of the response times for each of several shares from 0 to 1. Computing several quantiles
+    /// takes hardly longer than computing one.
     pub fn percentiles<const N: usize>(&self, shares: [f64; N]) -> [TimeFigure; N] {
         let survivals = Survivals::of(self);
         shares.map(|share| survivals.percentile(share))
@@ -21,8 +21,8 @@ impl CensoredTimes {
 
     /// Returns the mean response time. If every request was answered, refused answers are included only if they make
     /// the mean longer. If some requests were not answered, the result is only a lower bound: the longer of two means.
-    /// One mean is that of the answered requests. The other mean also includes the failed requests, with the times
-    /// until their failures.
+    /// The first mean is that of the answered requests. The second mean also includes the failed requests, with the
+    /// times until their failures.
     pub fn mean(&self) -> TimeFigure {
         let mean = |of: fn(&Counts) -> f64| {
             let sums = self.counts.iter().filter(|(ns, _)| **ns > 0);
@@ -39,10 +39,10 @@ impl CensoredTimes {
     }
 
     /// For each time, returns the share of requests that take longer. `ends` returns the number of requests that end at
-    /// a given time. The response times of `never` further requests are longer than all times of the curve.
+    /// a given time. `never` is the number of further requests, which take longer than all times of the curve.
     fn survival(&self, ends: impl Fn(&Counts) -> f64, never: u64) -> Vec<(u64, f64)> {
-        // The loop goes from the longest time to the shortest time, and adds up the requests that are known to take
-        // longer.
+        // For each time, from the longest to the shortest, the loop adds up the requests that are known to take at
+        // least this time.
         let (mut at_risk, mut left) = (never as f64, 0.0);
         let mut steps: Vec<(u64, f64)> = Vec::with_capacity(self.counts.len());
         for (ns, c) in self.counts.iter().rev() {
@@ -59,8 +59,8 @@ impl CensoredTimes {
         steps
     }
 
-    /// For each time, returns the share of requests that take longer, if failed requests never end. Refused requests
-    /// are included only for times at which this makes the share larger.
+    /// For each time, returns the share of requests that take longer, where failed requests never end. Refused requests
+    /// are included only at those times at which they make the share larger.
     fn survival_of_answers(&self) -> Vec<(u64, f64)> {
         let failed = self.count_unanswered();
         let good = self.survival(|c| c.answered as f64, failed);
@@ -71,18 +71,19 @@ impl CensoredTimes {
         good.into_iter().zip(all).map(|((ns, good), (_, all))| (ns, good.max(all))).collect()
     }
 
-    /// For each time, returns the share of requests that take longer, if failed and refused requests end when they
-    /// fail. Percentiles that are read from this curve are lower bounds.
+    /// For each time, returns the share of requests that take longer, where failed and refused requests end at the time
+    /// of their failure. Percentiles that are read from this curve are lower bounds.
     fn survival_to_failure(&self) -> Vec<(u64, f64)> {
         self.survival(|c| c.answered as f64 + c.failed as f64 + c.refused as f64, 0)
     }
 }
 
 /// Half the width, in standard errors, of the 95 % interval of the share of failures. If the share of requests beyond a
-/// percentile lies within this interval, chance decides whether the percentile is known exactly.
+/// percentile lies within the interval, chance decides if the percentile is known exactly.
 const SURELY: f64 = 1.96;
 
-/// Two survival curves: in `never`, failed requests never end; in `at_failure`, they end when they fail.
+/// Two survival curves: in `never`, failed requests never end; in `at_failure`, each failed request ends at the time of
+/// its failure.
 struct Survivals {
     never: Vec<(u64, f64)>,
     at_failure: Vec<(u64, f64)>,
@@ -113,8 +114,8 @@ impl Survivals {
         }
     }
 
-    /// Returns the response time at the highest percentile whose exact value is known. All higher percentiles are at
-    /// least as long as the returned time.
+    /// Returns the response time at the highest percentile whose exact value is known. The returned time is a lower
+    /// bound of all higher percentiles.
     fn longest_known(&self) -> Option<u64> {
         let least = self.never.last().map_or(1.0, |(_, share)| *share).max(self.failures);
         first(&self.never, least).filter(|_| least < 1.0)
@@ -123,7 +124,8 @@ impl Survivals {
 
 /// Returns the shortest time that at most the share `longer` of the requests exceeds; `None` if there is no such time.
 fn first(curve: &[(u64, f64)], longer: f64) -> Option<u64> {
-    // Rounding changes a product of shares by about 1e-16 per step, so slightly larger shares count as equal.
+    // Rounding changes a product of shares by about 1e-16 per step, so a share that is only slightly larger than
+    // `longer` counts as equal.
     let wanted = longer * (1.0 + 1e-9) + 1e-11;
     curve.iter().find(|(_, share)| *share <= wanted).map(|(ns, _)| *ns)
 }

@@ -27,7 +27,7 @@ fn timeouts_leave_low_percentiles_known_and_bound_the_high_ones() {
     assert_eq!((times.count_answered(), times.count_unanswered()), (80, 20));
 }
 
-/// A request that is reset after 0.1 ms is not a fast answer.
+/// A request that is reset after 0.1 ms does not count as a fast answer.
 #[test]
 fn early_failures_count_as_slower_than_every_answer() {
     let times = CensoredTimes::default().answered(ms(&[(5, 700), (9, 100)])).unanswered([(100_000, 200)]);
@@ -40,8 +40,8 @@ fn early_failures_count_as_slower_than_every_answer() {
 }
 
 /// The simulated server closes each connection after its answer, so half of the requests fail immediately. With a few
-/// more failed requests, the median would be unknown. With a few less, the median would be the longest answer. In this
-/// test, the median is therefore only a lower bound, near the typical response time.
+/// more failed requests, the median would be unknown. With a few failed requests less, the median would be the time of
+/// the longest answer. In this test, the median is therefore only a lower bound, near the typical response time.
 #[test]
 fn a_median_at_the_edge_of_the_failures_is_a_bound_below_no_lower_percentile() {
     let failing = |failed| {

@@ -29,10 +29,11 @@ impl Hist {
     /// Longest duration that a histogram can store, nanoseconds.
     pub const HIGHEST_NS: u64 = HIGHEST_NS;
 
-    /// Makes an empty histogram. Only this function allocates memory (270 KiB), and it initializes all of this memory.
+    /// Makes an empty histogram. The function allocates and initializes all memory of the histogram (270 KiB).
     pub fn new() -> Self {
         let inner = Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS);
-        // The library accepts these constant bounds; the fallback only satisfies the type checker.
+        // The library accepts the constant bounds of this histogram; the fallback exists only because the constructor
+        // returns a `Result`.
         let inner = inner.unwrap_or_else(|_| Histogram::<u64>::new(DIGITS).unwrap_or_else(|_| unreachable!()));
         Self { inner, saturated: 0 }
     }
@@ -56,13 +57,13 @@ impl Hist {
 
     /// Adds all counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
-        // Both histograms have the same bounds, so adding cannot fail.
+        // Both histograms have equal bounds, so the addition cannot fail.
         let _ = self.inner.add(&other.inner);
         self.saturated = self.saturated.saturating_add(other.saturated);
     }
 
-    /// Subtracts all counts of another histogram. If this histogram lacks any of the counts to subtract, subtracts
-    /// nothing.
+    /// Subtracts all counts of another histogram from the counts of this histogram. If any of the counts would fall
+    /// below 0, subtracts nothing.
     pub fn take_back(&mut self, other: &Self) {
         let is_recorded = |at: u64, count: u64| self.inner.count_at(at) >= count;
         if other.inner.iter_recorded().all(|v| is_recorded(v.value_iterated_to(), v.count_at_value())) {
@@ -80,7 +81,8 @@ impl Hist {
         }
     }
 
-    /// Sets all counts to 0 and keeps the memory. For an empty histogram, does not write to the memory of the counts.
+    /// Sets all counts to 0, and keeps the memory of the histogram for later use. If the histogram is already empty,
+    /// the function does not touch its memory.
     pub fn clear(&mut self) {
         if !self.is_empty() {
             self.inner.reset();
@@ -113,15 +115,15 @@ impl Hist {
         self.inner.mean() / 1e3
     }
 
-    /// Returns the share of durations (0 to 1) at or below a duration in nanoseconds; 1 if empty.
+    /// Returns the share of durations (0 to 1) that are at most `ns` nanoseconds long; 1 if the histogram is empty.
     pub fn share_within_ns(&self, ns: u64) -> f64 {
         if self.is_empty() { 1.0 } else { self.inner.count_between(0, ns.min(HIGHEST_NS)) as f64 / self.len() as f64 }
     }
 
     /// Returns the `q` quantile (0 to 1) of the waiting time of arrivals at random moments, in microseconds. The result
-    /// assumes that durations follow each other without gaps, as for one closed-loop client. Each arrival waits until
-    /// the end of the duration into which it falls. Many random arrivals fall into one long duration, but a closed-loop
-    /// client records this duration only once.
+    /// assumes that the durations follow each other without gaps, as for one closed-loop client. Each arrival waits
+    /// until the end of the duration into which it falls. Many random arrivals fall into one long duration, but a
+    /// closed-loop client records this duration only once.
     pub fn wait_of_arrivals_us(&self, q: f64) -> f64 {
         let steps: Vec<(f64, f64)> =
             self.inner.iter_recorded().map(|v| (v.value_iterated_to() as f64, v.count_at_value() as f64)).collect();
@@ -163,13 +165,13 @@ impl Hist {
         self.inner.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect()
     }
 
-    /// Returns the length of the range of durations that are counted together with a duration, all in nanoseconds.
+    /// Returns the width of the histogram bucket that contains a duration; both are in nanoseconds.
     pub fn resolution_ns(&self, ns: u64) -> u64 {
         self.inner.equivalent_range(ns)
     }
 
-    /// Returns points of the percentile curve, as (share of counts, microseconds). The closer a point's share is to 1,
-    /// the smaller is the distance to the next point.
+    /// Returns points of the percentile curve, as (share of counts, microseconds). The points get closer to each other
+    /// as the share approaches 1.
     pub fn curve_us(&self) -> Vec<(f64, f64)> {
         self.inner.iter_quantiles(5).map(|v| (v.quantile_iterated_to(), v.value_iterated_to() as f64 / 1e3)).collect()
     }
@@ -217,7 +219,7 @@ mod tests {
     fn arrivals_meet_a_duration_in_proportion_to_its_length() {
         let mut even = Hist::new();
         (0..1000).for_each(|_| even.record_ns(100_000));
-        // If arrivals are spread evenly over durations of 100 us, 1 % of them wait longer than 99 us.
+        // Of arrivals that are spread evenly over durations of 100 us, 1 % wait longer than 99 us.
         assert!((even.wait_of_arrivals_us(0.99) - 99.0).abs() < 0.5, "{}", even.wait_of_arrivals_us(0.99));
         // The 1,000 short durations last 100 ms in total, so one further stall of 50 ms covers a third of all moments.
         even.record_ns(50_000_000);

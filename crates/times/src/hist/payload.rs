@@ -39,8 +39,8 @@ pub enum HistError {
 }
 
 impl Hist {
-    /// Returns the HdrHistogram V2 payload in base64, uncompressed. HdrHistogram logs hold a compressed payload: see
-    /// the output format `hdr` in the crate `report`.
+    /// Returns the HdrHistogram V2 payload in base64, uncompressed. HdrHistogram logs contain a compressed payload
+    /// instead: see the output format `hdr` in the crate `report`.
     pub fn to_base64(&self) -> String {
         let mut bytes = Vec::new();
         // Writing a histogram with the bounds of `Hist` to memory cannot fail.
@@ -79,8 +79,8 @@ impl Hist {
     }
 }
 
-/// Returns the payload without compression. A short text could expand to gigabytes, so the function returns an error
-/// for a result longer than [`MAX_PAYLOAD_BYTES`].
+/// Returns the payload after decompression if it was compressed. Because a short compressed text could expand to
+/// gigabytes, a payload longer than [`MAX_PAYLOAD_BYTES`] is an error.
 fn inflated(bytes: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     let Some(compressed) = bytes.get(COMPRESSED_HEADER_BYTES..).filter(|_| bytes.starts_with(&COMPRESSED_COOKIE))
     else {
@@ -106,8 +106,8 @@ pub fn short<S: serde::Serializer>(histograms: &BTreeMap<String, Hist>, s: S) ->
 
 /// Checks that a payload's header claims no larger bounds than [`Hist`] has, and no more counts than the payload
 /// contains. The library allocates as much memory as the header claims, before it reads further. Without a check of the
-/// header, a text of under 200 bytes could take gigabytes of memory. For example, the header could claim values of five
-/// digits up to 2^62, or 4 GB of counts.
+/// header, a text of under 200 bytes could make the library allocate gigabytes of memory. For example, the header could
+/// claim values of five digits up to 2^62, or 4 GB of counts.
 fn check_header(bytes: &[u8]) -> Result<(), String> {
     let word = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
     let long = |at: usize| Some(u64::from(word(at)?) << 32 | u64::from(word(at + 4)?));

@@ -8,8 +8,8 @@ use crate::live::Totals;
 
 /// Value of `AGGREGATION_TEMPORALITY_CUMULATIVE`: counts are sums since the start.
 const CUMULATIVE: u8 = 2;
-/// Number of buckets of a coarse histogram that become one OTLP bucket. With this number of buckets, two OTLP buckets
-/// span a factor of two.
+/// Number of buckets of a coarse histogram that become one OTLP bucket. With this number of buckets, two neighbouring
+/// OTLP buckets together span a factor of two.
 const BUCKETS_TOGETHER: usize = 4;
 
 /// Figures of a run from its start to the current moment.
@@ -131,8 +131,8 @@ mod tests {
         let counts: Vec<String> = serde_json::from_value(point["bucketCounts"].clone()).unwrap();
         assert_eq!(counts.len(), bounds.len() + 1);
         assert!(bounds.is_sorted_by(|a, b| a < b) && bounds.len() < 60, "{bounds:?}");
-        // The time of 1 ms lies between the bounds of the bucket that counts it, and the longest time is above all
-        // bounds.
+        // A response time of 1 ms lies between the bounds of the bucket that counts it. The longest response time is
+        // above all bounds.
         let at = counts.iter().position(|n| n == "5").unwrap();
         assert!(bounds[at - 1] <= 1e-3 && 1e-3 < bounds[at], "{bounds:?}");
         assert_eq!((counts.last().map(String::as_str), &point["count"]), (Some("1"), &json!("8")));

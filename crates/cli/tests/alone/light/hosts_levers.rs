@@ -13,8 +13,8 @@ use testkit::{
 };
 
 /// Budget of the experiment. The budget suffices for the five levers that can be switched in slots (short periods).
-/// Other levers need turns: longer loads that alternate without and with the lever. The share of the budget for a lever
-/// that needs turns is too short, so the experiment skips the lever.
+/// Other levers need turns: longer loads that alternate without and with the lever. The time that the budget leaves for
+/// a lever with turns is too short, so the experiment skips such a lever.
 const BUDGET: &str = "30s";
 /// Maximum time until the first lever makes a change.
 const PULLED_WITHIN: Duration = Duration::from_secs(60);

@@ -46,13 +46,14 @@ fn messages_of_the_profile_have_the_published_sizes() {
     for (trial, (up, down)) in trials.iter().zip([(60.0, 2108.0), (120.0, 8312.0), (60.0, 12_348.0)]) {
         let completed = number(&trial["completed"]);
         assert!(completed > 0.0, "{}", trial["label"]);
-        // The end of the trial may interrupt a read, which consists of two requests, so the test allows the bytes of
-        // one read more than the completed reads.
+        // The trial's end may interrupt a read (two requests). The byte counts may therefore contain up to one read
+        // more than the number of completed reads.
         let most = completed + 1.0;
         let (sent, received) = (number(&trial["bytes_sent"]), number(&trial["bytes_received"]));
         assert!((completed * up..=most * up).contains(&sent), "{}: {sent} for {completed}", trial["label"]);
         assert!((completed * down..=most * down).contains(&received), "{}: {received} for {completed}", trial["label"]);
-        // Reads at the start and the end of the measured time may transfer some of their bytes outside of this time.
+        // A read at the start or the end of the measured time may transfer some of its bytes outside of the measured
+        // time.
         let on_the_wire = number(&trial["axes"]["wire_bytes_per_read"]) * completed;
         assert!(on_the_wire > (completed - 2.0) * (down + up), "{}: {on_the_wire} for {completed}", trial["label"]);
     }
@@ -119,7 +120,7 @@ fn a_response_probe_script_runs_against_a_record_server() {
         let mean = number(&row["mean_ms"]);
         assert!(number(&row["least_ms"]) <= mean && mean <= number(&row["most_ms"]), "{row}");
         // The measured time is the second half of the trial (2 s), plus the rest of the cycle that runs at the trial's
-        // end. The test allows 2 s more than these two times together, because the machine may stall.
+        // end. The test allows an additional 2 s, because the machine may stall.
         assert!(number(&row["total_ms"]) < 4000.0 + number(&row["most_ms"]), "{row}");
     }
     let converted = loadline(&["probe", &script, "--convert"]);

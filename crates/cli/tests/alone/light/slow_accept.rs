@@ -8,8 +8,8 @@
 use serde_json::Value;
 use testkit::{alone_with_release, bottleneck, json, num, serve, verdict};
 
-/// Returns the effect of a lever, which is a ratio of throughputs: the lower end of its interval, the ratio, and the
-/// upper end.
+/// Returns the effect of a lever as a ratio of throughputs. The three numbers are the lower end of the ratio's
+/// interval, the ratio, and the upper end of the interval.
 #[track_caller]
 fn effect(run: &Value, lever: &str) -> [f64; 3] {
     let proof = &run["findings"]["proof"];

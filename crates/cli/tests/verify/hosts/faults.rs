@@ -121,7 +121,7 @@ fn a_conductor_that_stops_for_10_s_leaves_no_load_and_reports_lost_hosts() {
         let conductor = conductor(hosts);
         signal(conductor, "STOP");
         let began = Instant::now();
-        // All agents must end by themselves while the conductor is stopped.
+        // All agents must end without a request from the conductor, which is stopped.
         ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
         std::thread::sleep(STALL.saturating_sub(began.elapsed()));
         signal(conductor, "CONT");
@@ -186,8 +186,8 @@ fn nodes_that_slurm_loses_are_named() {
     let load: Vec<&str> =
         load.into_iter().chain(["--warmup", "300ms", "--connections", "4", "--duration", "60s"]).collect();
 
-    // Kills slurmd on node n1. slurmd has started the steps on n1, but these steps continue without slurmd. After that,
-    // kills slurmstepd on node n2, without which the steps on n2 end.
+    // Kills slurmd on node n1. slurmd has started the steps on n1, but these steps continue without slurmd. Then kills
+    // slurmstepd on node n2, so the steps on n2 end.
     let slurmd = slurm.daemon("n1");
     let (run, output) = slurm.run(2, &load, |hosts| {
         ["n1", "n2"].iter().for_each(|node| drop(hosts.await_agents(node, 2)));

@@ -8,8 +8,8 @@ use testkit::{ChildProcess, SshHosts, binary};
 
 use crate::hosts::nginx_hosts::said;
 
-/// Checks that the first finding of loadline is the lock that an option of the server adds, with the names of the
-/// lock's variable and function.
+/// Checks that loadline's first finding is the lock that an option adds to the server. The finding must contain the
+/// names of the lock's variable and function.
 fn assert_planted_lock(found: &Value) {
     let first = &found[0];
     let ends_with = |key: &str, name: &str| first[key].as_str().unwrap_or_default().ends_with(name);

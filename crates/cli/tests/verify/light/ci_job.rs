@@ -1,5 +1,5 @@
 //! Test of the CI job in docs/how-to/ci.md. As on a CI runner, a shell runs the line of the job's step, with a file for
-//! the summary. Only the ports and the time budget differ from the job on that page.
+//! the summary. Only the ports and the time budget differ from the job in docs/how-to/ci.md.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Tests of the client side of reflection with answers of right and of hostile servers.
+//! Tests of the client side of server reflection, with answers of correct servers and of hostile servers.
 
 use super::*;
 use crate::reflection::Reflection;
@@ -23,7 +23,7 @@ fn files(files: &[Vec<u8>]) -> Vec<u8> {
     answer(Answer::Files(FileList { files: files.to_vec() }))
 }
 
-/// Returns the result of answers that come one after the other, each to all questions of its round.
+/// Returns the types that result from `answers`. Answer number n is the answer to every question of round n.
 fn collected(answers: &[Vec<u8>]) -> Result<Types, ReflectionError> {
     let mut collector = Collector::new(["a.S"]);
     for answer in answers {
@@ -33,7 +33,8 @@ fn collected(answers: &[Vec<u8>]) -> Result<Types, ReflectionError> {
     collector.types()
 }
 
-/// Both sides of reflection are those of loadline. The server sends each imported file only if it is asked for.
+/// Client and server are loadline's own. The test removes imported files from the answers, so the client must ask for
+/// each imported file.
 #[test]
 fn a_server_is_described_with_all_imports() {
     let server = Reflection::new("a.proto", PROTO).unwrap();
@@ -43,7 +44,7 @@ fn a_server_is_described_with_all_imports() {
     let mut rounds = 0;
     while let requests @ [_, ..] = &collector.requests()[..] {
         let answers: Vec<Vec<u8>> = requests.iter().map(|request| server.answer(request)).collect();
-        // The first file of an answer is the requested file. The other files of the answer are left out.
+        // The first file of an answer is the requested file. The test removes all other files from the answer.
         let first = |bytes: &Vec<u8>| match Response::decode(&bytes[..]).unwrap().answer {
             Some(Answer::Files(list)) => files(&list.files[..1]),
             other => panic!("{other:?}"),
@@ -84,7 +85,7 @@ fn hostile_answers_are_errors() {
         (vec![files(&too_many)], "more than 1000 files"),
         (vec![files(&[file("a", &imports)])], "more than 1000 files"),
         (vec![files(&[large])], "more than 16777216 bytes"),
-        // The server never sends the file that was asked for.
+        // The server never sends the requested file `b`.
         (vec![files(&[file("a", &["b"])]), files(&[file("a", &["b"])])], "\"b\" does not come"),
         (vec![files(&[file("a", &["b"]), file("b", &["a"])])], "in a cycle"),
         (vec![files(&[file("a", &["a"])])], "in a cycle"),

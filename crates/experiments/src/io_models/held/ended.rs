@@ -7,7 +7,7 @@ use super::levels::Levels;
 /// Number of free descriptors below which a process counts as having reached its descriptor limit.
 const SPARE: f64 = 100.0;
 
-/// Reason why no more connections were held.
+/// Reason why the server did not hold (accept and keep) more connections.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ended {
     /// ID of the bottleneck, as in `loadline list bottlenecks`; `None` if no bottleneck corresponds to the reason.
@@ -17,10 +17,10 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Returns the descriptor limit as the reason, if the process came close to its limit of `limit` descriptors. The
-    /// function also compares the number of accepted connections with `limit`. The connections of io_uring have no
-    /// descriptors, but fill a table that is as large as the descriptor limit. The number of accepted connections shows
-    /// when the table of io_uring is full.
+    /// Returns the descriptor limit as the reason if the process had nearly as many open descriptors as its limit
+    /// allows (`limit`). The function also compares the number of accepted connections with the limit, because
+    /// connections of io_uring have no descriptors. The connections of io_uring fill a table that is as large as the
+    /// descriptor limit, so the table is full if the number of accepted connections reaches the limit.
     pub(super) fn by_descriptors(most: &Levels, limit: f64) -> Option<Self> {
         let full = most.descriptors.max(most.accepted) + SPARE >= limit;
         let words = format!("descriptors: one process may have {limit} (RLIMIT_NOFILE)");

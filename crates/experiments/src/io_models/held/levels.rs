@@ -4,9 +4,9 @@
 
 use run::{Instance, Recording};
 
-/// Time without a change in the number of connections or threads after which a process counts as quiet although
-/// connections wait in its accept queue, seconds. If the accept queue is empty, a process counts as quiet as soon as
-/// two successive samples have equal numbers of connections and threads.
+/// If connections wait in the accept queue, a process counts as quiet after this time without a change in its number of
+/// connections or threads, seconds. If the accept queue is empty, a process counts as quiet as soon as two successive
+/// samples show equal numbers of connections and threads.
 const STALLED_S: f64 = 2.0;
 
 /// Gauges of a server process at one time, or the maximum of each gauge.

@@ -1,7 +1,6 @@
-//! Bottleneck of a trial with many connections. If the server held fewer connections than attempted, the bottleneck is
-//! what limited their number. If the server handled the whole offered load, there is no bottleneck. A trial has the
-//! judge's verdict as its bottleneck, unless its server held fewer connections than attempted or handled the whole
-//! offered load.
+//! Bottleneck of a trial with many connections. If the server held (accepted and kept) fewer connections than
+//! attempted, the bottleneck is the cause of this smaller number. If the server handled the whole offered load, there
+//! is no bottleneck. In all other cases, the bottleneck is the judge's verdict on the trial.
 
 use run::{Bottleneck, LimitedBy, Run, Trial};
 
@@ -10,7 +9,7 @@ use crate::values::BYTES_PER_S;
 
 /// Minimum share of the offered load that a server must handle, to count as handling all of it. The minimum is below 1,
 /// because the number of messages in the measured window varies a little. A server that handles more than 1 / `SERVED`
-/// of the offered load works off a backlog, so it was at a limit before.
+/// of the offered load works off an earlier backlog, so it was at its limit before.
 const SERVED: f64 = 0.95;
 /// Minimum confidence of a verdict that counts as sure.
 const SURE: f64 = 0.6;
@@ -53,8 +52,8 @@ fn not_saturated(offered: f64, beside: &Bottleneck) -> String {
     format!("all are held, and the {:.2} MB/s that they offer are served{beside}", offered / 1e6)
 }
 
-/// Returns the trial's bottleneck according to the verdict `found`, with a description of the bottleneck. If the server
-/// handled more than the offered load, `piled_up` is the offered load in bytes per second.
+/// Returns the trial's bottleneck according to the verdict `found`, with a description of the bottleneck. `piled_up` is
+/// the offered load in bytes per second if the server handled more than this load, because it worked off a backlog.
 fn said(found: &Bottleneck, piled_up: Option<f64>) -> (LimitedBy, String) {
     let sure = found.id == "unknown" || found.confidence >= SURE;
     let more = piled_up.map_or_else(String::new, |offered| {

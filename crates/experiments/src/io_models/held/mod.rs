@@ -101,7 +101,7 @@ pub(super) fn put_counted(trial: &mut Trial) -> Option<Ended> {
     put(trial, held?, grown, |trial| Ended::by_errors(trial, threads.map_or(f64::NAN, |(_, most)| most)))
 }
 
-/// Returns the sum of a gauge's first values over all its instances, and the sum of its largest values.
+/// Adds up a gauge over all its instances: returns the sum of the first values and the sum of the largest values.
 fn ends_of(recording: &Recording, id: &str) -> Option<(f64, f64)> {
     let columns = recording.columns_of(id).filter_map(|column| {
         let mut known = column.values.iter().copied().flatten();

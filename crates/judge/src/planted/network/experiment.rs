@@ -14,20 +14,21 @@ use crate::single::{clients, closed, good};
 const SLOWED: [(&str, usize); 2] = [("server-cpu", SERVER), ("client-cpu", CLIENT)];
 /// Share of each CPU that a lever takes, 0 to 1.
 const DOSE: f64 = 0.25;
-/// Total time of the slots of an experiment without any other trial, seconds. Of a budget of 30 s, the experiment gets
-/// 9 s, of which the start of the agents takes 1 s.
+/// Total time of the time slots of an experiment without any other trial, seconds. Of a budget of 30 s, the experiment
+/// gets 9 s, of which the start of the agents takes 1 s.
 const TIME_S: f64 = 7.5;
-/// Total time of the slots of an experiment that also has a trial with fewer CPUs, or trials with more load, seconds.
+/// Total time of the time slots of an experiment that also has a trial with fewer CPUs, or trials with more load,
+/// seconds.
 const TIME_BEFORE_MORE_S: f64 = 3.5;
-/// Time of load before the first slot, seconds.
+/// Time of load before the first time slot, seconds.
 const FIRST_S: f64 = 0.4;
-/// Shortest possible slot, seconds.
+/// Shortest possible time slot, seconds.
 const SHORTEST_SLOT_S: f64 = 0.015;
-/// Longest possible slot, seconds.
+/// Longest possible time slot, seconds.
 const LONGEST_SLOT_S: f64 = 0.5;
-/// Shortest slot, and total time of the slots, in a trial with fewer CPUs, seconds.
+/// Shortest time slot, and total time of the slots, in a trial with fewer CPUs, seconds.
 const COUNT_SLOTS_S: (f64, f64) = (0.17, 3.4);
-/// Minimum and maximum number of slots in a trial with fewer CPUs.
+/// Minimum and maximum number of time slots in a trial with fewer CPUs.
 const COUNT_SLOTS: (usize, usize) = (20, 24);
 /// Share of the requested CPU time that the lever's busy loops really get.
 const HOGS_GET: f64 = 0.92;
@@ -40,13 +41,15 @@ const FEWER_CPUS_FOR: [&str; 3] = ["server-cpu", "server-single-thread", "server
 const FOLLOWS: f64 = 0.5;
 /// Factor by which a turn (one trial with or without a lever) has fewer requests than a window of the sweep.
 const TURN_REQUESTS: f64 = 4.0;
-/// Minimum number of requests in a slot.
+/// Minimum number of requests in a time slot.
 const REQUESTS: f64 = 100.0;
-/// Minimum length of a slot, as a multiple of the median response time.
+/// Minimum length of a time slot, as a multiple of the median response time.
 const RESPONSES: f64 = 10.0;
-/// Minimum and maximum number of slots. A real experiment has up to 800 slots, but the same total number of requests.
+/// Minimum and maximum number of time slots. A real experiment has up to 800 time slots, but the same total number of
+/// requests.
 const SLOTS: (usize, usize) = (40, 120);
-/// Number of slots in a block. A lever is on in half of each block's slots. In the last block, the lever is always off.
+/// Number of time slots in a block. A lever is on in half of each block's time slots. In the last block, the lever is
+/// always off.
 const BLOCK: usize = 8;
 /// Minimum number of connections of an experiment. The minimum number of connections does not apply if no step with so
 /// many connections reaches the share [`AS_GOOD`] of the decisive trial's rate.
@@ -92,8 +95,8 @@ pub(super) fn prove(world: &World, run: &Run, seed: u64) -> Proof {
     proof
 }
 
-/// Returns the world with `lever` on, if this lever is tested in turns (loads without and with the lever alternate).
-/// Returns `None` for a lever that is not tested in turns.
+/// Returns the simulated network with `lever` on, if this lever is tested in turns (loads without and with the lever
+/// alternate). Returns `None` for a lever that is tested in another way.
 fn in_turns(world: &World, lever: &str) -> Option<World> {
     let mut changed = world.clone();
     match lever {
@@ -120,7 +123,7 @@ fn connections(run: &Run) -> u32 {
 }
 
 /// Measures two worlds (simulated networks) in turns, each with its number of connections. In each pair of turns, the
-/// world without the lever (`off`) is measured first, then the world with the lever (`on`).
+/// network without the lever (`off`) is measured first, then the network with the lever (`on`).
 fn turns(lever: &str, (off, on): ((&World, u32), (&World, u32)), random: &mut fastrand::Rng) -> SwitchTrial {
     let one = |(world, n): (&World, u32), random: &mut fastrand::Rng| {
         let rate = world.limits.iter().map(|limit| limit.rate).fold(f64::INFINITY, f64::min);
@@ -132,8 +135,8 @@ fn turns(lever: &str, (off, on): ((&World, u32), (&World, u32)), random: &mut fa
     SwitchTrial { lever: lever.into(), dose: -1.0, off, on, ..SwitchTrial::default() }
 }
 
-/// Returns for each of `count` slots whether a lever is on. The lever is on in a random half of each block's slots, and
-/// off in the whole last block.
+/// Returns for each of `count` time slots whether a lever is on. The lever is on in a random half of each block's time
+/// slots, and off in the whole last block.
 fn order(count: usize, random: &mut fastrand::Rng) -> Vec<bool> {
     let mut on = Vec::with_capacity(count);
     while on.len() + BLOCK < count {
@@ -146,7 +149,7 @@ fn order(count: usize, random: &mut fastrand::Rng) -> Vec<bool> {
     on
 }
 
-/// Number and lengths of the slots of an experiment.
+/// Number and lengths of the time slots of an experiment.
 struct Slots {
     count: usize,
     slot_s: f64,
@@ -163,8 +166,8 @@ impl Slots {
         Self { count, slot_s, settle_s: (2.0 * response_s).clamp(0.15 * slot_s, 0.5 * slot_s), connections }
     }
 
-    /// Simulates one load, and returns the counts of each of its slots. At the start of each slot, `pull` switches the
-    /// levers on or off.
+    /// Simulates one load, and returns the counts of each of its time slots. At the start of each time slot, `pull`
+    /// switches the levers on or off.
     fn run(&self, world: &World, random: &mut fastrand::Rng, pull: impl Fn(&mut Sim<'_>, usize, f64)) -> Vec<Seen> {
         let mut sim = Sim::new(world, Load::Closed(self.connections), random.u64(..));
         sim.until(FIRST_S.max(2.0 * (world.alone_s + world.think_s)));
@@ -192,7 +195,7 @@ impl Slots {
     }
 }
 
-/// Simulates slots in which the CPUs of server and generator are slowed.
+/// Simulates time slots in which the CPUs of server and generator are slowed.
 fn slots(world: &World, run: &Run, (n, time_s): (u32, f64), random: &mut fastrand::Rng) -> ProofTrial {
     let slots = Slots::of(run, n, (SHORTEST_SLOT_S, time_s), SLOTS);
     let on: Vec<Vec<bool>> = SLOWED.iter().map(|_| order(slots.count, random)).collect();
@@ -207,7 +210,7 @@ fn slots(world: &World, run: &Run, (n, time_s): (u32, f64), random: &mut fastran
     slots.trial(&all, levers)
 }
 
-/// Simulates slots in which half of the CPUs of the server's host are taken away.
+/// Simulates time slots in which half of the CPUs of the server's host are taken away.
 fn fewer_cpus(world: &World, run: &Run, n: u32, random: &mut fastrand::Rng) -> ProofTrial {
     let slots = Slots::of(run, n, COUNT_SLOTS_S, COUNT_SLOTS);
     let (host, on) = (world.programs[SERVER].host, order(slots.count, random));

@@ -1,4 +1,4 @@
-//! Simulation of a world in virtual time: its clients, threads and queues.
+//! Simulation of a network in virtual time: its clients, threads and queues.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};

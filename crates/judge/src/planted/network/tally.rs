@@ -64,7 +64,7 @@ pub(super) fn bands(answers: &[&Answer]) -> Vec<Band> {
     BORDERS.windows(2).rev().map(band).collect()
 }
 
-/// Returns the verdicts on the planted runs, each of which has one cause.
+/// Returns the verdicts on the made-up runs, each of which has one cause.
 pub(super) fn planted() -> Vec<Answer> {
     let judged = |planted: &crate::planted::Planted| {
         let mut run = planted.run();

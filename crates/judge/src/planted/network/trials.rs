@@ -31,7 +31,7 @@ pub(super) struct Recorded {
     pub(super) reached: f64,
 }
 
-/// Simulates the trials of a world, and returns them as a run.
+/// Simulates the trials of one network, and returns them as a run.
 pub(super) fn record(world: &World, seed: u64) -> Recorded {
     let mut random = fastrand::Rng::with_seed(seed);
     let sweep = sweep(world, &mut random);

@@ -69,7 +69,7 @@ impl Cause {
     }
 }
 
-/// Parts of a world with the lowest limits, and the IDs of the right verdicts.
+/// Parts of a simulated network with the lowest limits, and the IDs of the right verdicts.
 #[derive(Clone, Debug)]
 pub(super) struct Truth {
     pub(super) cause: Cause,
@@ -91,8 +91,8 @@ impl World {
         self.server_cpus() == 1 || loops
     }
 
-    /// Returns the true limits of the world. `reached` is the highest rate of the world's sweep. If `reached` is too
-    /// low, the load itself was the limit.
+    /// Returns the true limits of the simulated network. `reached` is the highest rate of the sweep on the simulated
+    /// network. If `reached` is too low, the load itself was the limit.
     pub(super) fn truth(&self, reached: f64) -> Truth {
         let all = self.limits.iter();
         let least = all.clone().min_by(|a, b| a.rate.total_cmp(&b.rate)).expect("every world has a generator");

@@ -72,7 +72,7 @@ impl Look {
     }
 }
 
-/// Runs a load on a world for `warmup_s` seconds, and then measures a window of `length_s` seconds.
+/// Runs a load on a simulated network for `warmup_s` seconds, and then measures a window of `length_s` seconds.
 pub(super) fn measure(world: &World, load: Load, (warmup_s, length_s): (f64, f64), seed: u64) -> Seen {
     let mut sim = Sim::new(world, load, seed);
     let speed = (world.noise * stats::normal(&mut sim.random)).exp();

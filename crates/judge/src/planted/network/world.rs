@@ -12,11 +12,11 @@ pub(super) const BACKEND: usize = 2;
 /// A simulated network.
 #[derive(Clone, Debug)]
 pub(super) struct World {
-    /// Description of the world, for messages of failed tests.
+    /// Description of the simulated network, for messages of failed tests.
     pub(super) story: String,
     /// Hosts of the programs. The server's host is the first.
     pub(super) hosts: Vec<Host>,
-    /// Programs: the generator, the server, and the upstream service if the world has one.
+    /// Programs: the generator, the server, and the upstream service if there is one.
     pub(super) programs: Vec<Program>,
     /// Steps that each request takes.
     pub(super) steps: Vec<Step>,
@@ -37,7 +37,7 @@ pub(super) struct World {
     /// Relative standard deviation of the machine's speed between trials. The readings of the counters have a smaller
     /// random error.
     pub(super) noise: f64,
-    /// Highest rate that each part of the world allows.
+    /// Highest rate that each part of the simulated network allows.
     pub(super) limits: Vec<Limit>,
     /// Mean response time of a request that does not wait for any other request, seconds.
     pub(super) alone_s: f64,

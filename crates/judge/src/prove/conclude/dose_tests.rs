@@ -1,4 +1,5 @@
-//! Tests of the doses of experiments: a dose that was not given, that a quota hides, or that itself fills the resource.
+//! Tests of doses (the shares of a resource that levers take): a dose that was not reached, a dose whose effect a quota
+//! hides, and a dose that itself fills the resource.
 
 use run::{ElasticityBasis, ProofOutcome};
 
@@ -7,8 +8,8 @@ use super::*;
 use crate::planted::proofs::*;
 use crate::thresholds::UNDECIDED;
 
-/// This case occurred at 5.5 requests/s: there was only time for slots with a lever on the server's CPU, and none for a
-/// lever on the generator's CPU.
+/// The situation of this test occurred at 5.5 requests/s: the run had enough time for slots with a lever on the
+/// server's CPU, but not for slots with a lever on the generator's CPU.
 #[test]
 fn a_generator_without_slots_is_excluded_by_the_cpu_that_it_wanted() {
     let sparse = |run: Run| {
@@ -50,7 +51,7 @@ fn the_printed_dose_is_the_one_that_was_measured() {
     assert!(proof.why.contains("explains at most 5.20 %") && !proof.why.contains("94.8"), "{}", proof.why);
 }
 
-/// Seen live with Django's own server: "the server's CPU explains at most 17.3 % of throughput: it was wanted only
+/// A report on Django's own server said "the server's CPU explains at most 17.3 % of throughput: it was wanted only
 /// 17.3 % of the time", although the server computed for 90 % of the time.
 #[test]
 fn the_counters_bound_the_share_of_time_for_which_a_cpu_was_wanted() {
@@ -84,8 +85,8 @@ fn a_generator_at_its_quota_is_not_excluded() {
 }
 
 /// A process that is 93 % busy becomes the limit as soon as a lever takes a quarter of its CPU. Without the lever,
-/// another process limits, so a faster CPU gains nothing. An earlier version of the conclusions called such a process
-/// proven.
+/// another process is the limit, so a faster CPU gains nothing. An earlier version of loadline reported such a process
+/// as the proven limit.
 #[test]
 fn a_lever_that_fills_its_resource_proves_nothing() {
     for used in [0.91, 0.93, 0.95, 0.97] {
@@ -111,7 +112,7 @@ fn a_resource_whose_utilization_excludes_that_the_lever_filled_it_is_proven() {
 }
 
 /// PostgreSQL starts a process per connection. An earlier version of the lever watched only the processes that existed
-/// before the load. The conclusions then said that the CPU was hardly wanted, so that it could not be the limit.
+/// before the load. loadline then reported that the CPU could not be the limit, because threads hardly wanted the CPU.
 #[test]
 fn a_bound_that_throughput_contradicts_excludes_nothing() {
     let (proof, verdict) = watches_too_few();
@@ -120,8 +121,8 @@ fn a_bound_that_throughput_contradicts_excludes_nothing() {
     assert!(proof.why.contains("cut throughput") && proof.why.contains("others work there"), "{}", proof.why);
 }
 
-/// This case occurred with a quota of 0.945 CPUs on an event loop. The lever slows the event loop to three quarters of
-/// its speed, so that the loop itself becomes the limit, not the quota.
+/// The situation of this test occurred with a quota of 0.945 CPUs on an event loop. The lever slows the event loop to
+/// three quarters of its speed, so that the loop itself becomes the limit, not the quota.
 #[test]
 fn a_dose_that_exposes_a_close_second_limit_leaves_sure_counters_sure() {
     let quota = || crate::planted::planted("server-cpu-quota").unwrap();

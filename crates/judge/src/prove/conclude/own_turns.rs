@@ -12,7 +12,7 @@ use crate::single::{good, highest_rate};
 use crate::sweep::Plateau;
 use crate::thresholds::{EXCLUDED, FLAT};
 
-/// Effect of the verdict's lever in turns, compared with its prediction.
+/// Effect of the verdict's lever in turns (loads with and without the lever), compared with its prediction.
 pub(super) struct OwnTurns {
     pub(super) suspect: &'static Suspect,
     pub(super) effect: Effect,
@@ -20,8 +20,8 @@ pub(super) struct OwnTurns {
     pub(super) check: PredictionCheck,
 }
 
-/// Compares the effect of the verdict's lever with its prediction. Returns `None` if the lever of the verdict was not
-/// tested in turns, or has no prediction.
+/// Compares the effect of the verdict's lever with its prediction. Returns `None` if the verdict's lever was not tested
+/// in turns (loads with and without the lever), or has no prediction.
 pub(super) fn own_turns(proof: &Proof, verdict: &Bottleneck) -> Option<OwnTurns> {
     let suspect = suspect(proof, verdict)?;
     let effect = proof.effect(suspect.lever)?.clone();
@@ -40,8 +40,9 @@ pub(super) fn may_be_filled(verdict: &Bottleneck, effect: &Effect, predicted: f6
     used.is_some_and(|used| utilization::may_be_filled_by_the_lever(used, effect.high, predicted))
 }
 
-/// Returns the row of `SUSPECTS` for the verdict and the lever that tests it. If the experiment predicted the effect of
-/// one of the verdict's levers, returns the row of `SUSPECTS` with this lever.
+/// Returns the row of `SUSPECTS` for the verdict and the lever (a change of a resource or of the load) that tests it.
+/// If the experiment predicted the effect of one of the verdict's levers, returns the row of `SUSPECTS` with this
+/// lever.
 pub(super) fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Suspect> {
     suspect_of(verdict, proof.prediction.as_ref().map(|p| p.lever.as_str()))
 }
@@ -67,8 +68,8 @@ pub(super) fn more_load(facts: &Facts<'_>, proof: &Proof) -> MoreLoad {
 }
 
 /// Returns true if throughput stayed the same while the sweep added clients, but surely grew with the larger load, and
-/// this growth does not confirm the prediction. One of the two measurements is then wrong, for example because
-/// throughput changes by itself.
+/// this growth does not confirm the prediction. If the sweep and the larger load contradict each other, one of the two
+/// measurements is wrong, for example because throughput changes by itself.
 fn contradicts_the_sweep(facts: &Facts<'_>, effect: &Effect) -> bool {
     let is_flat = matches!(facts.plateau, Plateau::Flat { .. });
     let grew = check(effect, 1.0 - effect.dose);
@@ -76,8 +77,9 @@ fn contradicts_the_sweep(facts: &Facts<'_>, effect: &Effect) -> bool {
 }
 
 /// Returns the highest rate of the run's other loads, if these show that the limit is beyond the larger load, which had
-/// the effect `effect`. This is so if another load completed more than the larger load did. It is also so if the larger
-/// load raised throughput, but a load that broke the objective completed as much, for example because requests failed.
+/// the effect `effect`. The limit is beyond the larger load if another load completed more than the larger load did.
+/// The limit is also beyond the larger load if this load raised throughput, but a load that broke the objective
+/// completed as much, for example because requests failed.
 pub(super) fn beyond_more_load(facts: &Facts<'_>, effect: &Effect) -> Option<f64> {
     let raised = |factor: f64| facts.decisive.map(|trial| factor * good(trial));
     let most = highest_rate(facts.search.iter().chain(&facts.spoiled).copied());
@@ -87,8 +89,8 @@ pub(super) fn beyond_more_load(facts: &Facts<'_>, effect: &Effect) -> Option<f64
     (is_beyond || has_failed).then(|| most.max(failing))
 }
 
-/// Returns the effect of more source addresses on throughput. Returns `NotTested` if this lever was not tested, or if
-/// it is the verdict's lever, whose effect [`own_turns`] judges.
+/// Returns the effect of more source addresses on throughput. Returns `NotTested` if more source addresses were not
+/// tested, or if they are the verdict's lever, whose effect [`own_turns`] judges.
 pub(super) fn more_sources(proof: &Proof, turns: Option<&OwnTurns>) -> MoreSources {
     let is_other = turns.is_none_or(|turns| turns.suspect.lever != SOURCES_LEVER);
     let Some(effect) = proof.effect(SOURCES_LEVER).filter(|_| is_other) else { return MoreSources::NotTested };

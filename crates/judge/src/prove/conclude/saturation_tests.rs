@@ -100,7 +100,7 @@ fn a_full_server_is_proven_by_a_queue_or_by_its_utilization() {
     assert!(proven(waits.run(), "server-cpu", 0.5) >= SHOWN, "each connection has a thread, which waits for a CPU");
 }
 
-/// A verdict that an experiment proved is not "less sure" for a reason that the experiment removed.
+/// A verdict that an experiment proved must not be called "less sure" for a reason that the experiment removed.
 #[test]
 fn a_proven_verdict_names_no_reason_to_be_less_sure() {
     let told = |load: Option<f64>| {

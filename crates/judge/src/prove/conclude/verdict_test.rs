@@ -32,7 +32,8 @@ pub(super) fn is_predicted(proof: &Proof, lever: Option<&str>, verdict: &Bottlen
 }
 
 /// Describes the sign of a limit that delays answers, if the verdict names workers. A queue of unread requests cannot
-/// distinguish these two causes, because a server that limits its rate may also stop reading.
+/// distinguish a limit that delays answers from a lack of workers, because a server that limits its rate may also stop
+/// reading.
 pub(super) fn may_be_a_limit(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<String> {
     delayed_answers(facts).filter(|_| verdict.id == "server-concurrency").map(|delayed| delayed.text)
 }
@@ -51,7 +52,8 @@ pub(super) fn names_a_cause(verdict: &Bottleneck) -> bool {
     RULES.iter().any(|rule| rule.id == verdict.id && rule.tier < Tier::LeftOver)
 }
 
-/// Classifies the effect of the verdict's lever. `watched` is the watched server's share of the requests.
+/// Classifies the effect of the verdict's lever (which slows the resource that the verdict names). `watched` is the
+/// watched server's share of the requests.
 pub(super) fn own(
     proof: &Proof,
     effects: &[Effect],
@@ -78,9 +80,9 @@ pub(super) fn own(
     }
 }
 
-/// Returns the signs that the resource on which throughput depends is full. If throughput follows the verdict's lever,
-/// or if there is no rival, this is the resource of the verdict's lever. Otherwise, it is the resource of the lever
-/// `rival`. Some verdicts need no full resource, so the result for them is always `Shown`.
+/// Returns the signs that the resource on which throughput depends is full. The examined resource is that of the
+/// verdict's lever if throughput follows this lever, or if there is no rival. Otherwise, the examined resource is that
+/// of the lever `rival`. Some verdicts need no full resource, so the result for them is always `Shown`.
 pub(super) fn saturation(
     facts: &Facts<'_>,
     suspect: Option<&Suspect>,
@@ -160,7 +162,7 @@ pub(super) fn excluded(proof: &Proof, turns: Option<&OwnTurns>, more_load: MoreL
     of_slots.chain(refuted.map(|turns| turns.suspect.bottleneck)).chain(of_load).collect()
 }
 
-/// Returns the reason why the slots of the experiment prove nothing, if any.
+/// Returns the reason why the time slots of the experiment prove nothing, if any.
 pub(super) fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Option<String> {
     if proof.remainder.is_some_and(|remainder| remainder.high < -EXCESS) {
         return Some(words::dependent_sentence(proof));

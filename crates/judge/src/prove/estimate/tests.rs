@@ -1,4 +1,4 @@
-//! Tests of estimates from slots whose true elasticities are known.
+//! Tests of estimates from time slots whose true elasticities are known.
 
 use run::{ElasticityBasis, LeverSlots, ProofTrial};
 
@@ -39,7 +39,7 @@ fn intervals_cover_elasticities_that_the_dose_changes() {
 }
 
 /// The slowed station is the only bottleneck. The utilizations of the stations must hardly ever lower the lower end of
-/// the interval of its elasticity.
+/// the interval of the slowed station's elasticity.
 #[test]
 fn a_full_station_keeps_its_low_end() {
     for (demands, delay_s) in [(vec![1.0], 2.0), (vec![1.0, 0.6], 0.0), (vec![1.0, 0.7, 0.5], 2.0)] {
@@ -74,8 +74,8 @@ fn the_elasticity_of_a_resource_is_at_most_its_utilization() {
     assert!(alone.ratios[0].low < 1.0 && alone.ratios[0].high > 1.0, "{alone:?}");
 }
 
-/// This case occurred while a compiler ran on the machine. The generator's CPU thief (a busy loop) took 80 % of a CPU,
-/// but the generator's threads lost only 0.6 % of their speed.
+/// The situation of this test occurred while a compiler ran on the machine. The generator's CPU thief (a busy loop)
+/// took 80 % of a CPU, but the generator's threads lost only 0.6 % of their speed.
 #[test]
 fn a_lever_that_took_much_and_slowed_nothing_bounds_its_resource_beside_other_programs() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -89,8 +89,8 @@ fn a_lever_that_took_much_and_slowed_nothing_bounds_its_resource_beside_other_pr
     assert!(found.elasticities[1].low > 0.9 && found.remainder.high >= 0.0, "{found:?}");
 }
 
-/// This case occurred with a single-threaded application that moved between two CPUs. The application used half of each
-/// CPU, and only the application limited throughput. No lever slowed the application.
+/// The situation of this test occurred with a single-threaded application that moved between two CPUs. The application
+/// used half of each CPU, and only the application limited throughput. No lever slowed the application.
 #[test]
 fn a_resource_that_is_always_wanted_has_no_bound_on_its_elasticity() {
     let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();
@@ -102,8 +102,8 @@ fn a_resource_that_is_always_wanted_has_no_bound_on_its_elasticity() {
     assert!((of(Some(1.0)) - 1.0).abs() < 1e-9 && (of(None) - 0.75).abs() < 1e-9);
 }
 
-/// This case occurred with a quota of 0.2 CPUs. The generator needed its CPU for a small part of the time, and the CPU
-/// thief (a busy loop) hardly slowed the generator.
+/// The situation of this test occurred with a quota of 0.2 CPUs. The generator needed its CPU for a small part of the
+/// time, and the CPU thief (a busy loop) hardly slowed the generator.
 #[test]
 fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -119,15 +119,15 @@ fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
     assert!(found.elasticities[1].low > 0.6, "{found:?}");
 }
 
-/// This case occurred with a CPU quota of 20 %. The server's CPU was slowed less by its own lever than by the lever on
-/// the generator. The estimate must still attribute nearly the whole effect to the quota. Each of the two CPUs must get
-/// no more than its bound.
+/// The situation of this test occurred with a CPU quota of 20 %. The server's CPU was slowed less by its own lever than
+/// by the lever on the generator. The estimate must still attribute nearly the whole effect to the quota. Each of the
+/// two CPUs must get no more than its bound.
 #[test]
 fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
     let server_on = on(7);
-    // The client's lever is mostly off while the server's lever is on. A part of the client's effect therefore looks
-    // like an effect of the server's lever.
+    // The client's lever is mostly off while the server's lever is on. A part of the effect of the client's lever
+    // therefore looks like an effect of the server's lever.
     let client_on: Vec<bool> = (0..96).map(|t| if t % 5 < 3 { !server_on[t] } else { on(2)[t] }).collect();
     let mut server = LeverSlots { taken: Some(0.3), wanted: Some(0.2), ..slots(server_on, |_| 1.0) };
     for (t, speed) in server.speed.iter_mut().enumerate() {
@@ -146,8 +146,8 @@ fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
 
 /// A single-threaded application moves between the CPUs of server and generator, which are mostly idle. The CPU thieves
 /// (busy loops) on these CPUs therefore also slow the application. The estimate must separate the effects of the CPU
-/// thieves from the effect of the application's own lever. A simpler estimate would attribute a part of that effect to
-/// the CPU thief that was on together with the application's lever more often.
+/// thieves from the effect of the application's own lever. A simpler estimate would attribute a part of the effect of
+/// the application's lever to the CPU thief that was on together with this lever more often.
 #[test]
 fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     let mut random = fastrand::Rng::with_seed(7);
@@ -170,8 +170,8 @@ fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     assert!(covered >= 186, "{covered} of 200 intervals hold the truth");
 }
 
-/// This case occurred with a quota of 0.2 CPUs. Threads that waited for the quota counted as waiting for a CPU. An
-/// earlier version of loadline therefore attributed a part of the quota's effect to the CPU.
+/// The situation of this test occurred with a quota of 0.2 CPUs. Threads that waited for the quota counted as waiting
+/// for a CPU. An earlier version of loadline therefore attributed a part of the quota's effect to the CPU.
 #[test]
 fn a_lower_quota_leaves_the_part_of_the_cpu_unchanged() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -205,8 +205,8 @@ fn trials_without_an_estimate_say_why() {
     assert!(of(vec![LeverSlots { on: vec![true], ..same() }]).contains("do not match"));
 }
 
-/// This case occurred with a generator in a control group with a CPU quota. In the generator's control group, the CPU
-/// thief (a busy loop) got only 0.028 of a CPU.
+/// The situation of this test occurred with a generator in a control group with a CPU quota. In the generator's control
+/// group, the CPU thief (a busy loop) got only 0.028 of a CPU.
 #[test]
 fn a_lever_that_took_much_less_than_ordered_leaves_its_resource_open() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();

@@ -3,7 +3,7 @@ use run::ServePlan;
 use std::process::Command;
 use testkit::eventually;
 
-/// A host on which this shell script runs instead of every agent.
+/// Host for tests, which runs this shell script in place of each agent.
 struct Shell(String);
 
 impl Host for Shell {
@@ -97,7 +97,7 @@ fn another_wire_version_is_one_clear_error() {
     assert!(error.contains("loadline 9.9") && error.contains(&versions), "{error}");
 }
 
-/// The agent writes more than the 64 KiB that a pipe holds. An agent that ends without a message is tested in
+/// The agent writes more than the 64 KiB that a pipe holds. The test of an agent that ends without a message is in
 /// `pipe_thread`.
 #[test]
 fn an_agent_that_complains_all_the_time_is_not_held_up() {

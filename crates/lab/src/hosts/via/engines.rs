@@ -1,5 +1,5 @@
-//! Engines that start a process on another host and connect its standard input and output. Each engine is a command
-//! that is already installed. No other code in loadline knows the engines' names.
+//! Engines: commands that start a process on another host and connect its standard input and output. Each engine is a
+//! command that is already installed. No other code in loadline contains the engines' names.
 
 /// A command that starts processes on other hosts, such as ssh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,9 +17,9 @@ pub struct Engine {
     /// it limits the number of connections that are not yet authenticated.
     pub masters: bool,
     /// Words of a command line that starts a container named `{host}` in this machine's network. The caller appends the
-    /// container's options and image to these words. Empty for an engine without images.
+    /// container's options and image to this command line. Empty for an engine without images.
     pub starts: &'static [&'static str],
-    /// Meaning of a host's name for this engine, in one line.
+    /// Line that tells the user which names of hosts the engine accepts.
     pub help: &'static str,
 }
 

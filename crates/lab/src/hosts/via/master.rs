@@ -1,6 +1,6 @@
 //! Master connections of ssh. All agents of a host are started over its master connections. Each master connection runs
-//! `cat` on its host. A master connection ends when this process closes its end of the pipe to `cat`. No master
-//! connection outlives the conductor, whose end closes the pipe.
+//! `cat` on its host. A master connection ends when this process closes its end of the pipe to `cat`. When the
+//! conductor ends, its end of the pipe closes, so no master connection outlives the conductor.
 
 use std::io::Read as _;
 use std::os::unix::fs::DirBuilderExt as _;

@@ -145,8 +145,9 @@ fn demands(plans: &[HostPlan], hosts: &[Via]) -> Vec<MasterDemand> {
     wanted.into_iter().map(counted).collect()
 }
 
-/// Returns the words of an engine or of the user's own command, and two flags. The first flag is true if a shell on the
-/// host reads the engine's arguments. The second flag is true if the engine supports ssh's master connections.
+/// Returns the words of the command line of an engine or of the user's own command, and two flags. The first flag is
+/// true if a shell on the host reads the engine's arguments. The second flag is true if the engine supports ssh's
+/// master connections.
 fn engine(text: &str) -> Result<(Vec<String>, bool, bool), LabError> {
     if let Some(row) = ENGINES.iter().find(|row| row.name == text) {
         return Ok((row.prefix.iter().map(|word| (*word).to_string()).collect(), row.joins, row.masters));

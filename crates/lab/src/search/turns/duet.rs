@@ -14,7 +14,7 @@ use crate::levers::{Change, Resource, Undo, threads_below};
 /// CPUs of both servers and of their generators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DuetCpus {
-    /// Sets of CPUs between which the servers swap.
+    /// The two sets of CPUs that the servers swap after each measurement.
     pub servers: [Vec<u32>; 2],
     /// CPUs of the generator for each server.
     pub generators: [Vec<u32>; 2],
@@ -31,7 +31,7 @@ impl DuetCpus {
         if each == 0 {
             return Err(format!("both servers and both generators need a core each, and there are {}", cores.len()));
         }
-        // The generators get the first CPUs, because the kernel prefers these for interrupts.
+        // The generators get the first CPUs, because the kernel prefers the first CPUs for interrupts.
         let part = |at: usize| cores[cores.len() - (at + 1) * each..cores.len() - at * each].concat();
         Ok(Self { servers: [part(0), part(1)], generators: [part(2), part(3)] })
     }
@@ -103,7 +103,7 @@ impl Placement for LivePlacement {
 }
 
 /// Fails if a thread of a server may not use all of the `needed` CPUs, or may use other CPUs than the server's first
-/// thread. Someone has pinned this thread to particular CPUs, so moving the thread would distort the comparison.
+/// thread. A thread with different CPUs was pinned on purpose, so moving this thread would distort the comparison.
 fn not_pinned(pid: u32, needed: &[u32]) -> Result<(), String> {
     let masks: Vec<Vec<u32>> =
         threads_below(pid).into_iter().filter_map(|tid| sys::limits::cpus_of_thread(tid).ok()).collect();

@@ -9,7 +9,7 @@ use super::windows::{MIN_WINDOWS, Windows};
 /// end. Interim judgements find a difference earlier: three of them after 76 % of the measurements on average, two
 /// after 87 %, and twelve after 71 % (simulated in `stats::sequential`). In the simulation of `stats::sequential`, a
 /// comparison with the whole budget finds the difference in nine of ten cases. Each interim judgement uses all
-/// measurements so far, so twelve of them take three times as much computing time as three.
+/// measurements so far, so twelve judgements take three times as much computing time as three.
 pub(super) const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 
 /// Interim judgements ("looks") of the measurements of a comparison.

@@ -62,8 +62,8 @@ pub struct TurnsTaken {
     /// Moments at which the result was judged, as shares of the planned number of measurements. If no earlier judgement
     /// ended the comparison, the last value is 1.
     pub looks: Vec<f64>,
-    /// Time after which more measurements could not change the result, seconds. Without an earlier decision, this is
-    /// the time at which the comparison ended.
+    /// Time after which more measurements could not change the result, seconds. Without an earlier decision, the value
+    /// is the time at which the comparison ended.
     pub ended_after_s: f64,
 }
 

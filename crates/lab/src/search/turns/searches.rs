@@ -39,7 +39,7 @@ impl Searches {
     }
 
     /// Returns true if the search on one server must wait for the other search. A search whose sweep is finished waits
-    /// for the other sweep, because the objective is set after both sweeps.
+    /// for the other server's sweep, because the objective is set after both sweeps.
     fn waits(&self, at: usize) -> bool {
         let other = 1 - at;
         !self.goes_on[at] || (!self.finders[at].sweeps() && self.finders[other].sweeps() && self.goes_on[other])

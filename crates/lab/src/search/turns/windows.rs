@@ -33,7 +33,8 @@ pub(super) struct Windows<'d> {
     order: RecordedOrder,
     /// Placement that moves the servers to their CPUs; `None` if the measurements of a pair run one after the other.
     duet: Option<&'d mut dyn Placement>,
-    /// Reason why the servers can no longer be moved, so that later pairs are measured in turns; `None` if they can.
+    /// Reason why the servers can no longer be moved, so that later pairs are measured in turns; `None` if the servers
+    /// can be moved.
     moves_no_more: Option<String>,
     pub(super) pairs: u64,
     /// Time used by all pairs so far, seconds.
@@ -140,10 +141,10 @@ fn length_s(room_s: f64, response_s: f64) -> f64 {
     (RESPONSES_PER_WINDOW * response_s).min(fitting(MIN_WINDOWS as f64)).max(base_s)
 }
 
-/// Returns the response time of the slower server, seconds. For each server, this is the median of its measurements'
-/// mean response times. Because of the median, one measurement that another program disturbed does not make all later
-/// measurements longer. For a measurement without answers, its length counts as the response time. Before the first
-/// measurement, the result is 0.
+/// Returns the response time of the slower server, seconds. The response time of a server is the median of the mean
+/// response times in its measurements. Because of the median, one measurement that another program disturbed does not
+/// make all later measurements longer. For a measurement without answers, its length counts as the response time.
+/// Before the first measurement, the result is 0.
 fn response_s(sides: &[&mut dyn Conductor; 2]) -> f64 {
     let mean_s = |t: &Trial| {
         if t.measured.tally.completed > 0 { t.latency_us.mean / 1e6 } else { t.measured.length_s }
@@ -173,7 +174,7 @@ fn notes_on_windows(pairs: u64, window_s: f64, response_s: f64, stopped: bool) -
     few.into_iter().chain(short).collect()
 }
 
-/// Order of the turns within each pair, with a record of this order.
+/// Generator of the order of turns within each pair, with a record of all orders so far.
 struct RecordedOrder {
     order: TurnOrder,
     turns: WindowOrder,

@@ -6,8 +6,8 @@ use super::{Progress, STEP_S, errors, in_flight};
 
 /// Shortest silence that counts as an incident, seconds.
 const MIN_SILENCE_S: f64 = 0.5;
-/// Minimum share of refused connects among the failures in a silence. From this share on, the message says that the
-/// server no longer listened.
+/// Minimum share of refused connects among the failures in a silence. If refused connects reach the minimum share, the
+/// message says that the server no longer listened.
 const MOST_FAILURES: f64 = 0.5;
 /// Minimum number of answers that must be missing in a silence, so that the gaps of a light load do not count.
 const MIN_MISSED_ANSWERS: f64 = 20.0;
@@ -42,8 +42,8 @@ impl Progress {
         Some(self.silent(from, from + length_s))
     }
 
-    /// Returns a silence that began at or before `begin_s` and lasts until the newest ticks, if requests failed in this
-    /// time.
+    /// Returns a silence that began at or before `begin_s` and lasts until the newest ticks, if requests failed during
+    /// the silence.
     fn nothing(&self, begin_s: f64) -> Option<Incident> {
         let until = self.known_until();
         let came = self.completed_at(until) > self.completed_at(begin_s);

@@ -61,7 +61,7 @@ pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
 /// Maximum number of events per wait. A larger maximum would make times within a pass of the event loop inaccurate.
 /// With a smaller maximum, fewer events would share the cost of the call.
 const MAX_EVENTS: usize = 256;
-/// Number of events after which the clock is read again within a pass.
+/// Number of events after which the clock is read again within one pass of the event loop.
 const CLOCK_EVERY: usize = 8;
 /// Size of the receive buffer and of the request buffer, bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -213,8 +213,9 @@ fn read_datagrams(
             Ok(group) if group.bytes == 0 => {}
             Ok(udp::Group { bytes, datagram_bytes, .. }) => {
                 f(ops, Completion::Datagrams { conn, bytes: &buffer[..bytes], datagram_bytes });
-                // These datagrams may have started requests whose answers the next receive brings already. Without a
-                // new reading of the clock, an answer that is received next could seem to take no time at all.
+                // Handling these datagrams may have started requests, whose answers may come with the next receive.
+                // Without a new reading of the clock, an answer that is received next could seem to take no time at
+                // all.
                 ops.refresh();
             }
             Err(Errno::AGAIN) => return,

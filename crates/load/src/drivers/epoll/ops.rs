@@ -142,7 +142,7 @@ impl Ops for EpollOps {
         let fd = self.open()?;
         self.target.connect(&fd)?;
         // The socket is registered after the connect. Over loopback, the connection is established at once. Because the
-        // socket is registered afterwards, the first wait reports the connection without an additional wake-up.
+        // socket is registered after the connect, the first wait reports the connection without an additional wake-up.
         self.register(conn, fd, true)
     }
 

@@ -43,8 +43,7 @@ pub(crate) struct SimOps {
     pub(super) rng: Rng,
     /// Number of workers of the simulated server that are idle.
     idle: u32,
-    /// With `accept_at_once`, requests that wait for a worker. Without `accept_at_once`, connections that wait to be
-    /// accepted.
+    /// Requests that wait for a worker, if `accept_at_once` is true; otherwise, connections that wait to be accepted.
     queue: VecDeque<Conn>,
     /// For each connection, true if a worker has accepted it and waits for its next request or its close.
     pub(super) held: Vec<bool>,

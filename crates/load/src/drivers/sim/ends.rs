@@ -61,7 +61,7 @@ impl SimOps {
     }
 
     /// Closes a connection some time after its last answer. If a request has arrived that the server did not read, the
-    /// kernel sends a reset. Source: RFC 2525, section 2.17.
+    /// kernel sends a reset (RFC 2525, section 2.17).
     pub(super) fn late_close(&mut self, c: Conn) {
         let served = &mut self.served[c.0 as usize];
         if !std::mem::replace(&mut served.is_over, true) {

@@ -19,15 +19,15 @@ pub struct TokenBucket {
     pub burst: u32,
 }
 
-/// Moment at which the server ends a connection that it does not announce to end.
+/// Moment at which the server closes a connection without announcing the close.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SilentClose {
     /// The server closes the connection together with its last answer.
     #[default]
     AtOnce,
     /// The server closes the connection at a random time after its last answer. The times until the close are
-    /// exponentially distributed, with this mean in nanoseconds. If a request arrives before the close, the client gets
-    /// a reset.
+    /// exponentially distributed; the contained number is their mean in nanoseconds. If a request arrives before the
+    /// close, the client gets a reset.
     Later(u64),
     /// The server closes the connection when the next request arrives, like a server that reads the request and fails.
     /// The client's connection is then reset.

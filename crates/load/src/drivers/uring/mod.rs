@@ -45,14 +45,15 @@ pub(super) fn run(shard: Shard<'_>) -> Result<LoadPart, LoadError> {
 const MIN_COMPLETIONS: u32 = 4096;
 /// Maximum number of completions that are taken from the ring at once.
 const MAX_REAPED: usize = 256;
-/// Number of completions after which the clock is read again within a pass.
+/// Number of completions after which the clock is read again within one pass of the event loop.
 const CLOCK_EVERY: usize = 8;
 /// Maximum time to wait at the end for connections that are still closing, nanoseconds.
 const MAX_SHUTDOWN_NS: u64 = 1_000_000_000;
 /// Range of the maximum number of receive buffers, which depends on the number of connections. The kernel uses the
 /// buffers one after another, so a small number of buffers stays in the CPU's caches. However, a receive that finds no
-/// free buffer ends and must be started again. Many receives find no free buffer if many answers come in one pass. The
-/// driver therefore starts with few buffers, and doubles their number whenever a receive has found none.
+/// free buffer ends and must be started again. Many receives find no free buffer if many answers come in one pass of
+/// the event loop. The driver therefore starts with few buffers, and doubles their number whenever a receive has found
+/// none.
 const BUFFER_COUNTS: (u32, u32) = (16, 8192);
 /// Maximum number of receive buffers when the driver starts.
 const FIRST_BUFFERS: u16 = 256;
@@ -140,8 +141,8 @@ impl Driver for UringDriver {
         let want = if ops.ring.has_min_wait() && batch.within_us > 0 { batch.want.max(1) } else { 1 };
         let want = want.max(ops.ending.min(ops.completions / 2));
         ops.ring.submit_and_wait(want, Some(timeout), batch.within_us)?;
-        // One pass handles at most as many completions as the ring can hold. Handling a completion starts operations
-        // that may complete at once, so a pass without a limit on completions might never end.
+        // One pass of the event loop handles at most as many completions as the ring can hold. Handling a completion
+        // starts operations that may complete at once, so a pass without a limit on completions might never end.
         let mut left = ops.completions as usize;
         loop {
             ops.ring.reap(done);
@@ -193,7 +194,7 @@ fn on_completion(
         return;
     }
     let current = ops.slots.get(conn as usize).is_some_and(|s| s.generation & 0xff_ffff == generation);
-    // `ending` does not count sends of which only failures are reported.
+    // `ending` does not count sends for which the kernel reports only failures.
     let cancelled = !matches!(kind, NOTHING | OPEN | UNRECEIVED) && (kind != SEND || ops.acked);
     if !current && !cqe.more && cancelled {
         ops.ending = ops.ending.saturating_sub(1);
@@ -259,8 +260,8 @@ fn received(
             f(ops, Completion::Received { conn, bytes: buffers.bytes(id, n as usize) });
         }
         (Ok(_), None) => {}
-        // No buffer was free. The buffers that this pass uses become free before the next wait, so the receive only has
-        // to be started again.
+        // No receive buffer was free. The receive only has to be started again, because the buffers in use become free
+        // before the next wait.
         (Err(Errno::NOBUFS), _) => ops.lacks_buffers = true,
         (Err(errno), _) => return f(ops, Completion::Failed { conn, op: Op::Receive, errno }),
     }

@@ -49,8 +49,8 @@ pub(super) struct Slot {
     pub(super) state: State,
     pub(super) receiving: bool,
     pub(super) sending: bool,
-    // Position of the next request in the connection's send buffer. Requests are stored one behind the other, so a pass
-    // never overwrites bytes that wait to be sent.
+    // Position of the next request in the connection's send buffer. Requests are stored one behind the other, so that
+    // bytes that wait to be sent are never overwritten.
     pub(super) at: u32,
     /// True if something was sent after the last received bytes.
     pub(super) sent_last: bool,
@@ -189,8 +189,8 @@ impl Ops for UringOps {
         Ok(sent)
     }
 
-    /// An earlier send and the later send are passed to the kernel in one call, in order. If the socket's buffer has no
-    /// space for the earlier send, it has none for the later send either. The bytes of a connection are thus never sent
+    /// An earlier send and the last bytes are passed to the kernel in one call, in order. If the socket's buffer has no
+    /// space for the earlier send, it has none for the last bytes either. The bytes of a connection are thus never sent
     /// in the wrong order.
     fn send_last(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
         let slot = &mut self.slots[conn as usize];

@@ -51,7 +51,7 @@ fn echoing() -> SocketAddr {
     addr
 }
 
-/// Returns the parameters for one connection. If `burst` is set, small sends produce no completion.
+/// Returns the driver parameters for a single connection. If `burst` is set, small sends produce no completion.
 fn one(addr: SocketAddr, burst: Option<(usize, usize)>) -> Setup {
     Setup {
         capacity: 1,
@@ -132,8 +132,8 @@ fn bytes_that_the_server_never_read_are_known_at_its_close() {
     }
 }
 
-/// An earlier version of loadline never added buffers. With 12,000 connections, the lack of buffers doubled the CPU
-/// time per request.
+/// An earlier version of loadline never added buffers. In a load with 12,000 connections, the lack of buffers doubled
+/// the CPU time per request.
 #[test]
 fn buffers_that_run_out_are_added() {
     const CONNECTIONS: u32 = 1000;

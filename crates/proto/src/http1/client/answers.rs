@@ -165,7 +165,7 @@ fn check_begin(head: &[u8]) -> Result<(), Fault> {
     if begins_answer(head) { Ok(()) } else { Err(Fault::Malformed("the response does not begin with HTTP/1.")) }
 }
 
-/// Returns true if a response may begin with these bytes.
+/// Returns true if an HTTP/1 response may begin with `bytes`.
 fn begins_answer(bytes: &[u8]) -> bool {
     const HTTP1_PREFIX: &[u8] = b"HTTP/1.";
     HTTP1_PREFIX.starts_with(&bytes[..bytes.len().min(HTTP1_PREFIX.len())])

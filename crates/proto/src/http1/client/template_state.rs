@@ -25,8 +25,8 @@ pub(super) struct TemplateState {
 }
 
 impl TemplateState {
-    /// Creates the state for building the requests of one connection. With `cookies`, cookies in answers are stored and
-    /// sent.
+    /// Creates the state for building the requests of one connection. If `cookies` is true, the connection stores the
+    /// cookies in answers and sends them with later requests.
     pub(super) fn new(source: Arc<Source>, seed: u64, cookies: bool, is_secure: bool) -> Self {
         let (rng, memory) = (Rng::with_seed(seed), Memory::new(&source, cookies, is_secure));
         let [filled, body, cookie] = Default::default();

@@ -60,7 +60,7 @@ impl FirstAnswer {
         }
     }
 
-    /// Ends the stored text if the stream that ended has the first response.
+    /// Completes the stored text if the first response arrived on the stream that has just ended.
     #[inline]
     pub(crate) const fn ends(&mut self, stream: u32) {
         self.over |= stream == self.stream;

@@ -142,7 +142,7 @@ pub struct ClientSession {
     streams: Streams,
     /// Requests that wait for a free stream.
     waiting: VecDeque<Request>,
-    /// Requests that waited for a free stream.
+    /// Requests that had to wait for a free stream and now have one.
     late: LateRequests,
     next_stream: u32,
     sending: Sending,
@@ -158,7 +158,7 @@ pub struct ClientSession {
     leaving: bool,
     /// Value of `grpc-message` in the last trailers.
     message: Vec<u8>,
-    /// The server's words in answers with an unexpected status.
+    /// Texts of answers with an unexpected status.
     refusals: Refusals,
     /// Description of the first stream that the server reset, or of a GOAWAY with a reason; absent if the server sent
     /// neither.
@@ -256,7 +256,7 @@ impl Requester for ClientSession {
     }
 
     fn explain(&self) -> Option<String> {
-        // Of the unexpected answers, this method explains only answers to gRPC calls. For HTTP, the unexpected answer
+        // This method explains an unexpected answer only if it answers a gRPC call. For HTTP, the unexpected answer
         // itself is shown to the user.
         self.close_words().or_else(|| self.refusals.explain_call()).or_else(|| self.permission_words())
     }

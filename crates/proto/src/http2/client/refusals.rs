@@ -1,5 +1,5 @@
-//! The server's words in answers with an unexpected status: the beginning of the body, or the message of a gRPC status.
-//! Pieces of several bodies arrive in mixed order, so the text of each refusal is stored separately.
+//! Texts of answers with an unexpected status: the beginning of the body, or the message of a gRPC status. Pieces of
+//! several bodies arrive in mixed order, so the text of each refusal is stored separately.
 
 use crate::grpc_messages;
 use crate::refusal::Refusal;
@@ -11,7 +11,7 @@ const MAX_STREAMS: usize = 16;
 /// Maximum number of bytes that are stored of the message in gRPC trailers.
 pub(crate) const MAX_MESSAGE: usize = 200;
 
-/// The server's words in answers with an unexpected status ("refusals").
+/// Texts of answers with an unexpected status ("refusals").
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
     /// Refusals whose bodies are still arriving, with their stream IDs.
@@ -41,7 +41,7 @@ impl Refusals {
         refusal.into_iter().for_each(|(_, refusal)| refusal.add(piece));
     }
 
-    /// Handles the end of the answer on a stream. If the ended answer is a refusal, its words replace the words of the
+    /// Handles the end of the answer on a stream. If the ended answer is a refusal, its text replaces the text of the
     /// last refusal.
     #[inline]
     pub(crate) fn end(&mut self, stream: u32, is_refusal: bool) {
@@ -64,16 +64,16 @@ impl Refusals {
         words.extend_from_slice(&message[..message.len().min(MAX_MESSAGE)]);
     }
 
-    /// Returns the words of the last refusal.
+    /// Returns the text of the last refusal.
     pub(crate) fn words(&self) -> Option<String> {
         let message = self.call.as_ref().map(|(_, message)| grpc_messages::percent_decoded(message));
         let message = message.filter(|message| !message.is_empty());
         let message = message.map(|message| format!("{:?}", run::visible(&String::from_utf8_lossy(&message))));
-        // If a proxy answers in place of the service, the proxy's words are in the body.
+        // If a proxy answers in place of the service, the text of the proxy is in the body.
         message.or_else(|| self.last.words())
     }
 
-    /// Returns the status and the words of the last refused gRPC call, with advice.
+    /// Returns the status and the text of the last refused gRPC call, with advice.
     pub(crate) fn explain_call(&self) -> Option<String> {
         let (status, _) = self.call.as_ref()?;
         let words = self.words().map_or("no words".into(), |words| format!("the words {words}"));

@@ -5,7 +5,7 @@ use super::primitives::{write_integer, write_string};
 use super::static_table::STATIC_TABLE;
 
 /// Functions that encode the headers of requests in one of the two forms: HPACK of HTTP/2, or QPACK of HTTP/3. HPACK
-/// and QPACK both encode a value as its length and its bytes, so values need no function here.
+/// and QPACK both encode a value as its length and its bytes, so this struct has no function for values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldCoding {
     /// Bytes at the beginning of each header block.

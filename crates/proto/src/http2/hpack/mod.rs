@@ -101,7 +101,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Looks up a name in the static and the dynamic table. With `whole`, looks up the value, too.
+    /// Looks up a name in the static and the dynamic table. If `whole` is true, also looks up the value.
     fn named(&mut self, index: usize, whole: bool) -> Result<(), Fault> {
         self.name.clear();
         self.value.clear();

@@ -288,8 +288,8 @@ fn a_window_is_given_back_before_it_runs_short() {
     assert_eq!(given, [1]);
 }
 
-/// An earlier version of the client did not say that the server permits no requests. The earlier version of the client
-/// only said that no complete response came.
+/// An earlier version of the client did not say that the server permits no requests. The error message of the earlier
+/// version only said that no complete response came.
 #[test]
 fn a_server_that_permits_no_request_is_named() {
     let mut session = settled(&[(frame::MAX_CONCURRENT_STREAMS, 0)]);

@@ -22,12 +22,12 @@ fn plan() -> ClientPlan {
     ClientPlan::new(&http1::to_http2(Protocol::default())).unwrap()
 }
 
-/// Creates a client session that has received these settings of the server.
+/// Creates a client session that has received `settings` from the server.
 pub(super) fn settled(settings: &[(u16, u32)]) -> ClientSession {
     settled_session(&plan(), settings)
 }
 
-/// Creates a session of this client that has received these settings of the server.
+/// Creates a client session from `plan`, which has received `settings` from the server.
 fn settled_session(plan: &ClientPlan, settings: &[(u16, u32)]) -> ClientSession {
     let mut session = plan.session();
     assert!(!session.ready() && sent(&mut session).starts_with(frame::PREFACE));

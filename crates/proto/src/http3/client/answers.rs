@@ -21,8 +21,8 @@ impl ClientSession {
             let mut stream = link.connection.recv_stream(id);
             let Ok(mut chunks) = stream.read(true) else { return Ok(()) };
             let chunk = chunks.next(usize::MAX);
-            // The read bytes leave the flow-control window of the connection. The next call of `poll_transmit` tells
-            // the server that the window has room again.
+            // The bytes that were read no longer occupy the connection's flow-control window. The next call of
+            // `poll_transmit` reports the free space to the server.
             let _ = chunks.finalize();
             match chunk {
                 Ok(Some(chunk)) => self.answer(id, &chunk.bytes)?,
@@ -36,7 +36,7 @@ impl ClientSession {
         }
     }
 
-    /// Handles bytes of a response. The bytes of an unknown stream belong to a request that was given up.
+    /// Handles bytes of a response. If the stream is unknown, its request was given up, so the bytes are dropped.
     pub(super) fn answer(&mut self, id: StreamId, mut bytes: &[u8]) -> Result<(), Fault> {
         let Some(at) = self.streams.iter().position(|stream| stream.id == id) else { return Ok(()) };
         while let Some(piece) = self.streams[at].reader.next(&mut bytes)? {

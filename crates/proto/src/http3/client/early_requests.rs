@@ -21,7 +21,7 @@ pub(super) struct EarlyRequests {
 }
 
 impl EarlyRequests {
-    /// Notes that a request was sent as early data.
+    /// Records that a request was sent as early data.
     pub(super) fn add(&mut self, request: Request) {
         self.sent.push(request);
     }

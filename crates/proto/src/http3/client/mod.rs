@@ -1,7 +1,7 @@
 //! HTTP/3 client: sends requests on many streams of one connection, and checks every answer.
 //!
 //! The caller may start requests at any time. The server limits the number of streams; requests above this limit wait
-//! in the session. The caller tells the time by [`Requester::tick`] before each call that may send or receive.
+//! in the session. The caller passes the current time to [`Requester::tick`] before each call that may send or receive.
 
 mod answers;
 mod early;
@@ -46,7 +46,7 @@ pub struct ClientSession {
     now: Instant,
     /// Size of the datagrams that the next call of `receive` gets, bytes.
     datagram_bytes: usize,
-    /// True if requests or answers of QUIC may wait that no datagram contains yet.
+    /// True if requests, or answers of QUIC, may wait to be put into a datagram.
     stale: bool,
     /// True once the handshake of QUIC is complete and the control stream is open.
     connected: bool,
@@ -63,11 +63,11 @@ pub struct ClientSession {
     streams: Vec<Stream>,
     /// Requests that wait for a free stream.
     waiting: VecDeque<Request>,
-    /// Requests that waited for a free stream.
+    /// Requests that had to wait for a free stream and now have one.
     late: LateRequests,
     /// Buffer for the frames of one request.
     scratch: Vec<u8>,
-    /// The server's words in answers with an unexpected status.
+    /// Texts of answers with an unexpected status.
     refusals: Refusals,
     /// Description of the first stream that the server reset, or of the end of the connection.
     ended_by_server: Option<String>,
@@ -117,7 +117,7 @@ impl ClientSession {
         }
     }
 
-    /// Handles what the last datagrams, or a timer, have changed.
+    /// Handles the changes that the last datagrams or a timer have caused.
     fn handle_events(&mut self, completions: &mut Completions<'_>) -> Result<(), Fault> {
         while let Some(event) = self.link.as_mut().and_then(|link| link.connection.poll()) {
             match event {
@@ -192,7 +192,7 @@ impl ClientSession {
         match self.setup.as_ref().ok_or_else(without_tls).and_then(|setup| setup.connect(self.now)) {
             Ok(link) => {
                 self.link = Some(Box::new(link));
-                // The limits of the earlier connection may leave no room for early data, which is then not used.
+                // If the limits of the earlier connection leave no room for early data, no early data is sent.
                 self.early.is_open = self.begin_early().is_ok() && self.early.is_open;
             }
             Err(why) => self.ended_by_server = Some(why),

@@ -115,7 +115,7 @@ fn send_rest(connection: &mut Connection, stream: &mut Stream, body: &[u8]) {
         let Ok(sent) = to.write(rest) else { return };
         stream.unsent -= sent.min(stream.unsent);
     }
-    // An error here means only that the stream has ended already.
+    // The error is ignored, because it means only that the stream has ended already.
     let _ = to.finish();
     stream.finished = true;
 }
@@ -132,7 +132,7 @@ pub(super) fn abandon(connection: &mut Connection, stream: &mut Stream) {
 /// Gives up the rest of a request, and its response.
 pub(super) fn cancel(connection: &mut Connection, stream: &mut Stream) {
     abandon(connection, stream);
-    // An error here means only that the response has ended already.
+    // The error is ignored, because it means only that the response has ended already.
     let _ = connection.recv_stream(stream.id).stop(VarInt::from_u32(REQUEST_CANCELLED as u32));
 }
 

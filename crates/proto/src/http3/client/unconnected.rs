@@ -39,8 +39,8 @@ impl ClientSession {
         Ok(completions.progress)
     }
 
-    /// Reads bytes on a stream in one direction, for a session of [`ClientSession::without_connection`]: a control
-    /// stream, a stream of QPACK, or any other. The first bytes of the stream name its kind. `stream` is the number of
+    /// Reads bytes on a unidirectional stream, such as a control stream or a stream of QPACK, for a session of
+    /// [`ClientSession::without_connection`]. The first bytes of the stream name its kind. `stream` is the number of
     /// the stream. `ends` is true if the stream ends with these bytes.
     pub fn receive_peer_stream(
         &mut self,

@@ -65,7 +65,8 @@ impl Decoder {
     }
 }
 
-/// Skips the prefix of a header block. The required insert count must be 0; the base has no meaning then.
+/// Skips the prefix of a header block. The required insert count must be 0, and the base has no meaning without a
+/// dynamic table.
 fn skip_prefix(block: &mut &[u8]) -> Result<(), Fault> {
     match block.split_first() {
         Some((0, rest)) => *block = rest,
@@ -88,7 +89,7 @@ fn of_http3(fault: Fault) -> Fault {
     }
 }
 
-/// Returns true if the decoder reports this fault.
+/// Returns true if the fault is one that the decoder reports.
 pub(crate) fn is_of_qpack(fault: &Fault) -> bool {
     [INVALID, DYNAMIC].contains(fault)
 }

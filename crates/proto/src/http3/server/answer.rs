@@ -6,7 +6,8 @@ use crate::http1::{Page, http_date};
 use crate::http3::frame;
 use crate::http3::qpack::{QPACK, write_field};
 
-/// Frames in front of the body of the answer that was built last. Most answers of one second have the same page.
+/// Frames in front of the body of the answer that was built last. Most answers that are built within one second have
+/// the same page.
 #[derive(Default)]
 pub(super) struct LastHead {
     page: Option<Arc<Page>>,
@@ -15,7 +16,7 @@ pub(super) struct LastHead {
 }
 
 impl LastHead {
-    /// Returns the HEADERS frame of an answer with this page, in this second since the epoch.
+    /// Returns the HEADERS frame of an answer with `page`. The date header shows `second`, seconds since 1970.
     pub(super) fn of(&mut self, page: &Arc<Page>, second: u64) -> &[u8] {
         let is_same = self.second == second && self.page.as_ref().is_some_and(|last| Arc::ptr_eq(last, page));
         if !is_same {

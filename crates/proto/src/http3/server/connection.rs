@@ -36,7 +36,8 @@ impl ServerConnection {
         Self { connection, output: Output::default(), streams: Vec::new(), peer, is_open: false, listed: false }
     }
 
-    /// Handles what datagrams or timers have changed. If the client violates the protocol, closes the connection.
+    /// Handles the changes that datagrams or timers have caused. If the client violates the protocol, closes the
+    /// connection.
     pub(super) fn handle_events<S: Site>(
         &mut self,
         now: Instant,

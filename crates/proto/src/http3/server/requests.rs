@@ -73,8 +73,8 @@ impl RequestStream {
             let mut stream = connection.recv_stream(self.id);
             let Ok(mut chunks) = stream.read(true) else { return Ok(true) };
             let chunk = chunks.next(usize::MAX);
-            // The read bytes leave the flow-control window of the connection. The next call of `poll_transmit` tells
-            // the client that the window has room again.
+            // The bytes that were read no longer occupy the connection's flow-control window. The next call of
+            // `poll_transmit` reports the free space to the client.
             let _ = chunks.finalize();
             match chunk {
                 Ok(Some(chunk)) => self.arrived(&chunk.bytes, reading)?,
@@ -100,7 +100,7 @@ impl RequestStream {
 
     /// Resets the stream of a malformed request.
     fn refuse(&self, connection: &mut Connection) {
-        // An error here means only that the stream has ended already.
+        // The error is ignored, because it means only that the stream has ended already.
         let _ = connection.recv_stream(self.id).stop(VarInt::from_u32(MESSAGE_ERROR as u32));
         let _ = connection.send_stream(self.id).reset(VarInt::from_u32(MESSAGE_ERROR as u32));
     }

@@ -24,7 +24,7 @@ const MAX_CONNECTIONS: usize = 100_000;
 /// maximum are dropped; a client then sends its datagram again.
 const MAX_REPLIES: usize = 256;
 
-/// All connections of one UDP socket. The caller tells the time in nanoseconds of any monotonic clock.
+/// All connections of one UDP socket. The caller passes the current time, in nanoseconds of any monotonic clock.
 pub struct ServerShard<S> {
     site: Arc<S>,
     endpoint: Endpoint,
@@ -150,7 +150,7 @@ impl<S: Site> ServerShard<S> {
         }
     }
 
-    /// Handles what has changed on a connection, and lists it as one that may send.
+    /// Handles the changes on a connection, and lists the connection as one that may have something to send.
     fn handle_events(&mut self, now: Instant, at: usize, completed: &mut dyn FnMut()) {
         let Some(of) = self.connections.get_mut(at).and_then(Option::as_mut) else { return };
         let (site, decoder, headers) = (&*self.site, &mut self.decoder, &mut self.headers);
@@ -186,7 +186,7 @@ impl<S: Site> ServerShard<S> {
 
     /// Sends all datagrams that may be sent now. The function `send` gets bytes, the size of the datagrams in them, and
     /// the address; it returns false if the socket takes nothing at the moment. Returns false if `send` returned false;
-    /// the caller calls again when the socket takes more.
+    /// the caller calls this function again when the socket takes more datagrams.
     pub fn send(&mut self, now_ns: u64, send: &mut dyn FnMut(&[u8], usize, SocketAddr) -> bool) -> bool {
         let now = instant(now_ns);
         while let Some((bytes, to)) = self.replies.front() {

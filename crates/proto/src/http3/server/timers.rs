@@ -25,19 +25,19 @@ impl Timers {
         }
     }
 
-    /// Returns the time of the first entry.
+    /// Returns the time of the earliest entry, nanoseconds; `None` if there is no entry.
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.heap.peek().map(|Reverse((at_ns, _))| *at_ns)
     }
 
-    /// Removes the first entry if its time has come, and returns its connection.
+    /// Removes the earliest entry if its time has come, and returns its connection.
     pub(super) fn pop_due(&mut self, now_ns: u64) -> Option<usize> {
         let &Reverse((at_ns, connection)) = self.heap.peek()?;
         if at_ns > now_ns {
             return None;
         }
         self.heap.pop();
-        // An entry that was replaced by an entry for an earlier time must not end the newer entry.
+        // An outdated entry must not clear the time of a newer entry of the same connection.
         if self.entries[connection] == at_ns {
             self.entries[connection] = u64::MAX;
         }

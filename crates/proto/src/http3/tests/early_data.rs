@@ -22,14 +22,14 @@ fn config() -> ServerConfig {
     with_early_data(&server_config(chain.as_bytes(), key.as_bytes(), &["h3"]).unwrap())
 }
 
-/// Returns a server with this configuration, the first `too_early` answers of which have status 425.
+/// Returns a server with the configuration `config`. The server's first `too_early` answers have status 425.
 fn server(config: &ServerConfig, too_early: u32) -> ServerShard<Pages> {
     let pages = Pages { too_early: too_early.into(), ..Pages::of(Page::new(200, "text/plain", "", vec![b'x'; 100])) };
     ServerShard::new(&ServerPlan::new(config.clone(), 100).unwrap(), Arc::new(pages))
 }
 
-/// Completes a first connection of a client with early data, and begins a second one. Returns its state when it is ready
-/// for early data.
+/// Completes a first connection of a client, and begins a second connection that uses early data. Returns the client
+/// and the server when the second connection is ready for early data.
 fn second_connection(plan: &ClientPlan, config: &ServerConfig) -> Pair {
     let mut pair = Pair::with(plan.session(), 1, 1);
     pair.server = server(config, 0);
@@ -50,8 +50,8 @@ fn begin_another(pair: &mut Pair, plan: &ClientPlan) {
     assert!(pair.client.takes_early() && !pair.client.ready());
 }
 
-/// Sends requests as early data, and returns how early data was used, and the time until all were answered in travel times
-/// of a datagram.
+/// Sends requests as early data. Returns how early data was used, and the time until all requests were answered, as a
+/// multiple of a datagram's travel time.
 fn exchange(pair: &mut Pair) -> (EarlyData, f64) {
     let begin_ns = pair.now_ns;
     (0..REQUESTS).for_each(|id| pair.client.begin(Request { id, ..Request::default() }));
@@ -71,7 +71,7 @@ fn early_data_is_answered_with_the_first_packets_of_the_server() {
         assert_eq!(early, EarlyData { handshakes: 1, requests: 3, resent: 0 });
         assert!(pair.client.resumed() && delays < 3.0, "{delays} delays in round {round}");
         assert_eq!(pair.client.take_early_data(), EarlyData::default());
-        // The answers came before the ticket for a further connection.
+        // The answers arrived before the session ticket that a further connection needs.
         assert!(pair.client.awaits_ticket());
         pair.run(|pair| !pair.client.awaits_ticket());
         pair.client.leave();
@@ -156,7 +156,8 @@ fn lost_early_data_is_sent_again_by_quic() {
     }
 }
 
-/// A session that is used for another connection forgets the early data of the one before, but not its counts.
+/// A session that is used for another connection forgets the early data of its previous connection, but keeps the
+/// counts of early data.
 #[test]
 fn a_session_that_is_reset_begins_early_data_again() {
     let (plan, config) = (resuming(HttpPlan::default()), config());

@@ -13,7 +13,7 @@ use crate::{Client, Done, Fault, Progress, Request, Requester};
 /// Time at which an exchange begins, nanoseconds.
 const BEGIN_NS: u64 = 1_000_000_000;
 
-/// A client and the server.
+/// A client, and the odd server that it talks to.
 pub(super) struct Exchange {
     pub(super) client: ClientSession,
     pub(super) server: OddServer,
@@ -24,7 +24,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// Creates a client for these requests, and a server that has no connection yet.
+    /// Creates a client for requests with the settings `http`, and a server that has no connection yet.
     pub(super) fn before_handshake(http: HttpPlan) -> Self {
         let client = client_of(http, &insecure()).session();
         let (server, progress) = (OddServer::speaking("h3"), Progress::default());
@@ -51,7 +51,7 @@ impl Exchange {
         (exchange, control)
     }
 
-    /// Does what [`Exchange::with`] does, and sends requests with the IDs 0, 1, …
+    /// Does what [`Exchange::with`] does, and then sends `count` requests with the IDs 0, 1, …
     pub(super) fn of_requests(count: u16) -> (Self, StreamId) {
         let (mut exchange, control) = Self::with(HttpPlan::default());
         (0..count).for_each(|id| exchange.begin(id));
@@ -76,15 +76,16 @@ impl Exchange {
         }
     }
 
-    /// Returns the streams that the client reset, in the order of their IDs, with its error codes. First reads the
-    /// requests, if they were not read so far.
+    /// Returns the streams that the client reset, in the order of their IDs, each with the client's error code. Before
+    /// that, reads all requests that were not read yet.
     pub(super) fn reset(&mut self) -> Vec<(StreamId, u64)> {
         self.server.read_requests();
         self.server.reset.sort_unstable();
         self.server.reset.clone()
     }
 
-    /// Returns the streams that the client does not read, in the order of their IDs, with its error codes.
+    /// Returns the streams that the client stopped reading, in the order of their IDs, each with the client's error
+    /// code.
     pub(super) fn stopped(&mut self) -> Vec<(StreamId, u64)> {
         self.server.stopped.sort_unstable();
         self.server.stopped.clone()
@@ -123,8 +124,8 @@ impl Exchange {
     }
 }
 
-/// Returns the fault of a client, and the code with which it closes the connection, after `act` and an exchange of
-/// datagrams. The client has one request in flight. The second argument of `act` is the server's control stream.
+/// Runs `act` and exchanges datagrams. Returns the fault of the client, and the error code with which the client closes
+/// the connection. The client has one request in flight. The second argument of `act` is the server's control stream.
 pub(super) fn refusal(act: impl FnOnce(&mut OddServer, StreamId)) -> (String, u64) {
     let (mut exchange, control) = Exchange::of_requests(1);
     act(&mut exchange.server, control);

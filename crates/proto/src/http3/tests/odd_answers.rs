@@ -29,7 +29,8 @@ fn outcomes(http: HttpPlan, answers: &[Vec<u8>], piece: usize) -> Vec<(u16, Outc
     exchange.done.iter().map(|done| (done.status, done.outcome, done.bytes)).collect()
 }
 
-/// Checks that each answer ends the connection with a fault whose text contains these words, and with this error code.
+/// Checks that the answer of each case ends the connection with the error code of the case, and with a fault whose text
+/// contains the words of the case.
 fn check(cases: Vec<(&str, u64, Vec<u8>)>) {
     for (words, code, answer) in cases {
         let act = |server: &mut OddServer, _: StreamId| {
@@ -54,8 +55,8 @@ fn interim_answers_and_trailers_are_no_answers() {
     }
 }
 
-/// RFC 9114, section 4.1.2: an answer whose content-length contradicts its body is malformed. After this malformed
-/// answer, the connection continues.
+/// RFC 9114, section 4.1.2: an answer whose content-length contradicts its body is malformed. Only the request with the
+/// malformed answer fails; the connection continues.
 #[test]
 fn a_length_that_contradicts_the_body_fails_only_its_request() {
     let answer = |length: &str, body: &[u8]| {
@@ -123,8 +124,8 @@ fn malformed_headers_end_the_connection() {
         (qpack, 0x200, block(b"\0\0\xff\x24")),
         (qpack, 0x200, block(b"\0\0\xd9\x54\x05")),
         (qpack, 0x200, block(b"\0\0\xd9\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f")),
-        // The padding after a Huffman-coded string must be a prefix of the end-of-string code (EOS). The padding of
-        // this string is not.
+        // The padding after a Huffman-coded string must be a prefix of the end-of-string code (EOS). The padding in
+        // this test is not a prefix of EOS.
         (qpack, 0x200, block(b"\0\0\x54\x81\0")),
         ("capitals", 0x10e, status(("X-Upper", "1"))),
         ("connections", 0x10e, status(("transfer-encoding", "chunked"))),
@@ -137,7 +138,7 @@ fn malformed_headers_end_the_connection() {
     ]);
 }
 
-/// The client allows 256 KiB of decoded headers, and says so in its settings.
+/// The client accepts at most 256 KiB of decoded headers, and announces this limit in its settings.
 #[test]
 fn headers_that_are_too_large_end_the_connection() {
     let mut many = QPACK.prefix.to_vec();

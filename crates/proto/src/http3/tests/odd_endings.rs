@@ -52,7 +52,8 @@ fn goaway_leaves_later_requests_unprocessed_and_completes_earlier_ones() {
     assert!(exchange.progress.close && exchange.fault.is_none());
 }
 
-/// A graceful shutdown in two steps: no new requests, and later the last request that is processed.
+/// A graceful shutdown in two steps: the first GOAWAY only stops new requests, and a later GOAWAY names the last
+/// request that is processed.
 #[test]
 fn a_second_goaway_may_lower_the_id() {
     let (mut exchange, control) = Exchange::of_requests(3);
@@ -113,7 +114,8 @@ fn a_goaway_and_the_end_of_the_connection_may_come_together() {
     assert!(exchange.progress.close && exchange.fault.is_none());
 }
 
-/// A rejected request may be sent again (RFC 9114, section 4.1.1). loadline counts it apart, as REFUSED_STREAM of HTTP/2.
+/// A rejected request may be sent again (RFC 9114, section 4.1.1). loadline counts rejected requests separately, like
+/// requests that HTTP/2 refuses with REFUSED_STREAM.
 #[test]
 fn a_reset_stream_fails_its_request_and_is_named() {
     let begun = headers(&[(":status", "200"), ("content-length", "9")]);

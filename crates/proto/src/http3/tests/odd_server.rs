@@ -14,7 +14,7 @@ use crate::tls::{self_signed, server_config};
 /// Maximum number of concurrent requests that the server permits.
 const STREAMS: u32 = 20;
 
-/// Returns a frame with this content.
+/// Returns a frame of type `kind` with the content `content`.
 pub(super) fn framed(kind: u64, content: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     write_head(&mut bytes, kind, content.len());
@@ -22,7 +22,7 @@ pub(super) fn framed(kind: u64, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Returns a HEADERS frame with these headers.
+/// Returns a HEADERS frame with the header fields `fields`.
 pub(super) fn headers(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut block = QPACK.prefix.to_vec();
     fields.iter().for_each(|(name, value)| write_field(&mut block, name, value));
@@ -40,15 +40,15 @@ pub(super) fn integer(value: u64) -> Vec<u8> {
 pub(super) struct OddServer {
     endpoint: Endpoint,
     connection: Option<Connection>,
-    /// False to read nothing of the requests, so that flow control stops large ones.
+    /// True if the server reads the requests; false to read nothing of them, so that flow control stops large requests.
     pub(super) reads_requests: bool,
     /// True if the server first asks each client to prove its address (Retry).
     pub(super) asks_for_proof: bool,
     /// Streams of requests, in the order in which they were opened.
     pub(super) requests: Vec<StreamId>,
-    /// Streams that the client reset, with its error codes.
+    /// Streams that the client reset, each with the error code that the client sent.
     pub(super) reset: Vec<(StreamId, u64)>,
-    /// Streams that the client does not read, with its error codes.
+    /// Streams that the client stopped reading, each with the error code that the client sent.
     pub(super) stopped: Vec<(StreamId, u64)>,
     /// Bytes on the client's control stream.
     pub(super) control: Vec<u8>,
@@ -58,7 +58,7 @@ pub(super) struct OddServer {
 }
 
 impl OddServer {
-    /// Creates a server that speaks only this protocol over QUIC.
+    /// Creates a server that offers only the protocol `alpn` over QUIC.
     pub(super) fn speaking(alpn: &str) -> Self {
         let (chain, key) = self_signed(&["localhost"]).unwrap();
         let tls = server_config(chain.as_bytes(), key.as_bytes(), &[alpn]).unwrap();
@@ -82,7 +82,7 @@ impl OddServer {
         self.connection.as_mut().unwrap()
     }
 
-    /// Opens a stream in one direction, and writes on it.
+    /// Opens a unidirectional stream, and writes `bytes` on it.
     pub(super) fn open(&mut self, bytes: &[u8]) -> StreamId {
         let id = self.connection().streams().open(Dir::Uni).expect("the client permits a stream");
         self.write(id, bytes);
@@ -156,7 +156,7 @@ impl OddServer {
         }
     }
 
-    /// Notes what the client has done, and returns the next datagram.
+    /// Records what the client has done, and returns the server's next datagram.
     pub(super) fn transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
         if let Some(datagram) = self.outgoing.pop() {
             return Some(datagram);

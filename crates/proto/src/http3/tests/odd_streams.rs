@@ -1,4 +1,4 @@
-//! Servers whose control streams, streams of QPACK and other streams in one direction are odd or wrong.
+//! Servers whose unidirectional streams (control streams, streams of QPACK and others) are odd or wrong.
 
 use quinn_proto::{StreamId, VarInt};
 use run::HttpPlan;
@@ -11,8 +11,8 @@ use crate::http3::frame::{
 };
 use crate::{Outcome, Requester};
 
-/// Numbers of kinds that are reserved for tests like these (RFC 9114, sections 6.2.3 and 7.2.8), and one that is simply
-/// unknown.
+/// Unknown kinds of streams, frames and settings: three numbers that are reserved to test that peers ignore unknown
+/// kinds (RFC 9114, sections 6.2.3 and 7.2.8), and one that is not assigned.
 const UNKNOWN: [u64; 4] = [0x21, 0x40, 0x1f * 1_000_000 + 0x21, 0x4242];
 
 fn ok() -> Vec<u8> {
@@ -73,10 +73,10 @@ fn servers_may_open_no_stream_for_requests() {
     assert_eq!(exchange.server.connection().streams().open(quinn_proto::Dir::Bi), None);
 }
 
-/// Function that makes the server do something odd. Its second argument is the server's control stream.
+/// Function that makes the server do something odd. The function's second argument is the server's control stream.
 type Act = Box<dyn FnOnce(&mut OddServer, StreamId)>;
 
-/// Runs each case, and checks words of the fault and the error code.
+/// Runs each case, and checks the error code and some words of the fault.
 fn check(cases: Vec<(&str, u64, Act)>) {
     for (words, code, act) in cases {
         let (fault, sent) = refusal(act);
@@ -180,7 +180,7 @@ fn the_client_announces_no_dynamic_table() {
     assert!(!names.is_empty() && !names.contains(&table_capacity) && !names.contains(&blocked_streams), "{names:?}");
 }
 
-/// RFC 9204, section 4.4: the client's headers need no entry, so the server can acknowledge none.
+/// RFC 9204, section 4.4: the client's headers use no table entry, so the server must not acknowledge any entry.
 #[test]
 fn an_acknowledgement_of_entries_that_were_not_sent_ends_the_connection() {
     check(vec![
@@ -189,7 +189,8 @@ fn an_acknowledgement_of_entries_that_were_not_sent_ends_the_connection() {
     ]);
 }
 
-/// The examples are those of RFC 9204, appendix B.2: a capacity of 220 bytes, and an entry.
+/// The examples are those of RFC 9204, appendix B.2: one sets the table's capacity to 220 bytes, and the other inserts
+/// an entry.
 #[test]
 fn a_server_that_insists_on_a_dynamic_table_is_told_so() {
     const TABLE: &str = "dynamic table";

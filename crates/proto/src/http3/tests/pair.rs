@@ -1,4 +1,4 @@
-//! A client and loadline's own server, with two ways for datagrams between them.
+//! A client and loadline's own server, with a simulated network that carries datagrams in both directions.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ pub(super) const DELAY_NS: u64 = 1_000_000;
 
 pub(super) struct Pages {
     pub(super) page: Arc<Page>,
-    /// Number of answers that still have status 425.
+    /// Number of further requests that the server answers with status 425.
     pub(super) too_early: AtomicU32,
 }
 
@@ -47,7 +47,7 @@ impl Site for Pages {
     }
 }
 
-/// Datagrams on their way, each with its time of arrival.
+/// Datagrams in transit in one direction, each with its time of arrival.
 #[derive(Default)]
 struct Way(VecDeque<(u64, Vec<u8>)>);
 
@@ -58,14 +58,14 @@ impl Way {
     }
 }
 
-/// A client, a server, and the two ways between them.
+/// A client, a server, and the datagrams in transit between them.
 pub(super) struct Pair {
     pub(super) client: ClientSession,
     pub(super) server: ServerShard<Pages>,
     up: Way,
     down: Way,
     pub(super) now_ns: u64,
-    /// The share of datagrams that is lost: one of this many; 0 for none.
+    /// One in `lost_of` datagrams is lost on average; 0 if no datagram is lost.
     pub(super) lost_of: u32,
     pub(super) rng: fastrand::Rng,
     pub(super) done: Vec<Done>,

@@ -13,8 +13,8 @@ pub(super) struct Stop {
     pub(super) processes: Vec<String>,
     /// Index of the service whose processes connect to this service; `None` for the client.
     pub(super) from: Option<usize>,
-    /// Number of connections to this service as text, and its unit. For the server itself, the text is the intensity of
-    /// the load, such as an offered rate, with its unit.
+    /// Number of connections to this service as text, and its unit. For the server itself: the intensity of the load,
+    /// such as an offered rate, and its unit.
     pub(super) connections: [String; 2],
     pub(super) cpu_used: Option<f64>,
     pub(super) cpu_allowed: Option<f64>,
@@ -22,7 +22,7 @@ pub(super) struct Stop {
     /// Name and utilization of the service's busiest device.
     pub(super) busy: Option<(String, f64)>,
     pub(super) follows: Option<Estimate>,
-    /// Words for the resource that is full, such as `one thread`; empty for none.
+    /// Name of the resource that is full, such as `one thread`; empty if no resource is full.
     pub(super) full: &'static str,
 }
 
@@ -66,7 +66,7 @@ fn end(run: &Run, name: &str, side: &Side, levers: &[&str]) -> Stop {
     }
 }
 
-/// Returns the name of a device's kind; for a thread, returns the argument `thread` instead.
+/// Returns the kind of a device as a name. For the kind `thread`, returns the argument `thread` instead.
 fn named(kind: &'static str, thread: &'static str) -> &'static str {
     if kind == "thread" { thread } else { kind }
 }
@@ -104,7 +104,8 @@ fn stop(run: &Run, load: &UpstreamLoad) -> Stop {
 
 /// Returns the name and utilization of an upstream's busiest device: its CPUs or a thread. If the CPU quota limits the
 /// upstream service, returns the share of periods in which the quota ran out. If the CPUs limit the upstream service,
-/// returns the utilization of the CPUs. If a lock limits the upstream service, returns the service's CPU time, in CPUs.
+/// returns the utilization of the CPUs. If a lock limits the upstream service, returns the number of CPUs that the
+/// service uses.
 fn busy(load: &UpstreamLoad) -> Option<(String, f64)> {
     let cpus = load.cpu_used.zip(load.cpu_allowed).filter(|(_, allowed)| *allowed > 0.0);
     let cpus = cpus.map(|(used, allowed)| ("CPUs".to_string(), used / allowed));
@@ -134,7 +135,7 @@ fn found(run: &Run, lever: &str) -> Option<Estimate> {
     all.filter(|e| e.lever == lever).map(|e| e.estimate).next_back()
 }
 
-/// Returns the name of the experiment's estimates: `elasticity` if the experiment observed throughput, otherwise
+/// Returns the word for the experiment's estimates: `elasticity` if the experiment observed the throughput, otherwise
 /// `share`.
 pub(super) fn figure(run: &Run) -> &'static str {
     match run.findings.proof.as_ref().map(|proof| proof.of) {

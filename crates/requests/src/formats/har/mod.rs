@@ -195,8 +195,8 @@ mod tests {
         (FORMAT.read)(&Source { file: "x.har", text, folder: std::path::Path::new(".") })
     }
 
-    /// Reads a HAR file with the entries in `all`. Each pair has the last part of an entry's `request` object, and the
-    /// text after this object.
+    /// Reads a HAR file with the entries in `all`. Each pair makes one entry: the first text is appended to the keys of
+    /// its `request` object, and the second text follows this object.
     fn entries(all: &[(&str, &str)]) -> Imported {
         let entry = |(request, more): &(&str, &str)| {
             format!(r#"{{"request":{{"method":"GET","url":"http://h/a","headers":[]{request}}}{more}}}"#)

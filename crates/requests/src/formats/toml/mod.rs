@@ -37,7 +37,7 @@ pub(crate) fn is_json_array(text: &str) -> bool {
     inside.is_some_and(|rest| rest.starts_with(['{', '"', ']']))
 }
 
-/// First status of an error of the client or the server (RFC 9110, section 15).
+/// Lowest status that reports an error of the client or the server (RFC 9110, section 15).
 const FIRST_ERROR: u16 = 400;
 
 #[derive(Deserialize)]
@@ -106,7 +106,7 @@ fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (us
     let span = entry.weight.as_ref().map_or(at, |weight| weight.span().start);
     checked_weight(request.weight).map_err(|why| (span, why))?;
     // An expected error status often comes from a log or recording, so the server may answer with this error again. The
-    // server's data may also have changed since then, so 2xx and 3xx are right, too.
+    // server's data may also have changed since the log was written, so 2xx and 3xx are right, too.
     let expected = status(entry.expect_status)?;
     (request.expect_status, request.accept_status) =
         if expected.is_some_and(|status| status >= FIRST_ERROR) { (None, expected) } else { (expected, None) };

@@ -5,16 +5,16 @@ use crate::recording::counter_spec::Kind::{Cumulative, Gauge};
 use crate::recording::counter_spec::Unit::{Bytes, BytesPerSecond, Count, Cpus, Microseconds, Share};
 use crate::recording::counter_spec::{CounterSpec, Unit};
 
-/// Returns the row of a gauge for this side's sampled connections. If the gauge has several instances, the largest
-/// value is used.
+/// Returns the row of a gauge for this side's sampled connections. If the gauge has several instances, the value for
+/// the side is the largest of them.
 const fn sampled(id: &'static str, unit: Unit, help: &'static str) -> CounterSpec {
     c(id, "Connection", unit, Gauge, help).largest()
 }
 
 pub(super) const ROWS: &[CounterSpec] = &[
     // The instance name of a listening socket is `address:port`. Further sockets with an equal address (SO_REUSEPORT)
-    // are `address:port#2`, …. For upstream services, the instances are addresses (`127.0.0.1:5432`) and paths of unix
-    // sockets.
+    // have the instance names `address:port#2`, …. For upstream services, the instances are addresses
+    // (`127.0.0.1:5432`) and paths of unix sockets.
     c(
         "behind.connections",
         "Behind",

@@ -60,7 +60,7 @@ pub(super) const ROWS: &[CounterSpec] = &[
     c("pressure.io_some", "Pressure", Microseconds, Cumulative, "/proc/pressure/io some: a thread waited for I/O"),
     c("pressure.io_full", "Pressure", Microseconds, Cumulative, "/proc/pressure/io full: all threads waited for I/O"),
     // Control groups: the instance is the path of a group with a process of this side. The counters of quota, periods,
-    // limits and limit events are those of the ancestor group with the smallest quota or limit.
+    // limits and limit events come from the ancestor group with the smallest quota or limit.
     c("cgroup.cpu_time", "Cgroup", Microseconds, Cumulative, "cpu.stat usage_usec (v1: cpuacct.usage): CPU time"),
     c("cgroup.cpu_periods", "Cgroup", Count, Cumulative, "cpu.stat nr_periods: periods with an enforced quota"),
     c(
@@ -140,8 +140,8 @@ pub(super) const ROWS: &[CounterSpec] = &[
     c("medium.queue", "Medium", Bytes, Gauge, "bytes that wait for the wire"),
     c("medium.rate", "Medium", BytesPerSecond, Gauge, "rate of the wire, both directions together if it is shared")
         .largest(),
-    // The record server of an experiment counts these values itself, because no kernel file shows whether a record came
-    // from the cache.
+    // The record server of an experiment counts the values of the kind `Records` itself, because no kernel file shows
+    // if a record came from the cache.
     c("record.cache_hits", "Records", Count, Cumulative, "records read from the page cache"),
     c("record.disk_reads", "Records", Count, Cumulative, "records read from the disk, in whole or in part"),
     c("record.large_reads", "Records", Count, Cumulative, "reads above 4096 bytes that got a large buffer"),

@@ -1,6 +1,6 @@
 //! Compact representation of a run's recordings in a file. The file contains the name of each counter only once. The
 //! samples of each side refer to a name by its index, counted from 0. Values are stored as differences, because most
-//! counters change little. Reading the file restores the exact values of all samples.
+//! counters change little. A reader of the file gets back the exact values of all samples.
 
 mod pack;
 mod samples;
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(read.at_rest[0].recording, recording(7.0));
     }
 
-    /// Changes the stored recordings of a run, and returns the error that reading this run gives.
+    /// Damages the stored recordings of a run with `change`, and returns the error that a reader of this run gets.
     fn refused(change: impl Fn(&mut Value)) -> String {
         let mut written = serde_json::to_value(run()).unwrap();
         change(&mut written["recordings"]);

@@ -7,7 +7,7 @@ use super::{ColumnGroup, Samples, StoredColumns, StoredRecording, StoredRecordin
 use crate::{Absence, Column, Recording, Run, Side};
 
 impl StoredRecordings {
-    /// Collects the recordings of all sides of a run.
+    /// Collects the recordings of all sides of a run (clients and servers) into one compact form.
     pub(crate) fn pack(run: &Run) -> Self {
         let mut packer = Packer::default();
         for (side, recording) in sides(run).map(|(name, side)| (name, &side.recording)) {
@@ -32,7 +32,7 @@ fn sides(run: &Run) -> impl Iterator<Item = (String, &Side)> {
     at_rest.chain(of_trials)
 }
 
-/// A column with the indexes of the samples that have a value.
+/// A column, and the indexes of the samples that have a value in this column.
 type Present<'a> = (&'a Column, Vec<usize>);
 
 /// Tables of names, with the index of each name.
@@ -64,7 +64,7 @@ impl<'a> Packer<'a> {
         }
     }
 
-    /// Stores columns of one counter that have values at the same samples.
+    /// Stores some columns of one counter, all of which have values at the same samples.
     fn columns(&mut self, columns: &[Present<'a>], sets: &mut RowSets) -> Option<StoredColumns> {
         let rows = &columns.first()?.1;
         let values: Vec<Vec<f64>> = columns.iter().map(|(column, rows)| values(column, rows)).collect();
@@ -79,8 +79,8 @@ impl<'a> Packer<'a> {
         })
     }
 
-    /// Returns the index of the group for the given columns, and adds the group if it is new. The first values of a new
-    /// group become its start values.
+    /// Returns the index of the group that consists of the given columns, and adds the group if it is new. The first
+    /// value of each column becomes the column's start value in a new group.
     fn group(&mut self, columns: &[Present<'a>], values: &[Vec<f64>]) -> usize {
         let instances: Vec<usize> = columns.iter().map(|(column, _)| self.instance(&column.instance)).collect();
         let Some((column, _)) = columns.first() else { return 0 };
@@ -119,8 +119,8 @@ fn values(column: &Column, rows: &[usize]) -> Vec<f64> {
     rows.iter().filter_map(|row| column.values.get(*row).copied().flatten()).collect()
 }
 
-/// Sets of samples that have values in a column, each with its number. The set of samples with number 0 contains all
-/// samples.
+/// Sets of samples, each with its number: a set contains the samples that have values in a column. The set of samples
+/// with number 0 contains all samples.
 struct RowSets(HashMap<Vec<usize>, usize>);
 
 impl RowSets {

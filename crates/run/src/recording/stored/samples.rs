@@ -9,11 +9,12 @@ use crate::short;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Samples {
-    /// One value for all samples: its difference to the start value.
+    /// All samples have one common value, which is stored as its difference from the start value.
     Constant(#[serde(serialize_with = "short::one")] f64),
-    /// Difference of each sample to the sample before, and of the first sample to the start value.
+    /// For each sample, the difference from the sample before it; for the first sample, the difference from the start
+    /// value.
     Steps(#[serde(serialize_with = "short::list")] Vec<f64>),
-    /// The values of the column, unchanged, if they have more than three decimals or are very large.
+    /// The values of the column themselves, because some have more than three decimals or are very large.
     Exact {
         /// One value per sample.
         values: Vec<f64>,
@@ -74,7 +75,7 @@ pub(super) fn start_value(first: Option<f64>) -> f64 {
     first.filter(|value| thousandths(*value).is_some()).unwrap_or(0.0)
 }
 
-/// Returns a value in thousandths; `None` if the value is no whole number of thousandths, or is too large.
+/// Returns a value as a number of thousandths; `None` if this number is not whole, or is too large.
 fn thousandths(value: f64) -> Option<i64> {
     /// Largest whole number for which any difference in thousandths fits into an `i64`.
     const MAX_WHOLE: f64 = (1_u64 << 51) as f64;
@@ -85,7 +86,7 @@ fn thousandths(value: f64) -> Option<i64> {
     (value.abs() <= most && number(count) == value).then_some(count)
 }
 
-/// Returns a value in thousandths, rounded to a whole number.
+/// Returns a value as a number of thousandths, rounded to a whole number.
 fn nearest_thousandths(value: f64) -> i64 {
     let whole = (value.trunc() as i64).saturating_mul(1000);
     whole.saturating_add((value.fract() * 1000.0).round() as i64)
@@ -131,7 +132,7 @@ mod tests {
         assert!(extreme.values(f64::NAN, 3).is_some_and(|values| values.iter().all(|value| value.is_finite())));
     }
 
-    /// Returns typical values of counters: thousandths, large whole numbers, and any others.
+    /// Returns typical values of counters: numbers of thousandths, large whole numbers, and arbitrary numbers.
     fn value() -> impl Strategy<Value = f64> {
         prop_oneof![
             (-1_000_000_000_000_i64..1_000_000_000_000).prop_map(|n| n as f64 / 1000.0),
@@ -148,7 +149,7 @@ mod tests {
             prop_assert_eq!(stored.values(start, count), Some(values));
             let text = serde_json::to_string(&stored).unwrap();
             let read: Samples = serde_json::from_str(&text).unwrap();
-            // Parsing may round the last bit of a number with many digits.
+            // A parser may round the last bit of a number with many digits.
             let exact = matches!(stored, Samples::Exact { .. });
             prop_assert!(exact || read.values(start, count) == stored.values(start, count), "{}", text);
         }

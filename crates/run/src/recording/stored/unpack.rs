@@ -7,8 +7,8 @@ use crate::{
 };
 
 impl StoredRecordings {
-    /// Sets the recording of each side of the run. The error text says how the tables of the file contradict each
-    /// other.
+    /// Gives each side of the run its recording. If the tables of the file contradict each other, returns an error text
+    /// that says how.
     pub(crate) fn unpack(self, run: &mut Run) -> Result<(), String> {
         self.unpack_within(run, &mut Room::of_a_file())
     }
@@ -83,7 +83,7 @@ impl ColumnGroup {
 }
 
 impl StoredRecording {
-    /// Fails if a set of samples refers to a sample that does not exist.
+    /// Returns an error if a set of samples refers to a sample that does not exist.
     fn check_rows(&self) -> Result<(), String> {
         match self.rows.iter().flatten().find(|row| **row >= self.t_s.len()) {
             Some(row) => Err(format!("{} has no sample {row}", self.side)),
@@ -91,8 +91,8 @@ impl StoredRecording {
         }
     }
 
-    /// Places the values at the samples in `rows`, and `None` at the other samples. If `rows` is `None`, all samples
-    /// have values.
+    /// Places the values at the samples in `rows`, and `None` at the other samples. If `rows` is `None`, there is a
+    /// value for every sample.
     fn spread(&self, rows: Option<&Vec<usize>>, values: Vec<f64>) -> Vec<Option<f64>> {
         let Some(rows) = rows else { return values.into_iter().map(Some).collect() };
         let mut all = vec![None; self.t_s.len()];
@@ -105,7 +105,8 @@ impl StoredRecording {
     }
 }
 
-/// Numbers of values, of objects (columns and absent counters) and of name bytes that may still be read from a file.
+/// Numbers of values, of objects (columns and absent counters) and of bytes of names that the reader may still accept
+/// from a file.
 pub(super) struct Room {
     pub(super) values: usize,
     pub(super) objects: usize,
@@ -117,8 +118,9 @@ impl Room {
         Self { values: MAX_RUN_VALUES, objects: MAX_RUN_OBJECTS, name_bytes: MAX_RUN_BYTES as usize }
     }
 
-    /// Deducts one column or one absent counter, with its values and the bytes of its names, from the numbers that may
-    /// still be read. Fails if the file has more columns, values or bytes of names than may be read.
+    /// Subtracts one column or one absent counter, with its values and the bytes of its names, from the numbers that
+    /// the reader may still accept. Fails if the file has more columns, values or bytes of names than the reader may
+    /// accept.
     fn take(&mut self, values: usize, name_bytes: usize) -> Result<(), String> {
         take(&mut self.values, values, "values")?;
         take(&mut self.objects, 1, "columns and absent counters")?;
@@ -135,7 +137,7 @@ fn entry<'a, T>(table: &'a [T], index: usize, what: &str) -> Result<&'a T, Strin
     table.get(index).ok_or_else(|| format!("its recordings have no {what} {index}"))
 }
 
-/// Returns the side at a JSON pointer.
+/// Returns the side of the run to which a JSON pointer points, such as `/trials/0/client`.
 fn side_mut<'a>(run: &'a mut Run, pointer: &str) -> Option<&'a mut Side> {
     let parts: Vec<&str> = pointer.split('/').collect();
     match *parts.as_slice() {

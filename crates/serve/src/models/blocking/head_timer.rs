@@ -1,4 +1,4 @@
-//! Maximum time for the head of a request on a blocking socket.
+//! Limits the time for the head of a request on a blocking socket by means of the socket's read timeout.
 
 use std::net::TcpStream;
 use std::time::Duration;
@@ -6,16 +6,16 @@ use std::time::Duration;
 use crate::connection::Activity;
 use crate::strategies::Limits;
 
-/// Read timeout of a socket. The timeout is the limit for an incomplete head or the limit for a silent peer, whichever
-/// is shorter.
+/// State of the read timeout of a socket. The timeout is the limit for an incomplete head or the limit for a silent
+/// peer, whichever is shorter.
 #[derive(Default)]
 pub(super) struct HeadTimer {
-    /// True if the timeout that is set now limits a request head.
+    /// True if the timeout that is set now is the limit for a request head.
     for_head: bool,
 }
 
 impl HeadTimer {
-    /// Returns true if the timeout of the last read limited a request head.
+    /// Returns true if the timeout of the last read was the limit for a request head.
     pub(super) fn is_for_head(&self) -> bool {
         self.for_head
     }

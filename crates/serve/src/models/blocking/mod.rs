@@ -201,7 +201,7 @@ fn answer(connection: &mut Connection, queue: &Queue) -> Result<Next, End> {
     Ok(connection.settle(now_ms()))
 }
 
-/// Closes the server's side and continues to read for some time. If the socket were closed at once, the last reply
+/// Closes the server's side and continues to read for some time. If the socket were closed immediately, the last reply
 /// could be lost.
 fn linger(shared: &Shared, stream: &TcpStream, connection: &mut Connection, input: &mut [u8]) -> End {
     let _ = stream.shutdown(Shutdown::Write);

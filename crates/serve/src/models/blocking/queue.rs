@@ -82,6 +82,6 @@ impl Queue {
     }
 }
 
-/// Error that says that the connection is broken, so no more pieces will be taken from the queue.
+/// Error for a broken connection: no more pieces will be taken from the queue.
 #[derive(Debug)]
 pub(super) struct Broken;

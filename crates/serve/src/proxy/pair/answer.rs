@@ -47,7 +47,7 @@ impl Pair {
         next
     }
 
-    /// Handles bytes that begin with a response head.
+    /// Handles bytes from the upstream server that begin with the head of a response.
     fn answer_head(&mut self, io: &mut Io, bytes: &[u8]) -> Next {
         let found = match head::response(bytes, self.is_head) {
             Ok(Some(found)) => found,
@@ -94,7 +94,7 @@ impl Pair {
             Ok(taken) => io.sent(taken),
             Err(()) => return Next::Close,
         }
-        // A rewritten head in the buffer is sent with the same system call as the body.
+        // A rewritten head that waits in the buffer is sent with the system call that sends the body.
         if !self.to_client.is_empty() && self.client.writable {
             match self.to_client.flush(&mut self.client) {
                 Ok(taken) => io.sent(taken),
@@ -126,13 +126,14 @@ impl Pair {
             return self.end(io);
         }
         self.phase = Phase::Idle;
-        // If the client has already sent another request, the other clients have their turn before this request is
-        // handled.
+        // If the client has already sent another request, the proxy serves the other clients before it handles this
+        // request.
         if self.input.is_empty() && !self.client.readable { Next::Wait } else { Next::Again }
     }
 
     /// Handles the end of the upstream connection. The end of the connection completes a response without a declared
-    /// length. For any other response, the upstream connection has ended too early.
+    /// length. A response that marks its end in another way is incomplete, because the upstream connection has ended
+    /// too early.
     fn upstream_ended(&mut self, io: &mut Io, in_order: bool) -> Next {
         self.keep_upstream = false;
         if in_order && self.answer == Answer::Body(Body::UntilClose) {

@@ -20,7 +20,7 @@ impl Pair {
     }
 
     /// Sends an interim response to a waiting client, at most once per request and only before the response itself. If
-    /// the client has left, its host answers with a reset.
+    /// the client has left, its host answers the interim response with a reset.
     pub(in crate::proxy) fn probe(&mut self) -> Result<(), ()> {
         let untouched = self.answer == Answer::Head && self.partial.is_empty() && self.to_client.is_empty();
         if untouched && std::mem::take(&mut self.may_probe) {

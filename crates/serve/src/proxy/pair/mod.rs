@@ -20,10 +20,10 @@ pub(super) enum Phase {
     Idle,
     /// Forwarding a request or its response.
     Exchange,
-    /// Writing the last bytes for the client, after which the proxy closes its side.
+    /// Writing the last bytes for the client, after which the proxy closes its sending side.
     Closing,
-    /// The proxy has closed its side, and the client can still read its last response. Further bytes from the client
-    /// are dropped.
+    /// The proxy has closed its sending side, and the client can still read its last response. Further bytes from the
+    /// client are dropped.
     Lingering,
 }
 
@@ -39,7 +39,7 @@ enum Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Wait,
-    /// Call `turn` again after the other pairs, even without an event.
+    /// Call `turn` for this pair again after the other pairs, even without an event.
     Again,
     Close,
 }
@@ -58,7 +58,7 @@ pub(super) struct Pair {
     pub(super) head_watched: bool,
     /// True if the pair is in the list of deadlines.
     pub(super) watched: bool,
-    /// True if the pair is in the list of pairs to call again without an event.
+    /// True if the pair is in the list of pairs for which `turn` is called again without an event.
     pub(super) again: bool,
     /// True if the pair is in the list of clients that may have left.
     pub(super) suspected: bool,
@@ -136,14 +136,15 @@ impl Pair {
         self.phase == Phase::Exchange && !self.wants_client_read()
     }
 
-    /// Returns true if the proxy might not notice that the client has closed its connection. This can happen if an
-    /// exchange is in progress, the proxy does not read from the client, and no event would report a reset.
+    /// Returns true if the proxy might not notice that the client has closed its connection. The close can stay
+    /// unnoticed if an exchange is in progress, the proxy does not read from the client, and no event would report a
+    /// reset.
     pub(super) fn may_miss_client(&self, level: bool) -> bool {
         (self.client.ended || level && self.client.readable) && self.leaves_client_unread()
     }
 
-    /// Returns true if the event queue must report when data arrives from the client or when this data ends. A client
-    /// with unread bytes cannot be watched, because a level-triggered backend would report these bytes in every call.
+    /// Returns true if the event queue must report new data from the client and the end of its data. A client with
+    /// unread bytes cannot be watched, because a level-triggered backend would report these bytes in every call.
     pub(super) fn watches_client(&self) -> bool {
         self.wants_client_read() || self.phase == Phase::Exchange && !self.client.readable
     }
@@ -164,9 +165,9 @@ impl Pair {
         !self.upload.done() && !self.connecting
     }
 
-    /// Forwards bytes, or continues to close the client's connection. Each side of the pair is read at most once per
-    /// call, so that a fast pair does not delay other pairs. Returns `Again` if more bytes can be read or forwarded at
-    /// once.
+    /// Forwards bytes in both directions, or continues to close the client's connection. Each side of the pair is read
+    /// at most once per call, so that a fast pair does not delay other pairs. Returns `Again` if more bytes can be read
+    /// or forwarded immediately.
     pub(super) fn turn(&mut self, io: &mut Io) -> Next {
         if self.to_client.flush(&mut self.client).map(|n| io.sent(n)).is_err() {
             return Next::Close;

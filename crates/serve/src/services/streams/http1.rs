@@ -11,13 +11,13 @@ use super::schedule::Times;
 
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
-/// Number of unsent bytes from which on no further event is written.
+/// If at least this number of bytes is unsent, no further event is written.
 const ENOUGH_OUTPUT_BYTES: usize = 16 * 1024;
 
 /// Part of a request to which the next byte belongs, or the answer that is being sent.
 enum Phase {
     Head,
-    /// The body of a request, which is skipped.
+    /// The body of a request, whose remaining bytes (the number in the variant) are skipped.
     Body(u64),
     Chunks(Chunked),
     /// A request is being answered. Requests that arrive while an answer is being sent wait.
@@ -117,7 +117,7 @@ impl StreamSession {
         self.ends = true;
     }
 
-    /// Begins the answer to a request. The head of the answer is sent at once.
+    /// Begins the answer to a request. The head of the answer is sent immediately.
     fn answer(&mut self) {
         let kind = if self.plan.lines { "application/x-ndjson" } else { "text/event-stream" };
         let close = if self.keep_alive { "" } else { "Connection: close\r\n" };
@@ -154,7 +154,7 @@ impl StreamSession {
     }
 }
 
-/// Writes an event; with `has_chunks`, the event is a chunk.
+/// Writes an event; if `has_chunks` is true, the event is written as a chunk.
 fn write_event(output: &mut Vec<u8>, lines: bool, has_chunks: bool, text: std::fmt::Arguments<'_>) {
     let event = if lines { format!("{text}\n") } else { format!("data: {text}\n\n") };
     let _ = match has_chunks {

@@ -13,7 +13,7 @@ pub(crate) struct StreamPlan {
     pub(super) schedule: Schedule,
     /// Text of an additional event that ends each stream; empty for none.
     pub(super) end: String,
-    /// True for lines of JSON (NDJSON), and false for server-sent events.
+    /// True if events are lines of JSON (NDJSON), and false if they are server-sent events.
     pub(super) lines: bool,
     /// Number of streams so far.
     streams: AtomicU64,

@@ -4,8 +4,8 @@ use fastrand::Rng;
 
 use crate::{Options, ServeError};
 
-/// Fraction of the gaps of [`Profile::Tokens`] that are 0. All gaps that are neither 0 nor long lie between 0.5 and 1.5
-/// times the mean gap, so that the mean of all gaps is the mean gap.
+/// Fraction of the gaps of [`Profile::Tokens`] that are 0. Gaps that are neither 0 nor long lie between 0.5 and 1.5
+/// times the requested mean gap, so the mean of all gaps is the requested one.
 const TOGETHER: f64 = 0.08;
 /// Fraction of the gaps of [`Profile::Tokens`] that are long.
 const LONG: f64 = 0.02;
@@ -86,7 +86,7 @@ impl Schedule {
         times.sent >= self.events
     }
 
-    /// Counts an event, and sets the time of the next event. After the last event, the stream ends at once.
+    /// Counts an event, and sets the time of the next event. After the last event, the stream ends immediately.
     pub(super) fn advance(&self, times: &mut Times) {
         times.sent += 1;
         if !self.is_over(times) {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Measures the machine's idle CPU time since a moment.
+/// Measures the machine's idle CPU time since the start of the measurement.
 pub(crate) struct IdleMeter {
     begin: Instant,
     times: Option<CpuTimes>,

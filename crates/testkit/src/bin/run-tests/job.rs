@@ -12,7 +12,8 @@ const MAX_TEST_S: &str = "300";
 /// Exit status of the program `timeout` after it has killed a test.
 const TIMED_OUT: i32 = 124;
 
-/// Name of the modules whose tests measure, but whose checks hold while a few other tests of these modules run.
+/// Name of the test modules whose tests measure, but whose checks still hold while a few other tests of such modules
+/// run.
 const LIGHT_MODULE: &str = "light";
 
 /// A test to run.
@@ -25,8 +26,8 @@ pub(crate) struct Job {
     pub(crate) executable: PathBuf,
     /// Folder of the package, which is the test's working directory.
     pub(crate) folder: PathBuf,
-    /// True if other tests that measure run at the same time. The test then counts the CPU time of these other tests as
-    /// its own, so that it skips no check because of them.
+    /// True if other tests that measure run at the same time. The test then counts the CPU time of the other measuring
+    /// tests as its own, and skips no check because of that CPU time.
     pub(crate) is_beside_others: bool,
 }
 
@@ -37,7 +38,7 @@ pub(crate) struct Outcome {
     pub(crate) took: Duration,
     /// Reason for the failure, with the test's output; `None` if the test passed.
     pub(crate) failure: Option<String>,
-    /// `SKIP` lines that the test printed. Each line names a requirement that the machine does not meet.
+    /// `SKIP` lines that the test printed. Each `SKIP` line names a requirement that the machine does not meet.
     pub(crate) skips: Vec<String>,
 }
 
@@ -52,7 +53,7 @@ impl Job {
         self.test.rsplit("::").skip(1).any(|module| module == LIGHT_MODULE)
     }
 
-    /// Returns this test, to run at the same time as other measuring tests.
+    /// Returns this test, marked to run at the same time as other measuring tests.
     pub(crate) fn beside_others(self) -> Self {
         Self { is_beside_others: true, ..self }
     }

@@ -3,16 +3,17 @@
 //!
 //! Usage: run-tests --since EPOCH_S --skip TARGETS LIST [--light TARGETS] [TARGET...]
 //!
-//! LIST is the output of `cargo test --no-run --message-format=json`. TARGETS are names of targets, separated by commas.
-//! The tests of the targets after `--skip` are not run. All other tests run in three groups, one group after the other:
+//! LIST is the output of `cargo test --no-run --message-format=json`. TARGETS are names of cargo targets, separated by
+//! commas. The tests of the targets after `--skip` are not run. All other tests run in three groups, one group after
+//! the other:
 //!
 //! 1. Tests that measure nothing run side by side.
-//! 2. Tests that measure, but whose checks hold while a few similar tests run, also run side by side. These are the
-//!    tests of the targets after `--light`, and those of modules `light`.
+//! 2. Tests that measure, but whose checks hold while a few similar tests run, also run side by side. Group 2 contains
+//!    the tests of the targets after `--light`, and the tests in modules called `light`.
 //! 3. All other tests of each TARGET measure, and run one at a time.
 //!
 //! In group 1, several tests run on each CPU, because most tests wait for timers. While the CPUs are partly idle, more
-//! tests of group 1 run. In group 2, one test per two CPUs runs at a time.
+//! tests of group 1 run at the same time. In group 2, one test per two CPUs runs at a time.
 //!
 //! EPOCH_S is the start of the whole command, in seconds since 1970. The summary states the time since EPOCH_S, which
 //! includes the build. The time of each test is written to LIST.times, and each group of the next run begins with the
@@ -36,8 +37,8 @@ use pool::Workers;
 const TESTS_PER_CPU: usize = 2;
 /// Maximum number of tests of group 1 that run at the same time, per CPU, while the CPUs are partly idle.
 const MAX_TESTS_PER_CPU: usize = 4;
-/// Number of CPUs for each test of group 2 that runs: one for the load and one for the server. With one test per CPU,
-/// the tests disturbed each other: `find` repeated its steps until its budget was spent, and six tests failed.
+/// Number of CPUs that each running test of group 2 needs: one for the load and one for the server. With one test per
+/// CPU, the tests disturbed each other: `find` repeated its steps until its budget was spent, and six tests failed.
 const CPUS_PER_LIGHT_TEST: usize = 2;
 
 fn main() -> ExitCode {

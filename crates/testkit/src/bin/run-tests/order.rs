@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use crate::job::Job;
 
-/// Seconds of the tests that take longest, as in the file with the times of the last run. The first run has no file
-/// with times.
+/// Seconds of the tests that take longest, as in the file with the times of the last run. The times in `long.txt` are
+/// used in the first run, which has no file with times.
 const LONG: &str = include_str!("long.txt");
 
 /// Sorts tests by how long they took in the last run, the longest first. `times` is the file with the times of the last

@@ -8,11 +8,11 @@ use crate::idle::IdleMeter;
 use crate::job::{Job, Outcome};
 use crate::summary;
 
-/// Minimum share of the CPU time that must be idle before a test is started beyond [`Workers::fewest`].
+/// Minimum share of idle CPU time for starting a test if [`Workers::fewest`] or more tests are running.
 const MIN_IDLE_SHARE: f64 = 0.3;
-/// Time over which the idle share of the CPUs is measured. While more than [`Workers::fewest`] tests run, this is also
-/// the minimum time between the starts of two tests, so that the CPU time of the first is measured before the second
-/// starts.
+/// Time over which the idle share of the CPUs is measured. While more than [`Workers::fewest`] tests run, at least the
+/// time `MEASURE` passes between the starts of two tests, so that the CPU time of the first test is measured before the
+/// second test starts.
 const MEASURE: Duration = Duration::from_secs(1);
 
 /// Numbers of tests that run at the same time.

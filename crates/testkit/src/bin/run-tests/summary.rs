@@ -1,4 +1,4 @@
-//! Prints results for developers: each failure at once, and the slow, skipped and failed tests at the end.
+//! Prints results for developers: each failure immediately, and the slow, skipped and failed tests at the end.
 
 use std::time::{Duration, SystemTime};
 

@@ -27,7 +27,7 @@ pub(super) enum Kind {
 /// Random choices for one simulated network.
 pub(super) struct Draw {
     pub(super) random: fastrand::Rng,
-    /// Lowest rate at which a resource of the world is full, requests per second.
+    /// Lowest rate at which a resource of the simulated network is full, requests per second.
     pub(super) rate: f64,
     pub(super) target: Cause,
     pub(super) kind: Kind,

@@ -1,5 +1,5 @@
-//! Random simulated networks ("worlds"). One randomly chosen part has the lowest limit. In some worlds, a second part
-//! has a limit that is only slightly above the lowest limit.
+//! Random simulated networks ("worlds"). One randomly chosen part has the lowest limit. In some simulated networks, a
+//! second part has a limit that is only slightly above the lowest limit.
 
 mod choice;
 mod limits;
