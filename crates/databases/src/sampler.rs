@@ -12,9 +12,11 @@ use crate::postgres::PostgresSession;
 use crate::redis::RedisSession;
 use crate::sums::Sums;
 
-/// Pause between two samples of PostgreSQL. With this pause, a load test of 2 s has about 40 samples.
+/// Pause between two readings (samples) of the sessions of PostgreSQL. With this pause, a load test of 2 s has about 40
+/// samples.
 const POSTGRES_PAUSE: Duration = Duration::from_millis(50);
-/// Pause between two samples of MariaDB, whose InnoDB updates its tables ten times per second.
+/// Pause between two readings (samples) of the sessions of MariaDB. Its storage engine InnoDB updates the tables that
+/// loadline reads ten times per second.
 const MARIADB_PAUSE: Duration = Duration::from_millis(100);
 /// Pause between two readings of Redis. The final profile uses only the first and the last reading. The other readings
 /// only keep the figures on the screen up to date during the load.

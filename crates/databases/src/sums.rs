@@ -1,5 +1,5 @@
-//! Adds up the samples of a database, and computes a profile from the sums. All functions are pure: equal samples give
-//! equal profiles.
+//! Adds up the repeated readings (samples) of a database's sessions, and computes a profile of the sessions' activities
+//! from the sums. All functions are pure: equal samples give equal profiles.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

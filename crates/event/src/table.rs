@@ -49,7 +49,8 @@ impl Table {
         &mut self.slots[at]
     }
 
-    /// Returns the state of a descriptor number, or `None` if the table does not cover this number.
+    /// Returns the state of the descriptor `fd`; `None` if `fd` is larger than the largest descriptor number in the
+    /// table.
     #[inline]
     pub(crate) fn get(&mut self, fd: RawFd) -> Option<&mut Slot> {
         self.slots.get_mut(fd as usize)

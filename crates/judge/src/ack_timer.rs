@@ -17,9 +17,10 @@ pub(crate) fn delayed_acks(light: &Trial) -> Option<(View<'_>, f64)> {
     counts.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Returns how many acknowledgements of answers were delayed, per request, and the side that counts them. Only the
-/// client acknowledges answers. The counter of a server in another network namespace is therefore ignored: it counts
-/// acknowledgements of requests, which the server's kernel delays if the server reads a request late.
+/// Returns the number of delayed TCP acknowledgements of answers per request, and the side (client or server) whose
+/// kernel counted them. Only the client acknowledges answers. If the server is in another network namespace than the
+/// client, the server's counter is ignored. In that case, the server's counter counts acknowledgements of requests,
+/// which the server's kernel delays if the server reads a request late.
 pub(crate) fn delayed_acks_of_answers(light: &Trial) -> Option<(View<'_>, f64)> {
     if light.server.as_ref().is_none_or(|server| server.same_network(&light.client)) {
         return delayed_acks(light);

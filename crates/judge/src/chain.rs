@@ -1,5 +1,5 @@
 //! Total CPU use of all programs that work on a request on one machine: the server, its upstreams and the generator.
-//! Server, upstreams and generator together may fill the CPUs although no single program fills the CPUs.
+//! All these programs together may use all CPUs, even if none of them uses all CPUs alone.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Confidence of a verdict: the probability of its rule, limited by circumstances such as a crash or the CPU use of
 //! other programs. After the judgement, only the conclusion of an experiment changes the confidence
-//! (`prove::decision`).
+//! (`prove::decision`). The decisive trial of a run is the load that represents the run.
 
 use run::{Bottleneck, Caveat, Certainty};
 

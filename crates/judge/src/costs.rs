@@ -4,7 +4,8 @@
 //!
 //! Counters of a whole host or namespace include all its programs. If client and server share a host or namespace, a
 //! cost from counters of this host or namespace is the cost of client and server together. Rows named `process_…` count
-//! only the side's own processes. In rows named `…_net`, the rate at rest is subtracted.
+//! only the processes of one side (client or server). In rows named `…_net`, the growth that the counters also had
+//! before the load (at rest) is subtracted.
 
 use run::FigureUnit::{self, Bytes, Micros, Plain};
 use run::{Cost, Reading, Run, Side, Trial, Window};

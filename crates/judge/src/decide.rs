@@ -1,4 +1,5 @@
-//! Decisions about a run as data, for display and exit codes: see [`run::Picks`] and [`run::Outcome`].
+//! Decisions about a run as data, for display and exit codes: see [`run::Picks`] and [`run::Outcome`]. The decisive
+//! trial of a run is the load that represents the run.
 
 use run::{Bottleneck, Capacity, Failure, Findings, LoadState, Outcome, Picks, Trial, TrialKind};
 

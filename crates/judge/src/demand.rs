@@ -1,6 +1,7 @@
 //! Demands: the time for which one request occupies each device. In a closed system (a fixed number of clients), the
 //! device with the largest demand becomes the bottleneck. The demands identify the future bottleneck even before any
-//! device is full. A device with demand D is full at the rate 1 / D.
+//! device is full. A device with demand D is full at the rate 1 / D. The decisive trial of a run is the load that
+//! represents the run.
 
 use crate::Facts;
 use crate::disks;
@@ -74,7 +75,8 @@ pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
     out
 }
 
-/// Returns the busiest disk and its busy share, if the side's own processes read or wrote.
+/// Returns the busiest disk of a side's host (client or server), and the share of the time for which this disk was
+/// busy. Returns `None` if the processes of this side neither read nor wrote.
 pub(crate) fn own_disk(view: &View<'_>) -> Option<(String, f64)> {
     let own = ["process.read_bytes", "process.write_bytes"].iter().any(|id| view.value(id).is_some_and(|b| b > 0.0));
     let load = disks::fullest(view, view.span_s? * 1e6).filter(|_| own)?;

@@ -154,13 +154,13 @@ pub(crate) fn waits(view: &View<'_>, own: &InstanceFilter<'_>) -> Option<Waits> 
     of_own.or_else(of_host)
 }
 
-/// Returns true if threads of the side's processes wait for a disk for a large part of the time. Returns `None` if the
-/// waits of the threads are unknown.
+/// Returns true if the threads of the processes in `own` wait for a disk for a large part of the time. Returns `None`
+/// if the waits of the threads are unknown.
 pub(crate) fn threads_wait(view: &View<'_>, own: &InstanceFilter<'_>) -> Option<bool> {
     own_waits(view, own).map(|share| share >= DISK_STALLED)
 }
 
-/// Returns true if the side's processes keep a disk busy. Processes keep a disk busy if they move most of its bytes.
+/// Returns true if the processes in `own` keep a disk busy. Processes keep a disk busy if they move most of its bytes.
 /// Processes also keep the disk busy if their threads wait for a disk for a large part of the time. Processes that move
 /// few of the bytes may keep the disk busy, too, because a file system's journal writes more bytes than the processes
 /// do. Returns `None` if the processes did not move most of the bytes, and the waits of their threads are unknown.

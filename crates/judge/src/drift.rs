@@ -1,6 +1,6 @@
 //! Drift: steady growth of memory, descriptors, response time or the share of failures, through a long window of one
 //! load. A leak causes steady growth, and so does a cache that is not full yet. Only a longer run shows whether a leak
-//! or a cache causes the growth.
+//! or a cache causes the growth. The decisive trial of a run is the load that represents the run.
 //!
 //! Throughput that falls or rises through a window is a drift, too, because no single value then describes the
 //! throughput.

@@ -1,5 +1,6 @@
 //! Failed answers. A CPU does not count as the limit if most answers fail. A CPU also does not count as the limit if
-//! more answers fail than the objective allows while the server has CPU time left.
+//! more answers fail than the objective allows while the server has CPU time left. The decisive trial of a run is the
+//! load that represents the run.
 
 use std::collections::BTreeMap;
 

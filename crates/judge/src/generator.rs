@@ -1,4 +1,5 @@
-//! Limits of the load generator itself. If the generator is at a limit, the figures do not describe the server.
+//! Limits of the load generator itself. If the generator is at a limit, the figures do not describe the server. The
+//! decisive trial of a run is the load that represents the run.
 
 use run::{Evidence, FigureUnit};
 
@@ -139,8 +140,8 @@ fn server_takes(facts: &Facts<'_>) -> f64 {
     chain.and_then(|chain| ratio(chain.serving(), chain.busy)).unwrap_or(0.0).clamp(0.0, 1.0)
 }
 
-/// Returns the probability that the server runs on other CPUs than the generator and fills these CPUs. If the server
-/// fills its own CPUs, the server is the limit, even if the generator waits for a CPU most of the time.
+/// Returns the probability that server and generator have separate CPUs, and the server's CPUs are fully in use. In
+/// that case, the server is the limit, even if the generator waits for a CPU most of the time.
 fn full_beside(facts: &Facts<'_>) -> f64 {
     if facts.shared() { 0.0 } else { ServerCpu::of(facts).map_or(0.0, |cpu| cpu.own()) }
 }
@@ -211,8 +212,8 @@ fn by_quota(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     Some(ClientLimit { chance, sentence, evidence: vec![throttled.evidence], signals: vec![signal] })
 }
 
-/// Returns the limit of a generator that fills the CPUs only together with the server. The larger the generator's share
-/// of the CPU time is, the more probably the generator is the limit.
+/// Returns the limit of a generator that shares its CPUs with the server, if only both programs together use these CPUs
+/// fully. The larger the generator's share of the CPU time is, the more probably the generator is the limit.
 fn in_sum(facts: &Facts<'_>) -> Option<ClientLimit> {
     let cpu = ServerCpu::of(facts)?;
     let chain = cpu.chain.as_ref().filter(|chain| chain.generator() > 0.0)?;

@@ -111,7 +111,8 @@ fn by_inclusive<'a>(stacks: &[Stack<'a>], samples: u64) -> Option<(FunctionId<'a
     deepest.map(|(id, sums)| (id, sums.share))
 }
 
-/// Returns for each function the sums over the stacks that contain it. A recursive function counts once per stack.
+/// Adds up the samples of all stacks in which a function occurs, for each function. A function that occurs several
+/// times in a stack (recursion) counts once.
 fn inclusive<'a>(stacks: &[Stack<'a>]) -> BTreeMap<FunctionId<'a>, Inclusive<'a>> {
     let mut all: BTreeMap<FunctionId<'a>, Inclusive<'a>> = BTreeMap::new();
     for stack in stacks {

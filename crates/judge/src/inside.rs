@@ -1,5 +1,5 @@
-//! Findings about a server that handles only a few requests at a time: the counts (such as threads) that explain this
-//! number, and advice.
+//! Findings about a server that handles only a few requests at the same time. The findings contain counts (such as a
+//! number of threads) that equal the number of these requests and may explain it, and advice for the user.
 
 use run::Counted;
 

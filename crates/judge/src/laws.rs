@@ -108,10 +108,11 @@ pub(crate) fn bound(n: f64, r1_us: f64, think_us: f64, d_max_s: Option<f64>) -> 
     Some(by_device.map_or(by_clients, |d| d.min(by_clients)))
 }
 
-/// Returns the first step of the sweep whose rate exceeds the bound N / (R1 + Z). A rate above N / (R1 + Z) shows that
-/// R1 is longer than the service time. With a single client, each request needs a wake-up of its own, but requests of
-/// several clients share wake-ups. The lightest step, which gives R1, is not compared with the bound. Refusals do not
-/// count, because they need no service.
+/// Returns the first step of the sweep whose rate exceeds N / (R1 + Z), the upper bound of the rate of N clients. R1 is
+/// the response time with the fewest clients, and Z is the think time. A rate above this bound shows that R1 is longer
+/// than the service time. With a single client, each request needs a wake-up of its own, but requests of several
+/// clients share wake-ups. The step with the fewest clients, from which R1 comes, is not compared with the bound.
+/// Refusals do not count, because they need no service.
 pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let unloaded = facts.unloaded?;
     let r1 = crate::single::r1_us(unloaded)?;
@@ -143,8 +144,8 @@ mod tests {
         assert!(bound(1.0, 0.0, 0.0, None).is_none());
     }
 
-    /// With few answers, the mean response time R1 of one client is inexact. With an inexact R1, the client's own rate
-    /// may exceed the bound N / R1.
+    /// If there are few answers, the mean response time R1 of a single client is inexact. The rate of this client may
+    /// then exceed 1 / R1, although 1 / R1 is the upper bound of the rate of one client.
     #[test]
     fn one_client_never_does_more_than_the_work_of_one() {
         let mut run = crate::planted::PlantedRun::new(20_000.0, 300.0)
@@ -184,8 +185,8 @@ mod tests {
         let (seen, law) = little(&trial).unwrap();
         assert!((law / seen - 1.0).abs() < 0.01, "{seen} {law}");
         (trial.measured.tally.completed, trial.measured.tally.unexpected_status) = (0, 0);
-        // The situation of this test occurred with `python3 -m http.server` at 5,000/s: 111 of 114 requests in flight
-        // waited on connections that the server never accepted.
+        // This test repeats a situation that was observed with `python3 -m http.server` at 5,000/s: 111 of 114 requests
+        // in flight waited on connections that the server never accepted.
         trial.intensity =
             Intensity::Open { rate: 5000.0, arrival: run::Arrival::Poisson, max_connections: 10_000, pipeline: 1 };
         (trial.rates.concurrency, trial.tally.phantom) = (114.0, 111);

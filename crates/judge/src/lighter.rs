@@ -115,7 +115,7 @@ mod tests {
         uses(planted, |_| 4.0)
     }
 
-    /// Makes a run of `loadline load`: one load with this number of clients.
+    /// Makes a run of `loadline load` with a single load of `clients` clients.
     fn one_load(planted: PlantedRun, clients: u32) -> PlantedRun {
         planted.steps(&[clients]).rates(&[]).change(|trial, _| trial.kind = TrialKind::Fixed)
     }

@@ -19,8 +19,8 @@ pub(crate) fn on_the_way(trial: &Trial) -> Option<Evidence> {
     longest(trial, |_| true).filter(|_| idle(trial))
 }
 
-/// Returns the evidence of [`on_the_way`] if the queue can come from the load: unsent data waits, or round trips are far
-/// longer than at the lightest load. On a radio link, round trips vary much at every load, so a mean far above the
+/// Returns the evidence of [`on_the_way`] if the queue can come from the load: unsent data waits, or round trips are
+/// far longer than at the lightest load. On a radio link, round trips vary much at every load, so a mean far above the
 /// minimum shows no queue.
 pub(crate) fn of_the_load(facts: &Facts<'_>, trial: &Trial) -> Option<Evidence> {
     let by_load = |view: &View<'_>| waits_unsent(view) || may_have_grown(facts, view);
@@ -172,8 +172,8 @@ mod tests {
         assert_eq!(one_client_fills(120.0).verdict().id, "server-rate-limit");
     }
 
-    /// The situation of this test occurred on a real link of 10 Mbit/s that lets bursts of 256 kB pass, while other
-    /// programs used both CPUs.
+    /// This test repeats a situation that was observed on a real link of 10 Mbit/s that lets bursts of 256 kB pass,
+    /// while other programs used both CPUs.
     #[test]
     fn on_busy_cpus_a_shaped_link_is_no_limit_on_purpose_either() {
         let busy = |who: Who, planted: PlantedRun| planted.per_s(who, "cpu.user", "total", |_| 3.9e6);
@@ -181,9 +181,9 @@ mod tests {
         assert_ne!(shaped.verdict().id, "server-rate-limit");
     }
 
-    /// The situation of this test occurred on a real link of 10 Mbit/s. The segments on the link woke the generator one
-    /// by one, on CPUs that other programs filled. The generator's threads waited for a CPU 85 % of the time, while the
-    /// queue of the traffic shaper grew with the load.
+    /// This test repeats a situation that was observed on a real link of 10 Mbit/s. The segments on the link woke the
+    /// generator one by one, on CPUs that other programs filled. The generator's threads waited for a CPU 85 % of the
+    /// time, while the queue of the traffic shaper grew with the load.
     #[test]
     fn a_generator_that_waits_for_a_cpu_while_its_packets_queue_in_a_shaper_is_not_the_limit() {
         let waits = |backlog: f64| {

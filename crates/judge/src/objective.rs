@@ -112,7 +112,8 @@ fn text(limits: &Limits, own: bool, missing: Option<&str>) -> String {
 }
 
 /// Returns the steps of the sweep whose response times show the server without load. Of several repeats, only the first
-/// is used, so that all repeats have one objective. Steps with mostly refusals are left out, because refusals are quick.
+/// is used, so that all repeats have one objective. Steps with mostly refusals are left out, because refusals are
+/// quick.
 fn unloaded_steps(run: &Run) -> Vec<&Trial> {
     let steps = run.repeats().next().unwrap_or_default().iter();
     steps
@@ -122,8 +123,8 @@ fn unloaded_steps(run: &Run) -> Vec<&Trial> {
 }
 
 /// Returns the least 99th percentile of the response times in any step, microseconds. A pause of the machine lengthens
-/// the 99th percentile of one step. A server that answers some requests slowly under any load has a long 99th percentile
-/// in all steps. Returns `None` with fewer than two steps.
+/// the 99th percentile of one step. A server that answers some requests slowly under any load has a long 99th
+/// percentile in all steps. Returns `None` with fewer than two steps.
 fn least_p99_us(run: &Run) -> Option<f64> {
     let steps = unloaded_steps(run);
     let all = steps.iter().filter_map(|step| positive(step.latency_us.p99));

@@ -18,7 +18,7 @@ use crate::view::View;
 /// Overflow of the accept queue in one trial.
 pub(crate) struct Overflow<'a> {
     pub(crate) view: View<'a>,
-    /// Counter that shows that the queue overflowed.
+    /// ID of the counter whose growth shows that the server's accept queue overflowed.
     pub(crate) counter: &'static str,
     /// Connects dropped at this server's listener in the whole trial.
     pub(crate) drops: f64,

@@ -1,7 +1,7 @@
-//! Connections that the client saw established, but whose requests were never answered. The client cannot tell whether
-//! the connection exists for the server, too: the server may have dropped the last packet of the TCP handshake. Only
-//! the count of connections on the server's host shows whether the connection exists there. Requests also stay
-//! unanswered if their connections wait in the server's accept queue.
+//! Findings about connections that were established from the client's point of view, but on which the server never
+//! answered a request. The client cannot tell whether the connection exists for the server, too: the server may have
+//! dropped the last packet of the TCP handshake. Only the count of connections on the server's host shows whether the
+//! connection exists there. Requests also stay unanswered if their connections wait in the server's accept queue.
 
 use crate::number::{counted, figure};
 use crate::thresholds::ALL_ANSWERED;

@@ -1,7 +1,8 @@
-//! The number of requests that a server handles at a time, compared with counts that may explain this number. The
-//! compared counts are children of a master process, threads of one name, and connections to an upstream. If a count
-//! equals the number of requests, the counted children, threads or connections are the server's workers. A count of
-//! workers far above the number of requests shows that most workers wait for something else.
+//! Compares the number of requests that a server handles at the same time with other counts, which may explain it.
+//! These other counts are the children of a master process, the threads with one name, and the connections to an
+//! upstream service. If a count equals the number of requests, the counted children, threads or connections are the
+//! server's workers. A count of workers far above the number of requests shows that most workers wait for something
+//! else.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,8 +18,8 @@ use crate::thresholds::{BUSY, HOLDS_MANY, MANY_PLACES, NEARLY_FULL, PLACES_APART
 use crate::view::{View, program};
 use crate::waits;
 
-/// Number of requests that the server handles at a time, and counts of workers or connections that may explain this
-/// number.
+/// Number of requests that the server handles at the same time, and counts of workers or connections that may be the
+/// reason for it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Places {
     /// Number of requests that the server handles at a time: Xmax × R1 (highest rate times response time with one
@@ -29,9 +30,10 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Returns the number of requests that the server handles at a time, with the counts that may explain this number.
-    /// Returns `None` if even the lightest load filled the server. Also returns `None` if R1 is not the service time,
-    /// or consists mostly of network round trips, of waits for a TCP timer, or of a delay that may be on purpose.
+    /// Returns the number of requests that the server handles at the same time, with the counts of workers or
+    /// connections that may be the reason for it. Returns `None` if even the lightest load used the full capacity of
+    /// the server. Also returns `None` if R1 is not the service time, or consists mostly of network round trips, of
+    /// waits for a TCP timer, or of a delay that may be on purpose.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let r1 = service_us(facts)?;
         let (one, x_max) = (facts.unloaded?, facts.x_max()?);
@@ -98,8 +100,9 @@ fn is_sized_by_quota(facts: &Facts<'_>, threads: &Counted) -> bool {
     programs.any(|program| threads.of == program || threads.of.ends_with(&format!(" of {program}")))
 }
 
-/// Returns false if samples of the threads show no pool of workers. The threads of a runtime, such as those of Go or
-/// tokio, handle many requests each, so their number may equal the number of requests by chance.
+/// Returns false if repeated readings (samples) of the server's threads were made, but show no pool of workers. The
+/// threads of a runtime, such as those of Go or tokio, handle many requests each, so their number may equal the number
+/// of requests by chance.
 fn may_be_pool(facts: &Facts<'_>) -> bool {
     let is_pool = |finding: &WaitFinding| finding.cause == WaitCause::WorkerPool;
     !waits::has_enough_samples(facts.run) || facts.waits.iter().any(is_pool)

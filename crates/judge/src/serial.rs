@@ -115,9 +115,9 @@ mod tests {
         planted.change(plant).verdict()
     }
 
-    /// The situation of this test occurred with a Go server that computes under a mutex. The server's runtime gave
-    /// nearly all tasks to one thread, which ran for 97 % of the time. In one run, the samples did not show the
-    /// activity of the mutex's holder.
+    /// This test repeats a situation that was observed with a Go server that computes under a mutex. The server's
+    /// runtime gave nearly all tasks to one thread, which ran for 97 % of the time. In one run, the samples did not
+    /// show the activity of the mutex's holder.
     #[test]
     fn one_thread_that_does_all_the_work_behind_a_lock_is_no_full_thread() {
         let locked = |holder: Option<ThreadState>| {
@@ -134,8 +134,8 @@ mod tests {
         assert_eq!(locked(Some(ThreadState::Sleep)).id, "server-single-thread");
     }
 
-    /// The situation of this test occurred with a Go server that computes under a mutex. One thread did two thirds of
-    /// the work, and waited for a CPU while other threads ran.
+    /// This test repeats a situation that was observed with a Go server that computes under a mutex. One thread did two
+    /// thirds of the work, and waited for a CPU while other threads ran.
     #[test]
     fn a_thread_that_waits_while_others_do_its_work_is_not_full() {
         let lock = uneven(0.68, 0.25);
@@ -144,9 +144,9 @@ mod tests {
         assert_eq!(one.id, "server-single-thread", "{one:#?}");
     }
 
-    /// The situation of this test occurred with Python threads that share the interpreter lock. A single client got 4 %
-    /// more answers per second than several clients did. With one client, the thread of its connection did all of the
-    /// server's work.
+    /// This test repeats a situation that was observed with Python threads that share the interpreter lock. A single
+    /// client got 4 % more answers per second than several clients did. With one client, the thread of its connection
+    /// did all of the server's work.
     #[test]
     fn a_single_client_that_fills_one_thread_shows_no_full_thread() {
         let shared = |single: f64, rest: f64| {

@@ -1,7 +1,8 @@
 //! Fills [`run::Side::counters`]: one reading of each counter of a side for the measured window.
 //!
 //! The readings of a counter's instances are combined as its row in [`run::COUNTERS`] says ([`run::Aggregation`]).
-//! Counters `process.*` and `thread.*` cover only the side's own processes; `cpu.*` use the instance `total`.
+//! Readings of the counters `process.*` and `thread.*` include only the processes of one side (client or server).
+//! Readings of the counters `cpu.*` come from the instance `total`, which stands for all CPUs.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Spans of the server's traces. Finds the kind of span whose self time grows most with the load.
+//! Spans of the server's traces. Finds the kind of span whose self time grows most with the load. The decisive trial of
+//! a run is the load that represents the run.
 
 use run::{Picks, Run, SpanGrowth, SpanProfile, Trial};
 

@@ -204,8 +204,9 @@ mod tests {
         assert_eq!((facts.sweep.len(), facts.decisive.map(clients)), (2, Some(8.0)));
     }
 
-    /// One client kept a single-threaded application 94 % busy, and eight clients filled the rest of its time. An
-    /// earlier version of this module treated the 6.5 % that eight clients added as growth, not as a plateau.
+    /// In this test, one client keeps an application with a single thread busy for 94 % of the time, and eight clients
+    /// keep it busy for all of the time. An earlier version of this module treated the 6.5 % that eight clients added
+    /// as growth, not as a plateau.
     #[test]
     fn growth_from_one_to_eight_clients_counts_as_three_doublings() {
         let mut run = PlantedRun::new(1000.0, 4000.0).steps(&[1, 8]).rates(&[]).run();

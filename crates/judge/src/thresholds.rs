@@ -35,7 +35,8 @@ pub struct Threshold {
     pub reason: &'static str,
     /// Name of a test that depends on the threshold.
     pub test: &'static str,
-    /// Other decisions that use the same number: the name of the constant, and the cases that it separates.
+    /// Further constants that have the same value as this threshold, because they serve the same purpose. Each entry
+    /// has the name of the constant, and the cases that the constant separates.
     pub also: &'static [(&'static str, &'static str)],
 }
 

@@ -235,8 +235,8 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     }
 }
 
-/// Checks the bound of a closed loop, X <= N / (R1 + Z). The rate of N clients is at most N divided by a sum: the
-/// response time with one client, plus the think time.
+/// Checks that the measured rates of a closed loop are possible: X <= N / (R1 + Z). The rate X of N clients is at most
+/// N, divided by the sum of the response time R1 with one client and the think time Z.
 fn bounds(facts: &Facts<'_>, report: &mut TrustReport) {
     let Some(r1) = facts.unloaded.filter(|_| facts.sweep.len() >= 2).and_then(crate::single::r1_us) else { return };
     match crate::laws::beyond_bound(facts) {

@@ -1,4 +1,5 @@
-//! Correction of runs of older versions, whose percentiles left out requests that were never answered.
+//! Corrects runs that older versions of loadline made. The percentiles in these runs do not include requests that were
+//! never answered.
 
 use run::{LowerBounds, Run, Summary, SummaryFigure, Trial, response_summary};
 

@@ -23,20 +23,21 @@ use crate::sweep::top;
 use crate::thresholds::{LIKELY, MOSTLY_RUNS, NEARLY_FULL, REACHED, SEVERAL_TRIPS, THROTTLED};
 use crate::view::{Task, View, busy};
 
-/// Facts that the trials of a run show about the limit of the server.
+/// Facts about the server's limit, from the trials (loads) of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Course {
     /// True if throughput stopped growing.
     pub(crate) is_flat: bool,
     /// True if throughput stopped growing or a load missed the objective.
     pub(crate) is_limited: bool,
-    /// Number of requests that the server handles at a time: see [`at_a_time`].
+    /// Number of requests that the server handles at the same time, as [`at_a_time`] computes it.
     pub(crate) at_a_time: Option<f64>,
 }
 
-/// Returns the number of requests that the server handles at a time, without requests on the network. The number is the
-/// highest rate times the response time with the fewest clients, `unloaded`. Returns `None` if this number is unknown,
-/// or if the lightest load already filled the server.
+/// Returns the number of requests that the server handles at the same time. Requests that are on the network do not
+/// count. The result is the highest rate of answers, multiplied by the response time under the lightest load
+/// (`unloaded`) minus the round-trip time. Returns `None` if one of these values is unknown, or if already the lightest
+/// load, with several clients, nearly reached the highest rate.
 pub(crate) fn at_a_time(unloaded: Option<&Trial>, decisive: Option<&Trial>) -> Option<f64> {
     let (one, x_max) = (unloaded?, positive(good(decisive?))?);
     let way = server_of(one).and_then(|view| view.value("connection.min_rtt")).unwrap_or(0.0).max(0.0);
@@ -44,9 +45,10 @@ pub(crate) fn at_a_time(unloaded: Option<&Trial>, decisive: Option<&Trial>) -> O
     (clients(one) <= 1.0 || good(one) < REACHED * x_max).then_some(x_max * service_us / 1e6)
 }
 
-/// Returns the load of each upstream, the nearest upstream first, and the full upstreams among them. The loads of the
-/// upstreams come from the trial with the most clients among the trials near the highest rate. With fewer clients, an
-/// upstream may be idle between two requests. `lighter` returns the lighter loads of the run.
+/// Returns the load of each upstream service, the upstream nearest to the server first. Also returns which of these
+/// upstreams are full. The loads of the upstreams come from the trial with the most clients among the trials near the
+/// highest rate. With fewer clients, an upstream may be idle between two requests. `lighter` returns the lighter loads
+/// of the run.
 pub(crate) fn loads<'a>(
     sweep: &[&'a Trial],
     decisive: Option<&'a Trial>,

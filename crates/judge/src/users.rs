@@ -1,6 +1,6 @@
 //! Capacity as a number of users with think times. Finds the largest number of users with which the objective was met.
 //! Also finds the smallest larger number of users with which the objective was missed. If a number of users was tried
-//! several times, the majority of the windows with this number decides.
+//! in several windows (measured periods), the majority of these windows decides whether the objective was met.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! The verdict on a run. Every rule judges the run, and [`choose`] picks the winner. The rules that do not win give the
-//! reasons why their bottlenecks are ruled out.
+//! reasons why their bottlenecks are ruled out. The decisive trial of a run is the load that represents the run.
 
 use run::{Bottleneck, RuledOut};
 

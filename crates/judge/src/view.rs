@@ -105,9 +105,10 @@ impl<'a> View<'a> {
         self.side.counters.get(&CounterId::new(id)).and_then(run::Reading::value).and_then(finite)
     }
 
-    /// Returns the growth of a counter over the whole trial, summed over all instances. For a gauge, returns the
-    /// largest value of any instance. The whole trial is used for events that depend on timers of a second, which the
-    /// measured window may miss.
+    /// Returns the growth of a counter over the whole trial (one load), summed over all instances, such as CPUs. For a
+    /// gauge, returns the largest value of any instance. Some events, such as the repetition of a lost connection
+    /// request after one second, may occur only outside of the trial's measured window. For such events, this function
+    /// includes the whole trial.
     pub(crate) fn whole_trial(&self, id: &'static str) -> Option<f64> {
         let recording = &self.side.recording;
         if run::counter(id).is_some_and(|spec| spec.kind == run::Kind::Gauge) {
@@ -157,12 +158,12 @@ impl<'a> View<'a> {
             .join(" ")
     }
 
-    /// Returns the side's processes, busiest first.
+    /// Returns the processes of this side (client or server), the busiest process first.
     pub fn processes(&self) -> Vec<Task> {
         self.processes_of(&self.side.instance_filter())
     }
 
-    /// Returns the side's threads, busiest first.
+    /// Returns the threads of this side (client or server), the busiest thread first.
     pub fn threads(&self) -> Vec<Task> {
         self.threads_of(&self.side.instance_filter())
     }
@@ -210,14 +211,15 @@ impl<'a> View<'a> {
         tasks
     }
 
-    /// Returns the CPU use of the side's processes, in CPUs. Uses the exact counter if it was read, or else the
-    /// counters in ticks.
+    /// Returns the CPU use of this side's processes, in CPUs. If the exact counter of CPU time was read, the result
+    /// comes from this counter, and otherwise from the counters in clock ticks.
     pub fn cpu_used(&self) -> Option<f64> {
         let sampled = || Some(self.share_of_time("process.user")? + self.share_of_time("process.system")?);
         self.share_of_time("process.cpu").or_else(sampled)
     }
 
-    /// Returns the CPU use of the side's processes, as a share of the CPUs that they may use, 0 to 1.
+    /// Returns the number of CPUs that this side's processes used, divided by the number of CPUs that these processes
+    /// may use, 0 to 1.
     pub(crate) fn cpu_share(&self) -> Option<f64> {
         ratio(self.cpu_used()?, self.cpu_allowed()?)
     }
@@ -228,17 +230,20 @@ impl<'a> View<'a> {
         self.processes_of(&behind).iter().map(|p| p.busy).sum()
     }
 
-    /// Returns the bit mask of the CPUs that the side's busy processes may use. Returns `None` if the mask is unknown.
+    /// Returns a bit mask of the CPUs that the busy processes of this side (client or server) may use. Returns `None`
+    /// if the mask is unknown.
     pub fn mask(&self) -> Option<u64> {
         mask(&busy(&self.processes()))
     }
 
-    /// Returns the number of CPUs that the side's busy processes may use: see [`View::cpu_allowed_of`].
+    /// Returns the number of CPUs that the busy processes of this side (client or server) may use.
+    /// [`View::cpu_allowed_of`] computes this number.
     pub fn cpu_allowed(&self) -> Option<f64> {
         self.cpu_allowed_of(&busy(&self.processes()))
     }
 
-    /// Returns the CPU quota of the side's control group, in CPUs. Returns `None` if no quota is set, or if it is unknown.
+    /// Returns the CPU quota of the control group of this side (client or server), in CPUs. Returns `None` if no quota
+    /// is set, or if it is unknown.
     pub(crate) fn cpu_quota(&self) -> Option<f64> {
         self.value("cgroup.cpu_quota").and_then(positive)
     }
@@ -348,8 +353,8 @@ impl<'a> View<'a> {
         most.or_else(|| self.steal_of(|cpu| cpu == "total").first().copied())
     }
 
-    /// Returns the share of the time that the hypervisor took away, for each single CPU of `mask`, or for all single CPUs
-    /// without a mask. The result is empty if only the sum over all CPUs was read.
+    /// Returns the share of the time that the hypervisor took away, for each single CPU of `mask`, or for all single
+    /// CPUs without a mask. The result is empty if only the sum over all CPUs was read.
     fn steal_of_cpus(&self, mask: Option<u64>) -> Vec<f64> {
         self.steal_of(|cpu| cpu != "total" && mask.is_none_or(|mask| is_in(mask, cpu)))
     }

@@ -94,9 +94,10 @@ mod tests {
         assert_eq!(unread(2048.0, 1024.0), Some(Waiting { client: 0.5, server: 0.25 }));
     }
 
-    /// Returns the verdict on a load of 64 connections. Each side has a separate CPU. Each array describes one side by
-    /// three numbers. The first two numbers are the shares of the time for which the side's thread runs, and waits for
-    /// a CPU. The third number of each array is the side's unread bytes per connection.
+    /// Returns the verdict on a load of 64 connections. Client and server have one CPU and one thread each. The array
+    /// `client` describes the client, and the array `server` the server. The first two numbers of an array are the
+    /// share of the time for which the thread runs, and the share for which it waits for a CPU. The third number is the
+    /// number of received bytes per connection that the thread has not read.
     fn verdict(client: [f64; 3], server: [f64; 3]) -> run::Bottleneck {
         let mut planted_run = PlantedRun::new(1000.0, 4000.0).steps(&[64]).rates(&[]).none(Who::Server, "thread.cpu");
         let sides =

@@ -1,5 +1,6 @@
 //! The conductor: starts agents, leads them through the phases of a load test, searches for the capacity and uses
-//! levers. Crate `judge` interprets the results, and crate `report` prints them.
+//! levers. A lever is a temporary change that an experiment makes, such as slowing a CPU. Crate `judge` interprets the
+//! results, and crate `report` prints them.
 
 pub mod agents;
 pub mod arena;

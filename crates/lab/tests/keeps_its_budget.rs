@@ -1,5 +1,6 @@
 //! Tests that `find` stays within its budget, in virtual time. The simulated servers have random speeds and sometimes
-//! stall, and the simulated machines start agents slowly.
+//! stall, and the simulated machines start agents slowly. A lever is a temporary change that an experiment makes, such
+//! as slowing a CPU.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 

@@ -12,7 +12,7 @@ pub(crate) enum AnswersBeforeClose {
     /// The server closed no connection right after an answer.
     #[default]
     Unknown,
-    /// All closed connections had this number of answers.
+    /// The server closed every connection after the same number of answers, which is the value.
     Equal(u64),
     /// The server closed its connections after different numbers of answers.
     Different,

@@ -10,8 +10,8 @@ use crate::core::{Core, Task};
 use crate::driver::{Driver, Ops as _};
 use crate::status_counts::PublishedStatusCounts;
 
-/// Maximum time for which the loop waits, nanoseconds. Because the loop waits only for this time, a generator thread
-/// notices a new phase soon. A generator that is not idle waits for less than this maximum time.
+/// Maximum time for which the loop waits, nanoseconds. The maximum is short, so that each generator thread soon notices
+/// that a new phase of the load begins. A generator that is not idle waits for less than this maximum time.
 pub(crate) const MAX_WAIT_NS: u64 = 2_000_000;
 /// Interval at which a shard (generator thread) publishes its counts, nanoseconds.
 const PUBLISH_INTERVAL_NS: u64 = 5_000_000;

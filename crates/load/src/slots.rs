@@ -20,8 +20,8 @@ const MIN_TIMED_NS: u64 = 100_000_000;
 /// Interval between two reads of the count while times are recorded, nanoseconds. The interval is a hundredth of the
 /// shortest slot (short period) with recorded times.
 const LOOK_INTERVAL_NS: u64 = 1_000_000;
-/// Maximum time to sleep between two checks whether the load has ended, nanoseconds. A load that the user ends thus
-/// does not wait for the end of a slot (short period).
+/// Maximum time to sleep between two checks whether the load has ended, nanoseconds. Because of this maximum, a load
+/// that the user ends early stops within 50 ms, even in the middle of a long slot (period).
 const CHECK_INTERVAL_NS: u64 = 50_000_000;
 /// Maximum gap between completed requests that count as one group, as a share of the mean gap. Workers that run
 /// synchronously complete several requests at nearly the same time, and then none for a while.

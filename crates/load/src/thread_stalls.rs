@@ -10,8 +10,8 @@ use crate::counts::Counts;
 /// scheduling a thread takes some time even without a stall.
 const MIN_STALL_NS: u64 = 2_000_000;
 /// Maximum number of stalls that are stored. The memory for the stored stalls is allocated before the load begins. When
-/// more stalls than this maximum are found, the minimum length is doubled, and shorter stalls are dropped. Even a run
-/// of hours thus keeps its long stalls.
+/// more stalls than this maximum are found, the minimum length is doubled, and shorter stalls are dropped. A load that
+/// lasts for hours may have more than `MAX_STALLS` stalls, but its long stalls stay stored.
 const MAX_STALLS: usize = 1_000;
 
 /// Stalls of one generator thread.

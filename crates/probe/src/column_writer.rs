@@ -1,6 +1,6 @@
-//! Collects the samples of all sources of counters: one column per counter and instance (such as a CPU or a process),
-//! one row per sample. The writer builds a [`run::Recording`] without copying values. Each column keeps its index when
-//! a new recording begins.
+//! Collects the readings (samples) of all sources of counters in a table. The table has one column for each counter of
+//! each instance (such as a CPU or a process), and one row for each sample. The writer builds a [`run::Recording`]
+//! without copying values. Each column keeps its index when a new recording begins.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -23,7 +23,7 @@ struct InstanceColumns {
     quiet: bool,
 }
 
-/// Collects the samples of all sources; see the module documentation.
+/// Collects the readings (samples) of all sources of counters in a table, as the module documentation describes.
 #[derive(Debug, Default)]
 pub struct ColumnWriter {
     t_s: Vec<f64>,
@@ -50,9 +50,9 @@ pub struct ColumnWriter {
 /// Maximum number of rows of a series: 34 minutes at two samples per second. In a longer series, pairs of rows are
 /// merged, so a run of days takes no more memory than a run of an hour.
 const MAX_ROWS: usize = 4096;
-/// Maximum number of values of a series. A value takes 16 bytes in memory and 7 bytes in `run.json`. With this limit,
-/// the series of samples of one side (server or generator) takes at most about 4 MB in memory and 2 MB in `run.json`.
-/// With 300 columns and two samples per second, rows are merged for the first time after seven minutes.
+/// Maximum number of values of a series. A value takes 16 bytes in memory and 7 bytes in `run.json`. Because of this
+/// maximum, all samples of one side (server or generator) together take at most about 4 MB in memory and 2 MB in
+/// `run.json`. With 300 columns and two samples per second, rows are merged for the first time after seven minutes.
 const MAX_VALUES: usize = 256 * 1024;
 /// Number of rows that a series may always have, even with very many columns. Even charts of hundreds of processes
 /// therefore have enough points.

@@ -136,7 +136,7 @@ impl Probe {
         self.cpu_use.as_mut().map(CpuUseMeter::take).unwrap_or_default()
     }
 
-    /// Copies the last `rows` samples of the counters in `wanted`.
+    /// Returns a copy of the last `rows` samples (readings). The copy contains only the counters in `wanted`.
     pub fn newest(&self, rows: usize, wanted: &[&str]) -> Recording {
         self.writer.newest(rows, wanted)
     }
@@ -202,10 +202,11 @@ impl Reader {
         rests
     }
 
-    /// Sets the number of samples of the series that skip this source, so its mean cost per sample stays within the
-    /// budget. A full sample (at the start or end of a phase) does not change the number of skipped samples, because it
-    /// reads more and opens files. A full sample does not end the skipping of a source. If the skipping ended at a full
-    /// sample, the next sample of the series would read the source again and be the most expensive one.
+    /// Sets how many of the following periodic samples do not read this source of counters, so that the mean cost of
+    /// the source per sample stays within the budget. A full sample (at the start or end of a phase) does not change
+    /// the number of skipped samples, because it reads more and opens files. A full sample does not end the skipping of
+    /// a source. If the skipping ended at a full sample, the next sample of the series would read the source again and
+    /// be the most expensive one.
     fn pace(&mut self, cost_us: f64, full: bool) {
         self.cost_us = cost_us;
         let over = cost_us / f64::from(self.budget_us);

@@ -52,8 +52,8 @@ pub fn with_descendants(pid: u32) -> Vec<u32> {
     all_with_descendants(&[pid])
 }
 
-/// Returns the IDs of processes of this machine, followed by the IDs of all their descendants. Reads the parent of every
-/// process of this machine once.
+/// Returns the IDs of processes of this machine, followed by the IDs of all their descendants. Reads the parent of
+/// every process of this machine once.
 pub fn all_with_descendants(pids: &[u32]) -> Vec<u32> {
     pids.iter().copied().chain(descendants(Path::new("/proc"), pids)).collect()
 }

@@ -8,7 +8,7 @@ use loadline_probe::{Probe, Scope};
 /// Number of connections of the observed server. The number is so large that the cost of reading all connections
 /// becomes visible.
 const SOCKETS: usize = 200;
-/// Number of full samples, and number of samples of the series.
+/// Number of full samples that the test takes; the test also takes as many periodic samples.
 const SAMPLES: u32 = 40;
 
 #[test]

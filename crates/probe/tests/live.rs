@@ -61,7 +61,8 @@ fn descriptors_and_children_of_a_child_are_counted_exactly() {
     let mut probe =
         Probe::new(Scope { processes: vec![child.0.id()], sources: Some(vec!["process"]), ..Scope::default() });
     let descriptors = || std::fs::read_dir(format!("/proc/{}/fd", child.0.id())).unwrap().count() as f64;
-    // While the shell starts its child, it closes descriptors, so the number must be the same before and after a sample.
+    // While the shell starts its child, it closes descriptors, so the number must be the same before and after a
+    // sample.
     let (processes, listed) = eventually(|| {
         let before = descriptors();
         probe.sample(0.0);

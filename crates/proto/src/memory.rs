@@ -46,7 +46,7 @@ pub(crate) fn captures(all: &[(String, String)], source: &Source) -> Result<Vec<
 pub(crate) struct Memory {
     pub(crate) captured: Vec<Vec<u8>>,
     pub(crate) cookies: CookieJar,
-    /// Body of the current response, if a value is captured from it.
+    /// Body of the current response; empty if no value is captured from the response's body.
     body: Vec<u8>,
     /// Number of headers in the response's head that match a capture.
     found: usize,

@@ -171,8 +171,9 @@ pub trait Requester {
     fn peer_closed(&mut self, done: &mut dyn FnMut(Done)) -> Result<Progress, Fault>;
 
     /// Called when all bytes of the requests so far were handed to the system, and [`transmit`](Requester::transmit)
-    /// has nothing more to send. Reports the requests that are complete as soon as they are sent: requests of
-    /// `discard`, and raw requests that expect no answer.
+    /// has nothing more to send. Reports requests that expect no answer as complete, because they are complete as soon
+    /// as they are sent. These are the requests of the protocol `discard`, and raw requests for which no answer is
+    /// expected.
     fn flushed(&mut self, _done: &mut dyn FnMut(Done)) -> Progress {
         Progress::default()
     }

@@ -28,7 +28,7 @@ pub struct Section {
     pub id: String,
     /// Heading; empty for no heading.
     pub title: String,
-    /// Importance of the section, which decides which output forms show it.
+    /// Importance of the section. The importance decides which forms of the output show the section.
     pub weight: Weight,
     /// Contents of the section.
     pub blocks: Vec<Block>,

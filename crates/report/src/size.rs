@@ -221,8 +221,8 @@ fn chart(result: &SizeResult) -> Option<Block> {
     AMOUNTS.iter().find_map(|(name, scale, amount)| chart_by(result, name, *scale, *amount))
 }
 
-/// Returns the chart of measured and predicted capacities by amount of one resource. Returns `None` if all settings have
-/// the same amount.
+/// Returns the chart of measured and predicted capacities by amount of one resource. Returns `None` if all settings
+/// have the same amount.
 fn chart_by(result: &SizeResult, name: &str, scale: Scale, amount: Amount) -> Option<Block> {
     let points = |of: &dyn Fn(&SizeStep) -> Option<f64>| -> Vec<(f64, f64)> {
         let mut points: Vec<(f64, f64)> =

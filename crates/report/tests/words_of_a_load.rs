@@ -47,8 +47,8 @@ fn repeat(run: &mut Run) {
     run.trials = (0..3).map(|repeat| run::Trial { repeat, ..trial.clone() }).collect();
 }
 
-/// Returns the sentences of a run's findings in JSON. Names of fields and of values, which are single words, are the same
-/// for all commands.
+/// Returns the sentences of a run's findings in JSON. Names of fields and of values, which are single words, are the
+/// same for all commands.
 fn texts(value: &Value, texts: &mut Vec<String>) {
     match value {
         Value::String(text) if text.contains(' ') => texts.push(text.clone()),

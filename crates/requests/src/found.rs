@@ -11,7 +11,8 @@ pub(crate) struct Source<'a> {
     /// File name as the user gave it.
     pub(crate) file: &'a str,
     pub(crate) text: &'a str,
-    /// Folder that contains the files that this file names, such as files with bodies.
+    /// Folder for relative paths: if the read file names other files, such as files with bodies, these files are in
+    /// this folder.
     pub(crate) folder: &'a std::path::Path,
 }
 

@@ -5,7 +5,7 @@ use run::UrlParts;
 /// Parts of a URL.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SplitUrl {
-    /// Scheme and authority, without the scheme's default port; `None` if the split text was only a path.
+    /// Scheme and authority, without the scheme's default port; `None` if the text that was split contains only a path.
     pub(crate) origin: Option<String>,
     /// Path with query.
     pub(crate) path: String,

@@ -39,7 +39,7 @@ impl Run {
         }
     }
 
-    /// Returns the trial with the most samples of running code.
+    /// Returns the trial (one load) during which the code that was running on the server's CPUs was sampled most often.
     pub fn cpu_sampled_trial(&self) -> Option<usize> {
         let samples = |trial: &Trial| trial.server.as_ref()?.waits.as_ref()?.stacks.as_ref().map(|s| s.cpu_samples);
         let all = self.trials.iter().enumerate().filter_map(|(at, trial)| Some((at, samples(trial)?)));

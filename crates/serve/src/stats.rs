@@ -98,7 +98,8 @@ impl Counter {
         self.0.store(n, Relaxed);
     }
 
-    /// Adds to a counter that several threads write, in models whose threads share connections.
+    /// Adds `n` to a counter that several threads change at the same time. This is necessary in server models whose
+    /// threads share connections.
     pub(crate) fn add_shared(&self, n: u64) {
         self.0.fetch_add(n, Relaxed);
     }

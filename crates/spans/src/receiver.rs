@@ -17,7 +17,7 @@ use crate::{decode, profile};
 const MAX_SENDERS: usize = 32;
 /// Maximum time for which a connection may be idle.
 const IDLE: Duration = Duration::from_secs(60);
-/// If no new span arrives for this time, all spans of a load count as received.
+/// After a load, if no new span arrives for `QUIET`, all spans of the load count as received.
 const QUIET: Duration = Duration::from_millis(300);
 /// Interval at which the receiver checks whether late spans have arrived.
 const CHECK_EVERY: Duration = Duration::from_millis(20);

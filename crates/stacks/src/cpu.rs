@@ -39,8 +39,8 @@ const FIRST_WAIT_NS: u64 = 100_000_000;
 /// Sampler of the CPU time of processes.
 pub struct CpuStacks {
     sampler: sys::perf::CpuSampler,
-    /// True if the kernel samples all processes of the system. If true, the sampler drops the samples of processes that
-    /// it does not follow.
+    /// True if the kernel samples all processes of the system. If `everything` is true, the sampler drops the samples
+    /// of processes that are not in `followed`.
     everything: bool,
     followed: BTreeSet<u32>,
     state: State,
@@ -48,8 +48,8 @@ pub struct CpuStacks {
     open: Threads,
     /// CPU time that opening the `perf` events took, nanoseconds.
     opened_in_ns: u64,
-    /// CPU time between two samples of a thread while `perf` events stay open, nanoseconds. In a burst, the CPU time
-    /// between two samples is shorter.
+    /// CPU time that a thread uses between two samples of its stack while `perf` events stay open, nanoseconds. In a
+    /// burst (a short period with open `perf` events), the thread is sampled after less CPU time.
     usual_period_ns: u64,
     period_ns: u64,
     /// True if a process was added after the `perf` events were opened, so its threads have no events yet.

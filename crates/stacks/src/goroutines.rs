@@ -1,4 +1,5 @@
-//! Goroutines of a Go program, read from the memory of its runtime while the program continues to run.
+//! Reads the goroutines of a Go program from the memory of the program's Go runtime, while the program continues to
+//! run.
 //!
 //! The runtime keeps a list of all goroutines and, for each one that waits, its program counter and stack pointer. The
 //! threads of a Go program do not show where goroutines wait. A read is not synchronised with the runtime, so a stack
@@ -82,8 +83,8 @@ pub(crate) struct GoRuntime {
 }
 
 impl GoRuntime {
-    /// Finds the runtime of a program. The symbol table must name the runtime's list of goroutines, so stripped
-    /// programs cannot be read.
+    /// Finds the addresses of the Go runtime's data in a Go program. The program's symbol table must contain the
+    /// symbols of the runtime's list of goroutines, so the goroutines of a stripped program cannot be read.
     pub(crate) fn find(pid: u32, space: &mut Space) -> Option<Self> {
         let mut place = |name| space.find_go_global(name);
         let (length, list) = (place("runtime.allglen")?, place("runtime.allgptr")?);

@@ -88,7 +88,8 @@ fn kernel_library(pid: u32, mapping: &Mapping) -> Option<File> {
     Some(file)
 }
 
-/// Returns true if the start of `file` equals the memory that was mapped from it.
+/// Returns true if `file` is the file of a memory mapping: the first bytes of the mapped memory must equal the bytes of
+/// the file at the mapping's offset.
 fn is_mapped(pid: u32, mapping: &Mapping, file: &File) -> bool {
     use std::os::unix::fs::FileExt;
     let (mut memory, mut bytes) = ([0; COMPARED_BYTES], [0; COMPARED_BYTES]);

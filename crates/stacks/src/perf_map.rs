@@ -1,5 +1,5 @@
-//! Names of code that a runtime compiles while it runs: `/tmp/perf-PID.map`, as node (`--perf-basic-prof`) and agents
-//! of the JVM write it.
+//! Names of code that a runtime compiles while it runs: `/tmp/perf-PID.map`, as Node.js (`--perf-basic-prof`) and
+//! agents of the JVM write it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,10 +12,11 @@ use crate::frame::Frame;
 use crate::names::printable;
 use crate::root::open_inside;
 
-/// Largest part of a map that is read. In an hour, a node server writes about 10 MB.
+/// Maximum number of bytes that are read from a perf map (the file that names a process's compiled functions). A
+/// Node.js server writes about 10 MB into its perf map within an hour.
 const MAX_MAP_BYTES: u64 = 64 << 20;
 
-/// Module name of all frames in code that a runtime compiled.
+/// Module name of all stack frames in code that a language runtime compiled.
 const MODULE: &str = "jit";
 
 /// Functions of compiled code by their start address.

@@ -4,8 +4,8 @@
 
 use crate::memory::Memory;
 
-/// Number of bytes to read from a function's start. The instructions that push all saved registers fit into this number
-/// of bytes.
+/// Number of bytes that are read from the start of a function. The instructions that push all saved registers fit into
+/// these bytes.
 const BYTES: usize = 32;
 
 /// Effect of a function's first instructions on the stack.

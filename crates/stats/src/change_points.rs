@@ -222,9 +222,9 @@ fn mean_variance(n: f64, correlation: f64) -> f64 {
     ((1.0 + correlation) / rest - 2.0 * correlation * (1.0 - correlation.powf(n)) / (n * rest * rest)) / n
 }
 
-/// Returns the index of the best split by E-divisive, and the index at which the part after the split ends. The two
-/// indexes maximize a weighted energy distance between the values before the split and the values from the split to
-/// this end. Returns `None` if there are too few values.
+/// Returns two indexes, found by the method E-divisive: the index of the best split, and the index at which the part
+/// after the split ends. For these two indexes, the weighted energy distance is largest between two parts: the values
+/// before the split, and the values from the split to the second index. Returns `None` if there are too few values.
 fn best_split(values: &[f64]) -> Option<[usize; 2]> {
     let n = values.len();
     // Row j contains, for each index i, the sum of the distances from value j to all values before index i.

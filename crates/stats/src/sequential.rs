@@ -13,8 +13,8 @@ use crate::student::quantile;
 /// Number of steps of an integral; even, for Simpson's rule. More steps do not change the first four digits of the
 /// integral.
 const STEPS: u32 = 200;
-/// Number of halvings of the interval in the search for a boundary. After this number of halvings, the boundary is
-/// exact to eight digits.
+/// Number of halvings of the interval in the search for a boundary. After `HALVINGS` halvings, the boundary is exact to
+/// eight digits.
 const HALVINGS: u32 = 32;
 /// Largest boundary, in standard deviations. The probability beyond this boundary is negligible.
 const MAX_DEVIATIONS: f64 = 40.0;
@@ -56,7 +56,8 @@ impl Motion {
         Self { share: 0.0, weights: vec![(0.0, 1.0)] }
     }
 
-    /// Returns the boundary that the motion crosses with the probability `chance` at the next look.
+    /// Returns the boundary that the Brownian motion crosses with the probability `chance` at the next look (interim
+    /// analysis).
     fn boundary(&self, share: f64, chance: f64) -> f64 {
         let (mut low, mut high) = (0.0, MAX_DEVIATIONS * share.sqrt());
         for _ in 0..HALVINGS {

@@ -51,9 +51,9 @@ pub fn two_sided(t: f64, freedom: f64) -> f64 {
 }
 
 /// Returns the `t` whose two-sided probability is `p`; infinite for less than one degree of freedom, or if `p` is not
-/// between 0 and 1. Newton's method solves for the logarithm of the probability. A step that would leave the bounds of
-/// the search is replaced by bisection. With `t = sqrt(freedom) tan(x)`, the density is `cos(x)` to the power of
-/// `freedom - 1`.
+/// between 0 and 1. Newton's method solves for the logarithm of the probability. If a step of Newton's method would
+/// leave the interval that contains the solution, the interval is halved instead. With `t = sqrt(freedom) tan(x)`, the
+/// density is `cos(x)` to the power of `freedom - 1`.
 pub fn quantile(p: f64, freedom: f64) -> f64 {
     if !(p > 0.0 && p < 1.0) || freedom.is_nan() || freedom < 1.0 {
         return f64::INFINITY;

@@ -14,7 +14,8 @@ use loadline_stats::normal;
 
 /// Number of series of each kind.
 const SERIES: u64 = 250;
-/// A step counts as found if a change was found at most this number of values away from it.
+/// A step in the test data counts as found if the tested function reports a change at most `NEAR` values before or
+/// after the step.
 const NEAR: usize = 5;
 /// Minimum number of values between two steps, and before the first or after the last step.
 const APART: usize = 15;

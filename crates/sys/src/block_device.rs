@@ -10,8 +10,8 @@ pub fn folder(sys: &Path, device: u64) -> PathBuf {
     sys.join(format!("dev/block/{}:{}", major(device), minor(device)))
 }
 
-/// Returns the name of the disk with this number. If the number belongs to a partition, returns the name of the
-/// partition's disk.
+/// Returns the name of the disk with the device number `device`. If `device` is the number of a partition, returns the
+/// name of the disk that contains the partition.
 pub fn disk_name(sys: &Path, device: u64) -> Option<String> {
     let folder = folder(sys, device).canonicalize().ok()?;
     let disk = if folder.join("partition").exists() { folder.parent()? } else { &folder };
@@ -19,8 +19,8 @@ pub fn disk_name(sys: &Path, device: u64) -> Option<String> {
     Some(disk.file_name()?.to_string_lossy().replace('!', "/"))
 }
 
-/// Returns the names of the disk with this number and of the disks that it consists of. A volume of LVM or a RAID
-/// consists of other disks. The result is empty if no disk has this number.
+/// Returns the name of the disk with the device number `device`, and the names of the disks that it consists of. A
+/// volume of LVM or a RAID consists of other disks. The result is empty if no disk has this device number.
 pub fn disks_below(sys: &Path, device: u64) -> Vec<String> {
     let Some(disk) = disk_name(sys, device) else { return Vec::new() };
     let parts = std::fs::read_dir(folder(sys, device).join("slaves")).into_iter().flatten().flatten();

@@ -56,7 +56,7 @@ impl Drop for CpuHog {
 /// Runs in the child: starts a session, closes the parent's files, and confines the child to its CPU.
 fn enter(cpu: u32, parent: u32) -> Result<()> {
     // SAFETY: these system calls take no pointers. The closed descriptors belong to values that only the parent's code
-    // uses, to which the child never returns.
+    // uses, and the child never returns to that code.
     unsafe {
         libc::setsid();
         libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0);

@@ -84,8 +84,8 @@ fn request(states: u32, show: u32) -> [u8; 24] {
     out
 }
 
-/// Parses `struct unix_diag_msg` (16 bytes, then attributes). Returns the bound name, the inode of the bound file, and
-/// the listener.
+/// Parses `struct unix_diag_msg` (16 bytes, then attributes). Returns the name to which the socket is bound, the inode
+/// of the socket's file, and the description of the listening socket.
 fn listener(payload: &[u8]) -> Option<(&[u8], Option<u32>, UnixListener)> {
     if payload.get(1) != Some(&STREAM) {
         return None;

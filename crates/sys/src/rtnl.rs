@@ -70,7 +70,8 @@ impl Qdisc {
 pub struct HtbRate {
     /// Rate limit, bits per second.
     pub bits_per_s: u64,
-    /// Burst that is allowed after a pause, nanoseconds: the time that sending the burst takes at the limited rate.
+    /// Size of the burst that may be sent without delay after a pause. The size is given as the time that sending the
+    /// burst takes at the limited rate, nanoseconds.
     pub burst_ns: u64,
     /// Number of bytes that the class may send before the scheduler serves the next class.
     pub quantum_bytes: u32,

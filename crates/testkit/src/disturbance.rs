@@ -48,8 +48,8 @@ impl OtherPrograms {
         self.mean_cpus(machine.saturating_sub(own))
     }
 
-    /// Returns the mean number of CPUs that were in use if `ticks` clock ticks of CPU time passed since the start of the
-    /// measurement.
+    /// Returns the mean number of CPUs that were in use if `ticks` clock ticks of CPU time passed since the start of
+    /// the measurement.
     fn mean_cpus(&self, ticks: u64) -> f64 {
         #[allow(clippy::cast_precision_loss, reason = "ticks of a test")]
         let ticks = ticks as f64;

@@ -34,9 +34,9 @@ pub fn completed_by_class(run: &Value) -> BTreeMap<String, u64> {
     all.map(|c| (c["name"].as_str().unwrap().to_owned(), c["total"]["completed"].as_u64().unwrap())).collect()
 }
 
-/// Checks that more than three GET /me completed, and that each login was followed by one completed GET /me, with two
-/// exceptions. One exception is that each connection may end between a login and its GET /me. The other exception is
-/// that the test request before the load may be one more login.
+/// Checks that more than three requests GET /me completed, and that each login was followed by one completed GET /me.
+/// Two exceptions are allowed. First, each connection may end between a login and the following GET /me. Second, the
+/// test request before the load may be an additional login.
 #[track_caller]
 pub fn assert_logged_in(run: &Value, connections: u64) {
     let counts = completed_by_class(run);

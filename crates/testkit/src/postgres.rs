@@ -1,5 +1,5 @@
-//! A PostgreSQL server for tests, and PgBouncer in front of it. PostgreSQL and PgBouncer refuse to run as root, so they
-//! run as the user `nobody` if the test runs as root.
+//! Starts a PostgreSQL server for tests, and PgBouncer, a connection pooler through which clients connect to this
+//! server. PostgreSQL and PgBouncer refuse to run as root, so they run as the user `nobody` if the test runs as root.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};

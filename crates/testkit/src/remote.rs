@@ -12,8 +12,8 @@ use tempfile::TempDir;
 use crate::need::testbed;
 use crate::{ChildProcess, ControlGroup, SetupError, eventually, has, installed, is_root, or_skip, program};
 
-/// Number of concurrent logins that an sshd accepts. Above this number of concurrent logins, sshd may refuse
-/// connections.
+/// Number of concurrent logins that an sshd accepts. If more than `AT_ONCE` logins are in progress at the same time,
+/// sshd may refuse connections.
 const AT_ONCE: u32 = 10;
 
 /// A testbed whose hosts can be reached by ssh. Dropping this value removes the testbed.
@@ -32,8 +32,8 @@ impl SshHosts {
         Self::make_with(test, binary, medium, hosts, &[])
     }
 
-    /// Creates hosts as [`SshHosts::make`] does, with control groups for some of them. `groups` lists these hosts with
-    /// their control groups. Programs on a host with a control group start in this group.
+    /// Creates hosts as [`SshHosts::make`] does. Some of the hosts have a control group, in which all programs on the
+    /// host start. `groups` lists these hosts with their control groups.
     #[track_caller]
     pub fn make_with(
         test: &str,

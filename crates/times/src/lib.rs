@@ -1,5 +1,6 @@
-//! Distributions of durations: histograms ([`Hist`]), and times of which only a lower bound is known for some requests
-//! ([`CensoredTimes`]). The crate does not use the data types of runs.
+//! Distributions of durations: histograms ([`Hist`]), and distributions that include requests without an answer
+//! ([`CensoredTimes`]). For a request without an answer, only a lower bound of its time is known. The crate does not
+//! use the data types of runs.
 //!
 //! The functions of this crate go through thousands of counts for each figure. The crate `run`, which uses these
 //! functions, has so many types to read and write that its optimization would take longer than the rest of the build.

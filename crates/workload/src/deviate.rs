@@ -31,10 +31,10 @@ impl Deviates {
         (self.draw(spread).round() as u64).min(bound - 1)
     }
 
-    /// Draws one whole number from each of two distributions. If a drawn number is not below its bound, it becomes the
-    /// largest number below the bound. Neither of the two bounds may be 0. The duration of a call does not depend on
-    /// the two distributions. Each loop iteration of CPU work draws two pages with this function, so all iterations
-    /// take about equally long.
+    /// Draws one whole number from each of two distributions. Each number must be below its bound in `bounds`. If a
+    /// drawn number is not below its bound, the bound minus 1 is returned instead. Neither of the two bounds may be 0.
+    /// The duration of a call does not depend on the two distributions. Each loop iteration of CPU work draws two pages
+    /// with this function, so all iterations take about equally long.
     #[inline]
     pub(super) fn pair(&mut self, spreads: [Spread; 2], bounds: [u64; 2]) -> [u64; 2] {
         let standard = self.two();

@@ -12,8 +12,8 @@ impl<T: Clone> Shared<T> {
         Self(Mutex::new(None))
     }
 
-    /// Returns the measurement for a number of rounds. Calls `measure` unless a measurement for this number of rounds
-    /// is already stored.
+    /// Returns the measurement for a number of rounds. If no measurement for `rounds` rounds is stored yet, calls
+    /// `measure` and stores its result.
     pub(super) fn get_or_measure(&self, rounds: usize, measure: impl FnOnce() -> Result<T>) -> Result<T> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, found)) = kept.as_ref().filter(|(of, _)| *of == rounds) {

@@ -158,8 +158,8 @@ fn replayed(plan: &mut Plan) {
     (plan.load.duration_s, plan.load.warmup_s) = (window_s, 0.0);
 }
 
-/// Minimum measured time of a load with recorded times, seconds. Even if a load sends all requests at the same moment,
-/// the answers need some time.
+/// Minimum measured time, seconds, of a load that sends requests at times from a recording (`--replay` or
+/// `--arrivals`). Even if the recording has the same time for all requests, the answers need some time.
 const MIN_RECORDED_S: f64 = 0.1;
 
 fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {

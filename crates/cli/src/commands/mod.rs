@@ -85,7 +85,8 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs the command. `whole` returns the parser of the whole command line, for commands that print parts of it.
+    /// Runs the command. `whole` returns the parser of the whole command line. Some commands print parts of this
+    /// parser, such as help texts.
     pub(crate) fn run(self, whole: fn() -> clap::Command) -> anyhow::Result<Exit> {
         match self {
             Self::Find(args) => find::run(&args),

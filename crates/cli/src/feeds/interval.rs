@@ -25,7 +25,7 @@ pub(crate) struct Look {
     pub(crate) in_flight: u64,
     /// Number of established connections.
     pub(crate) open: u64,
-    /// Newest samples of the counters on the client's and the server's hosts.
+    /// Newest readings (samples) of the counters on the hosts of client and server.
     pub(crate) sides: Vec<SideNow>,
 }
 

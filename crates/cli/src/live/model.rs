@@ -48,7 +48,7 @@ pub(crate) struct Model {
     failed: BTreeMap<ErrorKind, u64>,
     /// Responses with an unexpected status in trials that have ended, by the name of the status.
     unexpected: BTreeMap<String, u64>,
-    /// Newest samples of both sides, clients first.
+    /// Newest readings (samples) of the counters of clients and server, the clients first.
     pub(crate) sides: Vec<SideNow>,
     /// True if clients and server are on one host.
     pub(crate) one_host: bool,
@@ -246,7 +246,7 @@ impl Totals {
         self.detail.merge(&other.detail);
     }
 
-    /// Returns the growth of these counts since `earlier`, an earlier copy of them.
+    /// Returns the growth of the counts in `self` since `earlier`, an earlier copy of the same counts.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             sent: self.sent.saturating_sub(earlier.sent),

@@ -149,8 +149,9 @@ pub(super) fn now(model: &Model) -> Vec<Line<'static>> {
     ))]
 }
 
-/// Draws the CPU time of each side's busiest host by kind, and the resources that the side's processes use. If both
-/// sides share a host, draws the CPU time of this host once.
+/// Draws two things for each side (client and server): the CPU time of the side's busiest host, divided into kinds such
+/// as user time, and the resources that the processes of this side use. If client and server run on the same host, the
+/// CPU time of this host is drawn only once.
 pub(super) fn cpu(model: &Model) -> Vec<Line<'static>> {
     if model.sides.is_empty() {
         return filled(vec![Line::from(format!("{:<LABEL$}no counters yet", "CPU")).dim()], 2);

@@ -1,6 +1,7 @@
 //! Tests of limits outside of the server: a link with a limited rate, a firewall that drops connects, and a CPU quota
 //! of the generator. A further test has a server that is too slow for many measurements. `find` must not be sure of any
-//! limit other than the limit that the test sets.
+//! limit other than the limit that the test sets. A lever is a temporary change that an experiment makes, such as
+//! slowing a CPU.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

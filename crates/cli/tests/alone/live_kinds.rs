@@ -2,7 +2,7 @@
 //! named a share of CPU time that no experiment had taken from the server. In another version, parts of a search used
 //! another load than the user requested. In a third version, the verdict blamed the server for connects that another
 //! program had dropped. In a fourth version of loadline, closed and open loops disagreed on whether response times
-//! include handshakes.
+//! include handshakes. A lever is a temporary change that an experiment makes, such as slowing a CPU.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

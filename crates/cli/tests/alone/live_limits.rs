@@ -67,7 +67,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_
     }
 }
 
-/// Number of threads that access the disk at the same time. `find` uses at most this number of connections.
+/// Number of threads that access the disk at the same time. In this test, `find` uses at most `AT_ONCE` connections.
 const AT_ONCE: u32 = 16;
 /// Python code that allocates the buffer for one access, in pages of 2 MiB if the machine has them. For each page into
 /// which the disk reads, a CPU has to do some work. With small pages, this work would keep a CPU busy nearly as long as

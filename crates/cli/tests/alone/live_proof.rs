@@ -215,7 +215,7 @@ fn an_application_behind_a_proxy_is_named_and_proven() {
     assert_eq!(measured["lever"], "behind-cpu", "{said}");
 }
 
-/// Servers that wait, or that a quota limits.
+/// Tests with servers that mostly wait, or whose CPU quota limits them, so the CPUs of the machine are mostly idle.
 mod light {
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Tests of verdicts on real servers. Each test runs `find` against a server with one known weakness, and the first run
 //! must name this weakness. These tests need the release binary, because their results depend on the relative speeds of
-//! client and server.
+//! client and server. A lever is a temporary change that an experiment makes, such as slowing a CPU.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,5 +1,5 @@
-//! Test with a server host whose packets are all handled by one CPU. Receive packet steering sends all packets to CPU 0,
-//! and a firewall with many rules makes each packet expensive. The hosts are network namespaces of a testbed.
+//! Test with a server host whose packets are all handled by one CPU. Receive packet steering sends all packets to CPU
+//! 0, and a firewall with many rules makes each packet expensive. The hosts are network namespaces of a testbed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

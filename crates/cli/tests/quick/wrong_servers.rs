@@ -9,8 +9,8 @@ use std::process::Command;
 
 use testkit::{Running, binary, loadline, served};
 
-/// Maximum number of bytes that a malicious server sends on one connection. Every limit of loadline on the size of an
-/// answer is far below this number of bytes.
+/// Maximum number of bytes that a malicious server sends on one connection. loadline accepts answers only up to certain
+/// sizes, which are all far below `FLOOD`.
 const FLOOD: usize = 64 << 20;
 
 fn serve(args: &[&str]) -> Running {

@@ -23,8 +23,8 @@ fn whole(what: &str, run: &Value) {
     assert!(trial["errors"].as_object().is_none_or(|errors| errors.is_empty()), "{what}: {}", trial["errors"]);
 }
 
-/// Runs `find` without an experiment, checks that the run is whole, and returns it. Without a budget in `more`, the budget is
-/// 3 s.
+/// Runs `find` without an experiment, checks that the run is whole, and returns it. Without a budget in `more`, the
+/// budget is 3 s.
 pub(crate) fn find(what: &str, url: &str, more: &[&str]) -> Value {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("run").display().to_string();

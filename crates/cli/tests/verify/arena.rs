@@ -1,5 +1,5 @@
-//! Tests of `loadline arena` with live servers: a resumed comparison, servers that are refused, a server in a container,
-//! and a throttled generator.
+//! Tests of `loadline arena` with live servers: a resumed comparison, servers that are refused, a server in a
+//! container, and a throttled generator.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,5 +1,6 @@
 //! Test that kills experiments at random moments, with several signals, one or two experiments at a time. After the
-//! next command of loadline, the server must be in its original state.
+//! next command of loadline, the server must be in its original state. A lever is a temporary change that an experiment
+//! makes, such as slowing a CPU.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -136,8 +136,9 @@ fn memory_is_bounded_during_a_flood() {
     let _alone = alone();
     for (what, hostile) in all() {
         let url = start(hostile);
-        // The server runs in the process of this test. Reading the symbols of the test's process would take more memory
-        // than all data that the server sends, so the load samples no stacks.
+        // The server runs in the test's own process, and the test limits loadline's memory. To sample stacks, loadline
+        // would read the symbols of this process, which would take more memory than all data that the server sends. The
+        // command therefore has `--no-stacks`.
         let args = ["load", &url, "--connections", "4", "--duration", "600ms", "--warmup", "0s", "--no-stacks"];
         let Watched { run, peak_kib: peak, generators } = watched(binary!(), &args);
         let run = run.unwrap_or_else(|e| panic!("{what}: no run: {e}"));

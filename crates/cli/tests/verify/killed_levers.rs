@@ -1,5 +1,6 @@
 //! Tests that kill loadline in the middle of an experiment. After the kill, all changes by loadline must be undone, and
-//! no process that loadline started may remain.
+//! no process that loadline started may remain. A lever is a temporary change that an experiment makes, such as slowing
+//! a CPU.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

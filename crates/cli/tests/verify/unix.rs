@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use testkit::{ChildProcess, Running, alone, binary, eventually, has, json, nginx, recording, skip, total};
 
-/// Backlog of the listening socket. loadline must report this number as the limit of the accept queue.
+/// Backlog of the server's listening socket. loadline must report the backlog as the limit of the accept queue.
 const BACKLOG: u64 = 64;
 
 /// Starts nginx on a Unix socket. Returns nginx and the path of the socket.

@@ -1,5 +1,5 @@
-//! Takes samples of MariaDB. A sample contains the sessions of a database. If sessions wait for a row lock, the sample
-//! also contains the transactions that block them.
+//! Reads the activity of a MariaDB server. Each reading (sample) contains the sessions of the server. If sessions wait
+//! for a row lock, the sample also contains the transactions that block these sessions.
 
 use run::{Behind, SessionState};
 

@@ -1,5 +1,5 @@
-//! Takes samples of PostgreSQL. A sample contains the sessions of the clients. If sessions wait for a lock, the sample
-//! also contains the transactions that block them.
+//! Reads the activity of a PostgreSQL server. Each reading (sample) contains the sessions of the clients. If sessions
+//! wait for a lock, the sample also contains the transactions that block these sessions.
 
 use run::{Behind, SessionState};
 

@@ -51,7 +51,7 @@ impl Timing {
     }
 }
 
-/// Limits of one measurement: the number of calls to time, and the time for all of them.
+/// Limits of one measurement: the maximum number of timed calls, and the maximum time for all these calls together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Amount {
     pub(super) calls: usize,

@@ -22,7 +22,7 @@ pub(super) trait Caller {
     fn served(&mut self, _fd: RawFd) {}
 }
 
-/// The event library, as one of the two compared interfaces.
+/// One of the two compared interfaces: the event library.
 pub(super) struct Library {
     queue: EventQueue,
     events: Vec<Event>,
@@ -81,8 +81,8 @@ impl Caller for Library {
     }
 }
 
-/// The plain epoll system call, as one of the two compared interfaces. This interface watches the same connections as
-/// [`Library`].
+/// One of the two compared interfaces: the plain epoll system call. Its epoll instance watches the same connections as
+/// the event library in [`Library`].
 pub(super) struct Bare {
     epoll: Epoll,
     slots: Slots,

@@ -22,8 +22,9 @@ const SOURCES: [&str; 4] = ["process", "sockstat", "slab", "memory"];
 const SAMPLES: usize = 5;
 /// Time between two samples.
 const EVERY: Duration = Duration::from_millis(40);
-/// Maximum number of samples of the memory before the load. After this number of samples, the load starts even if the
-/// memory still changes. (The kernel frees the memory of the previous trial within a second or two.)
+/// Maximum number of samples of the memory before the load. After `MAX_SAMPLES` readings of the server's memory, the
+/// load starts even if the memory still changes. (The kernel frees the memory of the previous trial within a second or
+/// two.)
 const MAX_SAMPLES: usize = 50;
 /// Maximum difference between the kept samples at which the memory counts as settled, bytes.
 const MAX_SETTLED_CHANGE_BYTES: f64 = 262_144.0;

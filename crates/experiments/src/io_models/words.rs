@@ -60,7 +60,9 @@ fn most_through(full: &[&Trial]) -> String {
     }
 }
 
-/// Names the model with the lowest CPU time per message among all models, and among the paper's six models.
+/// Returns words that name two I/O models (methods of serving many connections) with their CPU time per message. The
+/// first model has the lowest CPU time per message of all models. The second model has the lowest CPU time per message
+/// of the six models of the paper that the experiment repeats; it is left out if it is also the first model.
 fn least_processor(full: &[&Trial]) -> String {
     let least = |of: &dyn Fn(&str) -> bool| {
         let known = full.iter().filter_map(|t| Some((t.key.get(MODEL)?, cost(t)?))).filter(|(model, _)| of(model));

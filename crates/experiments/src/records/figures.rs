@@ -1,4 +1,5 @@
-//! Tables and charts of the two studies of reading records.
+//! Tables and charts for `lab throughput-profile` and `lab adding-clients`: two experiments in which clients read
+//! records from a server.
 
 use run::FigureUnit;
 use run::number::Unit;

@@ -6,8 +6,9 @@ use run::{AnswerTime, Trial};
 use super::left_out::disturbed;
 use super::neighbours::UsualShare;
 
-/// Counts the requests that ended, and those among them that took longer than `limit_us`. Uses the histogram for times
-/// to the first byte, and for runs of older loadline versions, which have no counts per tenth of a second.
+/// Returns two counts: all requests that ended, and the requests that ended after more than `limit_us` microseconds.
+/// Uses the histogram for times to the first byte, and for runs of older loadline versions, which have no counts per
+/// tenth of a second.
 pub(super) fn late(trial: &Trial, time: AnswerTime, limit_us: f64, clean: Option<UsualShare>) -> Option<(f64, f64)> {
     let tenths = &trial.measured.tenths;
     if let Some(over) = tenths.over(limit_us).filter(|_| time == AnswerTime::LastByte) {

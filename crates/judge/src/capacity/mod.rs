@@ -219,8 +219,8 @@ mod tests {
         assert!((c.rate - 1842.0).abs() < 1.0 && c.failed_at.is_some_and(|rate| (rate - 2631.0).abs() < 1.0), "{c:?}");
     }
 
-    /// The situation of this test occurred with a quota of a quarter of a CPU. In half a second, a closed loop
-    /// completed 65 requests (128/s) by chance, and loadline reported "at least 128/s", although the server can
+    /// This test repeats a situation that was observed with a quota of a quarter of a CPU. In half a second, a closed
+    /// loop completed 65 requests (128/s) by chance, and loadline reported "at least 128/s", although the server can
     /// complete only 123/s.
     #[test]
     fn a_lower_bound_from_few_requests_of_a_closed_loop_allows_for_chance() {

@@ -116,7 +116,7 @@ fn lower_quartile<'a>(trials: impl Iterator<Item = &'a Trial> + Clone, shares: i
 }
 
 /// Returns a predicate on steps of a search. The predicate is true for a step that must be repeated because other
-/// programs disturbed most of it. `trials` are all trials of the search so far.
+/// programs disturbed the step for most of its time. `trials` are all trials of the search so far.
 pub fn spoiled(trials: &[Trial]) -> impl Fn(&Trial) -> bool + use<> {
     let usual = UsualShare::of(trials.iter());
     move |trial| usual.spoils(trial)
@@ -179,8 +179,8 @@ mod tests {
         assert!(spoiled(&trials)(&busy) && !spoiled(&trials)(&quiet));
     }
 
-    /// On a busy machine, other programs disturbed all steps. An earlier version of loadline repeated the first step until
-    /// the end of the budget, and then had no result.
+    /// On a busy machine, other programs disturbed all steps. An earlier version of loadline repeated the first step
+    /// until the end of the budget, and then had no result.
     #[test]
     fn steps_count_if_other_programs_disturbed_all_of_them() {
         let closed = |trial: Trial| {

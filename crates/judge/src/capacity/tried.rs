@@ -1,4 +1,5 @@
-//! Trials of a run that may show the capacity, and the best of them for each kind of load.
+//! Trials of a run that may show the capacity, and the best of them for each kind of load. The decisive trial of a run
+//! is the load that represents the run.
 
 use run::{BreachKind, ClosedLoopSource, Trial};
 use stats::NORMAL_95;

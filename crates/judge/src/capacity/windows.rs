@@ -15,9 +15,9 @@ use crate::objective::{Part, parts};
 use crate::single::{closed, good};
 use crate::thresholds::{FEWEST_WINDOWS, FULL_STEP};
 
-/// Estimates the capacity from the windows of the open-loop search in `trials`. Leaves out windows that other programs
-/// spoiled, and windows whose load had too few connections. Returns `None` if there are too few windows, or if every
-/// window met the objective.
+/// Estimates the capacity from the windows of the open-loop search in `trials`. Does not use windows (measured periods)
+/// that other programs disturbed, or in which the load had too few connections. Returns `None` if there are too few
+/// windows, or if every window met the objective.
 pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let usual = UsualShare::of(trials.iter());
     let searched = |t: &&Trial| is_searched(t) && !usual.spoils(t) && own_pool(t, trials, limits).is_none();

@@ -4,8 +4,9 @@
 //! an observation. The windows of one run scatter less than different runs do, because memory layout and neighbouring
 //! virtual machines stay the same within a run.
 //!
-//! With fewer than three runs or repeats, each window is an observation. For two live servers, each pair of windows may
-//! be one observation (`paired`). If a side has a single window under some condition, each condition is an observation.
+//! If a side has fewer than three runs or repeats, each window (measured period) is an observation. If two live servers
+//! are compared, each pair of windows may be one observation (module `paired`). If a side has only a single window
+//! under some condition, the difference of both sides under each condition is an observation.
 
 use super::disturbance::Disturbance;
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
@@ -97,7 +98,7 @@ pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     (!cells.is_empty()).then(|| Contrast { sides: [side(0), side(1)], uncertainty })
 }
 
-/// Returns the part of the difference's standard error that the scatter between runs causes; 0 for live servers. The
+/// Returns the part of the standard error that comes from differences between runs; 0 if live servers are compared. The
 /// second argument is the number of runs or repeats of each side.
 pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
     match pairing {
@@ -106,8 +107,9 @@ pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
     }
 }
 
-/// Returns one value for each run or repeat of a side. The value of a run or repeat is the mean of its observations
-/// over all conditions. Each observation is taken relative to the mean of both sides under its condition.
+/// Returns one value for each run or repeat of one of the two compared sides. The value is the mean of all observations
+/// of the run or repeat. Before the mean is computed, the mean of both sides under the same condition is subtracted
+/// from each observation.
 fn units(cells: &[Cell], side: usize) -> Vec<f64> {
     let mut off: std::collections::BTreeMap<usize, Vec<f64>> = std::collections::BTreeMap::new();
     for cell in cells {

@@ -1,5 +1,6 @@
-//! Findings about a load whose rate changes: the rates at which the server kept up. The mean over a ramp would say
-//! nothing about any of the ramp's rates.
+//! Findings about a single load whose offered rate changes over time. The findings state at which rates the server
+//! still answered as many requests as were offered, within the objective. The mean over a ramp would say nothing about
+//! any of the ramp's rates.
 
 mod counts;
 mod part;

@@ -1,4 +1,4 @@
-//! One part of a load whose rate changes: its figures, and the limit that it broke.
+//! Figures of one part of a load whose rate changes over time, and the limit that this part exceeded, if any.
 
 use run::{Breach, BreachKind, CoursePart, Limits, Stage, Trial};
 use stats::average;
@@ -8,7 +8,8 @@ use super::times::{Times, times};
 use crate::number::finite;
 use crate::thresholds::{COURSE_NOISE, HELD_RATE, UNANSWERED_P99};
 
-/// Returns the parts between successive times of the window, in seconds since the window began.
+/// Divides the measured window at the times in `spans` (seconds since the window began), and returns the figures of
+/// each part.
 pub(super) fn parts(trial: &Trial, stages: &[Stage], spans: &[f64], limits: &Limits) -> Vec<CoursePart> {
     let of = |ends: &[f64]| part(trial, stages, [ends[0], ends[1]], limits);
     let (mut parts, counts): (Vec<CoursePart>, Vec<Counts>) = spans.windows(2).map(of).unzip();
@@ -24,8 +25,8 @@ pub(super) fn parts(trial: &Trial, stages: &[Stage], spans: &[f64], limits: &Lim
     parts
 }
 
-/// Returns the figures of the part between two times of the window, in seconds since the window began. Failures at the
-/// edges of the part are left out.
+/// Returns the figures and the counts of one part of the measured window. The part begins `from_s` seconds, and ends
+/// `to_s` seconds, after the start of the window. Failures at the edges of the part do not count.
 fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limits) -> (CoursePart, Counts) {
     // The rates are read slightly inside the part, because the rate at the very end of a stage already belongs to the
     // next stage.

@@ -151,8 +151,8 @@ fn failures_at_the_edge_of_a_stage_are_blamed_on_neither_neighbour() {
     assert_eq!((found.held_rate, found.failed, found.unknown), (Some(1000.0), Some(2), None), "{found:?}");
 }
 
-/// The server answers slowly in the last two seconds of the load. One moment (interval with percentiles) begins before
-/// the last two seconds of the load and ends within them.
+/// The server answers slowly in the last two seconds of the load. One moment (an interval for which percentiles were
+/// measured) begins before these two seconds and ends during these two seconds.
 #[test]
 fn a_moment_of_two_stages_shows_neither_that_they_held_nor_that_they_failed() {
     let step = |rate| Stage { seconds: 2.0, from: rate, to: rate };

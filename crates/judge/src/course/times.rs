@@ -39,8 +39,9 @@ pub(super) struct Bound {
 }
 
 impl Times {
-    /// Returns the bound of the 99th percentile of the whole part. The returned bound is a lower bound if answers are
-    /// missing, and otherwise an upper bound. An upper bound is absent if no moment covers some time of the part.
+    /// Returns a bound of the 99th percentile of the response times in one part of the load. If answers are missing,
+    /// the result is a lower bound, and otherwise an upper bound. There is no upper bound if the measured intervals do
+    /// not cover the whole part.
     pub(super) fn p99(&self) -> Bound {
         let Bound { us, lacks_answers } = self.around.p99;
         Bound { us: us.filter(|_| self.is_covered || lacks_answers), lacks_answers }

@@ -1,5 +1,6 @@
 //! Tests of runs in which a full thread or full CPUs are not the limit: threads that spin, work in the background, a
-//! load that is too small, and time that the hypervisor took away. In one run, only an open loop fills the CPUs.
+//! load that is too small, and time that the hypervisor took away. In the run of one test, the CPUs are fully in use
+//! only under an open-loop load.
 
 use run::TrialKind;
 
@@ -57,8 +58,8 @@ fn a_load_without_a_waiting_request_shows_no_full_thread() {
     assert!(eight.id == "server-single-thread" && eight.confidence >= 0.9, "{eight:#?}");
 }
 
-/// The server is far away, so the sweep ends while throughput still grows. Only the open loop offers enough load to fill
-/// the server's CPUs.
+/// The server is far away, so the sweep ends while throughput still grows. Only the open loop offers enough load to
+/// fill the server's CPUs.
 #[test]
 fn cpus_that_only_an_open_loop_fills_are_the_limit() {
     let far = PlantedRun::new(50_000.0, 4000.0).steps(&[1, 4, 16, 64]).rates(&[0.7, 1.3]);

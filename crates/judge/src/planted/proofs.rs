@@ -1,6 +1,7 @@
-//! Made-up experiments on verdicts, and the sentences about these experiments. A lever slows a resource. A lever is
-//! switched on and off in time slots or in turns. In slots, the lever is switched within one trial, at the start of
-//! each slot (a fraction of a second). In turns, trials with and without the lever alternate.
+//! Made-up experiments on verdicts, and the sentences about these experiments. A lever is a temporary change by an
+//! experiment that slows a resource. A lever is switched on and off in time slots or in turns. In slots, the lever is
+//! switched within one trial, at the start of each slot (a fraction of a second). In turns, trials with and without the
+//! lever alternate.
 
 use run::{
     Bottleneck, CPU_COUNT_LEVER, Evidence, LeverSlots, Proof, ProofTrial, Run, SwitchTrial, UpstreamLimit, WaitsFor,
@@ -112,8 +113,8 @@ pub(crate) fn unread(bytes: f64) -> Run {
         .run()
 }
 
-/// Makes a run of a server on 16 CPUs with a thread for each connection, under one and eight clients. A request computes
-/// for the share `busy` of its response time, so nothing is full.
+/// Makes a run of a server on 16 CPUs with a thread for each connection, under one and eight clients. A request
+/// computes for the share `busy` of its response time, so nothing is full.
 pub(crate) fn few_clients(busy: f64) -> Run {
     let used = move |p: &Point| p.n * busy * 1e6;
     let planted = PlantedRun::new(5000.0, 1e9).steps(&[1, 8]).rates(&[]);
@@ -311,8 +312,8 @@ pub(crate) fn bounded() -> (Proof, Bottleneck) {
     })
 }
 
-/// Makes an experiment on an upstream that was in use for the share `used` of the time. `ratio` is throughput with the
-/// upstream's lever divided by throughput without it.
+/// Makes up an experiment on an upstream service that was in use for the share `used` of the time. `ratio` is
+/// throughput while a lever slowed the upstream, divided by throughput with the upstream at full speed.
 pub(crate) fn upstream_in_use(used: f64, ratio: f64) -> (Proof, Bottleneck) {
     let waits_for =
         WaitsFor { address: "127.0.0.1:8001".into(), limit: Some(UpstreamLimit::Thread), ..WaitsFor::default() };
@@ -323,18 +324,20 @@ pub(crate) fn upstream_in_use(used: f64, ratio: f64) -> (Proof, Bottleneck) {
     })
 }
 
-/// Makes an experiment on a server with one thread, which wanted its CPU for the share `used` of the time while the
-/// lever was off. The lever was on in half of the time slots. `ratio` is throughput with the lever divided by
-/// throughput without it. The load of the experiment was recorded.
+/// Makes up an experiment on a server with one thread. While the lever (a slowdown of the CPU) was off, the thread ran
+/// or waited for a CPU for the share `used` of the time. The lever was on in half of the time slots. `ratio` is
+/// throughput with the lever on, divided by throughput with the lever off. The run contains the counters of the
+/// experiment's load.
 #[cfg(test)]
 pub(crate) fn thread_in_use(used: f64, ratio: f64) -> (Proof, Bottleneck) {
     let wanted = used * (1.0 + ratio / (1.0 - DOSE)) / 2.0;
     recorded(wanted - 0.9, |lever| slots(lever, ratio.ln() / (1.0 - DOSE).ln(), 0.01))
 }
 
-/// Makes an experiment on a server with one thread per request, whose lever misses most of the threads. The threads
-/// that the lever saw wanted a CPU for 17 % of the time, but the counters of the load show that the server used 90 % of
-/// a CPU. Throughput varied much from time slot to slot.
+/// Makes up an experiment on a server with one thread per request. The lever (a slowdown of the server's threads)
+/// misses most of the threads. The threads that the lever found ran or waited for a CPU for 17 % of the time. The
+/// counters of the same load show that the whole server used 90 % of a CPU. Throughput varied much from time slot to
+/// slot.
 #[cfg(test)]
 pub(crate) fn misses_threads() -> (Proof, Bottleneck) {
     recorded(0.0, |lever| {
@@ -347,8 +350,8 @@ pub(crate) fn misses_threads() -> (Proof, Bottleneck) {
 }
 
 /// Makes an experiment on a server whose thread runs for 90 % of the time, and waits for a CPU for the share `waits` of
-/// the time. The load of the experiment was recorded. `slots` makes the experiment's time slots from the verdict's
-/// lever.
+/// the time. The run contains the counters of the experiment's load. `slots` makes the experiment's time slots from the
+/// ID of the verdict's lever.
 #[cfg(test)]
 fn recorded(waits: f64, slots: impl Fn(&str) -> ProofTrial) -> (Proof, Bottleneck) {
     let mut run = PlantedRun::new(10_000.0, 100.0)

@@ -372,7 +372,8 @@ pub(super) const SHARED_GROUPS: &[Shared] = &[
     },
 ];
 
-/// Rules, each with a counter that the rule uses only to rule out its cause or to add a remark, never as a sign.
+/// Pairs of a rule (the test for one bottleneck) and a counter. The rule never uses this counter as a sign of its
+/// bottleneck. The counter can only exclude the bottleneck, or add a remark to the result.
 pub(super) const NEVER_FOR: &[(&str, &str)] = &[
     ("not-saturated", "cpu.idle"),
     ("not-saturated", "interface.tx_bytes"),

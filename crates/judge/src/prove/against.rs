@@ -1,5 +1,5 @@
-//! Model of the throughput without levers. With this model, the experiment does not attribute a change of the machine's
-//! speed to a lever.
+//! Model of the throughput without levers. A lever is a temporary change that an experiment makes, such as slowing a
+//! CPU. With this model, the experiment does not attribute a change of the machine's speed to a lever.
 //!
 //! The throughput of a single slot (a fraction of a second) is noisy. Shared machines also change their speed by up to
 //! a third within tenths of a second, and keep the new speed for a while. Neighbouring residuals are therefore

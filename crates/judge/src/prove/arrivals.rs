@@ -1,5 +1,6 @@
-//! Test double: a simulated open queueing network whose parts can be slowed by levers. Times between arrivals and
-//! service times are exponential, so the exact results are known.
+//! Test double: a simulated open queueing network whose parts can be slowed by levers. A lever is a temporary change
+//! that an experiment makes, such as slowing a CPU. Times between arrivals and service times are exponential, so the
+//! exact results are known.
 
 use run::{LeverSlots, ProofMetric, ProofTrial, SlotHist};
 

@@ -80,7 +80,7 @@ struct Experiment<'a> {
     /// Effect of each lever (a slowdown of a resource) that was switched on and off in the time slots of a trial.
     effects: &'a [Effect],
     turns: Option<OwnTurns>,
-    /// Lever that acts on the resource that the verdict names.
+    /// ID of the lever (temporary change by the experiment) that acts on the resource that the verdict names.
     lever: Option<&'static str>,
     /// Lever on another resource than the verdict's, if this resource explains most of the throughput.
     rival: Option<String>,

@@ -5,14 +5,14 @@ use run::ProofOutcome;
 
 use crate::thresholds::{CLOSE, LIKELY, MOST, SHOWN, SUPPORTED, SURE, UNDECIDED, WEAK_SIGN};
 
-/// Effect of the verdict's own lever, which acts on the resource that the verdict names.
+/// Effect of the lever (temporary change by the experiment) that acts on the resource that the verdict names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Own {
     /// No lever of loadline acts on the resource that the verdict names.
     NoLever,
     /// A lever acts on the resource that the verdict names, but the experiment did not use this lever.
     Unused,
-    /// The lever took much less of the resource than planned.
+    /// The lever took a much smaller share of the resource than planned.
     Slack,
     /// The lever's resource explains the largest share of throughput, and throughput changed as predicted: the interval
     /// agrees with the prediction and excludes "no effect".
@@ -26,8 +26,9 @@ pub(super) enum Own {
     Partly,
 }
 
-/// Comparison of the verdict with the measured kind of a CPU limit: all CPUs, one thread, one request at a time, or too
-/// few workers.
+/// Result of comparing two kinds of a CPU limit: the kind that the verdict names, and the kind that the experiment
+/// measured. The kinds are: all CPUs are full, one thread is full, only one request at a time uses a CPU, or there are
+/// too few workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The verdict names the measured kind of CPU limit, or the verdict is not about the server's CPU.
@@ -36,13 +37,14 @@ pub(super) enum Kind {
     /// The experiment changed only the speed of the CPUs, and throughput follows this speed under every kind of CPU
     /// limit.
     ByCounters,
-    /// The kind of the CPU limit is unknown.
+    /// The experiment did not show which kind of CPU limit the server has.
     Open,
     /// The verdict names a kind of CPU limit that differs from the measured kind.
     Differs,
 }
 
-/// Rival: a resource, other than the verdict's, that certainly explains most of the throughput.
+/// Statement whether there is a rival: a resource that certainly explains most of the throughput, although the verdict
+/// names another resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rival {
     /// No other resource explains most of the throughput.

@@ -60,13 +60,14 @@ enum Known {
 ///
 /// The elasticity of a resource is at most its utilization. With one client and no queue, elasticity and utilization
 /// are equal. If threads need the resource for only a small share of the time, its elasticity lies between 0 and this
-/// share. The elasticity of a resource that is hardly used therefore need not be measured. If the interval of the
-/// regression is wider than the bound from the utilization, the bound replaces the result of the regression. If a lever
-/// took much less than planned, the elasticity counts as unknown, even if threads hardly need the resource. If
-/// something kept the lever's CPU thief from the CPU, the same thing may have kept the slowed threads from the CPU.
+/// share. The elasticity of a resource that is hardly used therefore need not be measured. If the interval from the
+/// regression is wider than the interval from 0 to the utilization, the interval from 0 to the utilization replaces the
+/// result of the regression. If a lever took much less than planned, the elasticity counts as unknown, even if threads
+/// hardly need the resource. If something kept the lever's CPU thief from the CPU, the same thing may have kept the
+/// slowed threads from the CPU.
 ///
-/// If throughput fell by more than a bound allows, the observed threads are not those that do the work. If throughput
-/// contradicts a resource's bound in this way, the elasticity of the resource counts as unknown.
+/// If throughput fell by more than the utilization of a resource allows, the observed threads are not the threads that
+/// do the work. The elasticity of such a resource counts as unknown.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
@@ -104,10 +105,9 @@ pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
     lever.taken.unwrap_or(felt) >= DOSE_GIVEN * ordered
 }
 
-/// Returns an upper bound of the share of time for which threads needed a lever's resource, 0 to 1. If the share of
-/// time for which threads needed the resource was measured, this share is the bound. If this share was not measured,
-/// the bound is the share of the CPU that the CPU thief (a busy loop) did not get. Returns `None` if both shares are
-/// unknown.
+/// Returns an upper bound of the share of the time for which threads needed the resource that a lever slows, 0 to 1. If
+/// this share of time was measured, returns the measured share. Otherwise, returns the share of the CPU that the CPU
+/// thief (a busy loop) did not get. Returns `None` if both shares are unknown.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }
@@ -165,7 +165,8 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Replaces each bound that the measured throughput [contradicts](Self::contradicts): the elasticity is then unknown.
+    /// Replaces each bound that the measured throughput [contradicts](Self::contradicts): the elasticity is then
+    /// unknown.
     fn drop_contradicted(&self, known: &mut [Known]) -> Result<(), String> {
         let found = self.combine(known)?;
         for (j, known) in known.iter_mut().enumerate() {

@@ -1,4 +1,5 @@
-//! The full disk of the server's host. A lever that writes to another disk tests nothing about a full disk.
+//! The full disk of the server's host. A lever that writes to another disk tests nothing about a full disk. A lever is
+//! a temporary change that an experiment makes, such as slowing a CPU.
 
 use run::Run;
 

@@ -1,5 +1,6 @@
-//! Predicts throughput under three further levers: more load, fewer CPUs, and more source addresses. Each further lever
-//! tests a cause that the usual lever for the verdict does not test.
+//! Predicts throughput under three further levers: more load, fewer CPUs, and more source addresses. A lever is a
+//! temporary change that an experiment makes, such as slowing a CPU. Each further lever tests a cause that the usual
+//! lever for the verdict does not test.
 
 use run::{CPU_COUNT_LEVER, Effect, LOAD_LEVER, ProofTrial, Run, SOURCES_LEVER};
 

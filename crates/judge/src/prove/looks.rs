@@ -1,6 +1,7 @@
 //! Interim analyses ("looks") of a running experiment. Every look (interim analysis) may decide wrongly by chance, so
 //! early looks need clearer results (the bounds of O'Brien and Fleming). With these bounds, all looks together decide
-//! wrongly in one of twenty experiments, as often as a single look at the end.
+//! wrongly in one of twenty experiments, as often as a single look at the end. A lever is a temporary change that an
+//! experiment makes, such as slowing a CPU.
 //!
 //! Source: C. Jennison and B. Turnbull, *Group sequential methods* (2000), table 2.3.
 
@@ -32,8 +33,8 @@ pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
 /// effect in the following time slot.
 const PARAMETERS: f64 = 3.0;
 
-/// Widens a 95 % interval to the bound of this look. Student's t distribution accounts for a small number of time
-/// slots.
+/// Widens a 95 % interval to the interval that this look (interim analysis) requires. Student's t distribution accounts
+/// for a small number of time slots.
 fn stretched(found: &Estimate, look: usize, looks: usize, slots: usize) -> Estimate {
     let few = t95((slots as f64 - PARAMETERS).max(1.0)) / USUAL_BORDER;
     let (look, looks) = (look.clamp(1, MAX_LOOKS), looks.clamp(1, MAX_LOOKS));

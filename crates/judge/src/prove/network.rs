@@ -1,13 +1,13 @@
-//! Test double: a simulated closed queueing network whose queues can be slowed by levers. Service times are
-//! exponential, so the exact elasticities are known.
+//! Test double: a simulated closed queueing network whose queues can be slowed by levers. A lever is a temporary change
+//! that an experiment makes, such as slowing a CPU. Service times are exponential, so the exact elasticities are known.
 
 use run::{Effect, Estimate, LeverSlots, ProofTrial};
 
 use super::{Estimates, estimate, utilization};
 use stats::queueing::{Station, closed, elasticities};
 
-/// Queues (stations) in a cycle with a delay that no lever changes. Each station has one server. The first stations have
-/// a lever each that slows them.
+/// Queues (stations) in a cycle with a delay that no lever changes. Each station has one server. The first stations
+/// have a lever each that slows them.
 #[derive(Clone, Debug)]
 pub(super) struct Network {
     pub(super) stations: Vec<Station>,

@@ -1,4 +1,5 @@
-//! Correction of measured elasticities for the size of the doses (the shares of resources that levers take).
+//! Corrects measured elasticities for the size of the doses. A dose is the share of a resource that a lever (temporary
+//! change by an experiment) takes.
 
 use crate::thresholds::CURVATURE;
 

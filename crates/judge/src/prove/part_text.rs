@@ -1,4 +1,5 @@
-//! Text of a share of the throughput or the response time, with its interval.
+//! Text of a share of the throughput or the response time, with its interval. A lever is a temporary change that an
+//! experiment makes, such as slowing a CPU.
 
 use run::Estimate;
 

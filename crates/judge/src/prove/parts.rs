@@ -1,5 +1,6 @@
 //! Parts of the throughput: the share that each slowed resource explains, and the remainder, which no slowed resource
-//! explains.
+//! explains. A lever is a temporary change that an experiment makes, such as slowing a CPU. The decisive trial of a run
+//! is the load that represents the run.
 
 use run::{
     Bottleneck, CPU_COUNT_LEVER, Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, Proof, ProofTrial, Window,

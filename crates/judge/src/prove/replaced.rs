@@ -1,4 +1,5 @@
-//! Verdict that replaces a refuted verdict.
+//! Verdict that replaces a refuted verdict. A lever is a temporary change that an experiment makes, such as slowing a
+//! CPU.
 
 use run::{BOTTLENECKS, Bottleneck, Proof, RuledOut};
 

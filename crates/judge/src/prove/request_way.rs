@@ -1,5 +1,6 @@
 //! Bytes per exchange on the link in the direction of the requests. The experiment's lever `request-bytes` adds bytes
-//! in the direction of the requests.
+//! in the direction of the requests. A lever is a temporary change that an experiment makes, such as slowing a CPU. The
+//! decisive trial of a run is the load that represents the run.
 //!
 //! On a half-duplex link, both directions share one wire, so the bytes of both directions are added up. On a
 //! full-duplex link, requests load only their own direction, so longer requests test a full link only if this direction

@@ -1,5 +1,6 @@
-//! Upstreams that work on the CPUs that a lever slows. A lever on CPUs that upstreams also use slows these upstreams,
-//! too, so its effect is not only that of the resource that it is meant to slow.
+//! Upstreams that work on the CPUs that a lever slows. A lever is a temporary change that an experiment makes, such as
+//! slowing a CPU. A lever on CPUs that upstreams also use slows these upstreams, too, so its effect is not only that of
+//! the resource that it is meant to slow.
 
 use run::InstanceFilter;
 

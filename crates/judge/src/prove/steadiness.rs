@@ -1,5 +1,5 @@
 //! Steadiness of the throughput while an experiment switches its levers, and the return of throughput to its level
-//! after all levers are off.
+//! after all levers are off. A lever is a temporary change that an experiment makes, such as slowing a CPU.
 //!
 //! The effects of the levers are subtracted from the throughput of each time slot. The residuals are averaged over
 //! stretches of eight time slots. The means of the stretches (groups of eight time slots) scatter for two reasons:

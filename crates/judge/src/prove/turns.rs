@@ -1,6 +1,7 @@
-//! Effect of a lever that is tested in turns: in pairs of loads, one load without the lever and one with the lever. The
-//! effect is the geometric mean of the pairs' ratios (the figure with the lever divided by the figure without it), with
-//! Student's interval. Slow changes of the machine cancel within a pair of loads.
+//! Effect of a lever that is tested in turns: in pairs of loads, one load without the lever and one with the lever. A
+//! lever is a temporary change that an experiment makes, such as slowing a CPU. The effect is the geometric mean of the
+//! pairs' ratios (the figure with the lever divided by the figure without it), with Student's interval. Slow changes of
+//! the machine cancel within a pair of loads.
 
 use crate::thresholds::{EXCLUDED, FEWEST_WINDOWS, MAX_PREDICTED_FACTOR};
 use run::{Effect, SwitchTrial};
@@ -95,14 +96,14 @@ mod tests {
             (of(2.0, 0.02), of(1.0, 0.02), of(1.5, 0.2)),
             (PredictionCheck::Confirmed, PredictionCheck::Refuted, PredictionCheck::Open)
         );
-        // The situation of this test occurred with a full accept queue: kept connections gave 2.36 times the
-        // throughput, although 8.55 times was predicted.
+        // This test repeats a situation that was observed with a full accept queue: kept connections gave 2.36 times
+        // the throughput, although 8.55 times was predicted.
         assert_eq!(check(&effect(&trial(2.36, 0.01, 6, 1)).unwrap(), 8.55), PredictionCheck::Open);
         let taken = |ratio| check(&effect(&trial(ratio, 0.02, 6, 1)).unwrap(), 0.75);
         assert_eq!((taken(0.74), taken(1.0)), (PredictionCheck::Confirmed, PredictionCheck::Refuted));
         assert_eq!(taken(0.4), PredictionCheck::Exceeded);
-        // The situation of this test occurred with a full accept queue: kept connections gave 1520 times the
-        // throughput, although 1.46 times was predicted.
+        // This test repeats a situation that was observed with a full accept queue: kept connections gave 1520 times
+        // the throughput, although 1.46 times was predicted.
         let kept = effect(&trial(1520.0, 0.05, 6, 1)).unwrap();
         assert_eq!((check(&kept, 1.46), check(&kept, 10.0)), (PredictionCheck::Exceeded, PredictionCheck::Confirmed));
     }

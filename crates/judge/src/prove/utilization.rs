@@ -1,6 +1,8 @@
-//! Utilization of the resources that levers slow, and the bound on the elasticity that follows from it.
+//! Utilization of the resources that an experiment's levers (temporary changes) slow. The utilization of a resource
+//! gives a lower bound of the resource's elasticity: the relative change of throughput, divided by the relative change
+//! of the resource's speed.
 //!
-//! A lever that takes the share d of a resource leaves 1 - d. If the resource is the limit, 1 - d is also the
+//! A lever that takes the share d of a resource leaves the share 1 - d. If the resource is the limit, 1 - d is also the
 //! throughput ratio. Otherwise, the throughput ratio depends on the utilization U, the share of the time for which the
 //! resource was in use. If the utilization U is above 1 - d, the lever itself fills the resource, and the throughput
 //! ratio is (1 - d) / U. If U is lower, the throughput ratio is 1. If the measured throughput ratio does not exclude (1
@@ -22,7 +24,8 @@ use crate::thresholds::{MORE_THAN_ALL, MOST};
 use crate::view::{Task, View, busy, mask};
 use crate::{Facts, disks, upstreams};
 
-/// Counters whose evidence gives the use and the limit of a resource that is no CPU.
+/// Bottlenecks whose resource is not a CPU, each with the counters whose evidence states the use and the limit of the
+/// resource.
 const USED_OF_LIMIT: &[(&str, &[&str])] = &[
     ("network-medium", &["medium.bytes", "interface.tx_bytes", "interface.rx_bytes"]),
     ("server-cpu-quota", &["process.cpu"]),
@@ -62,10 +65,11 @@ pub(super) fn may_be_filled_by_the_lever(used: f64, highest: f64, left: f64) -> 
     !is_full(used) && highest >= (left / used).min(1.0)
 }
 
-/// Returns a list for each lever: utilizations of the lever's resource without the lever, 0 to 1. One utilization comes
-/// from the time slots without the lever, another from the decisive trial (which represents the run). The time slots
-/// alone may show too high a utilization: after a slot with the lever, the queue in front of the resource may last for
-/// several slots. The list is empty if no utilization is known.
+/// Returns one list for each lever (a slowdown of a resource). The list contains the utilizations of the resource at
+/// full speed, 0 to 1. One utilization comes from the time slots in which the lever is off. Another utilization comes
+/// from the decisive trial (the load that represents the run). The time slots alone may show a utilization that is too
+/// high: after a slot with the lever on, requests may queue in front of the resource for several more slots. The list
+/// is empty if no utilization is known.
 pub(super) fn of_levers(
     facts: &Facts<'_>,
     verdict: &Bottleneck,
@@ -169,7 +173,8 @@ fn of_cpus(facts: &Facts<'_>, verdict: &Bottleneck, (load, lever): (&Trial, &str
     all.into_iter().flatten().reduce(f64::max).map(|used| used.clamp(0.0, 1.0))
 }
 
-/// Returns true if the verdict says that the resource of this lever is one thread, or threads that run one at a time.
+/// Returns true if the verdict (the named bottleneck) says that the resource that this lever slows is a single thread,
+/// or a set of threads of which only one can run at a time.
 fn names_one_thread(verdict: &Bottleneck, lever: &str) -> bool {
     match lever {
         "server-cpu" => verdict.id == "server-single-thread" || verdict.serial,
@@ -212,8 +217,8 @@ fn busiest(threads: &[Task], used: Option<f64>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// A server flushes after each write. The disk is idle for moments between the flush and the next write, but a
-    /// thread always waits for it.
+    /// The server of this test flushes its file to the disk after each write. The disk is idle for a moment between a
+    /// flush and the next write, although one of the server's threads is always waiting for a write or a flush.
     #[test]
     fn a_disk_that_a_thread_always_waits_for_is_in_use_all_the_time() {
         let line = |counter: &str, value, limit| Evidence {

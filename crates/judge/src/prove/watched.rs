@@ -1,7 +1,7 @@
 //! The watched server's share of the requests, if the load goes to several servers with an address each. Each
-//! connection stays at its address. A lever on the watched server therefore changes only the throughput of that
-//! server's connections. The relative change of the total throughput is smaller: it is the watched server's relative
-//! change, multiplied by its share of the requests.
+//! connection stays at its address. A lever (temporary change by an experiment, such as slowing a CPU) on the watched
+//! server therefore changes only the throughput of that server's connections. The relative change of the total
+//! throughput is smaller: it is the watched server's relative change, multiplied by its share of the requests.
 
 use run::{Effect, Estimate, Trial};
 
@@ -82,8 +82,8 @@ impl WatchedShare {
         effects.iter().map(|effect| self.own(effect)).collect()
     }
 
-    /// Returns the elasticity of the watched server's throughput for the speed of a resource that lost the share `dose`.
-    /// `all` is the factor by which the throughput of all servers changed.
+    /// Returns the elasticity of the watched server's throughput for the speed of a resource that lost the share
+    /// `dose`. `all` is the factor by which the throughput of all servers changed.
     pub(super) fn elasticity(self, all: Estimate, dose: f64) -> Estimate {
         let of = |ratio: f64, share: f64| match positive(1.0 - (1.0 - ratio) / share) {
             Some(own) => own.ln() / (1.0 - dose).ln(),
@@ -105,9 +105,10 @@ impl WatchedShare {
     }
 }
 
-/// Returns the number of the trial's addresses at which the watched server answers. All addresses get the same number
-/// of connections, so the host of the watched server accepted a whole multiple of this number. Returns `None` if the
-/// host's count agrees with no multiple, for example because other clients connected, too.
+/// Returns the number of the trial's addresses at which the watched server answers. All addresses get equally many
+/// connections. The host of the watched server therefore accepted a whole multiple of the number of connections per
+/// address. Returns `None` if the host's count agrees with no multiple, for example because other clients connected,
+/// too.
 fn watched_addresses(trial: &Trial) -> Option<usize> {
     let accepted = server_of(trial)?.whole_trial("tcp.passive_opens").and_then(positive)?;
     let each = positive(trial.tally.connected as f64 / trial.addresses.len() as f64)?;

@@ -1,4 +1,4 @@
-//! Sentences about an experiment.
+//! Sentences about an experiment. A lever is a temporary change that an experiment makes, such as slowing a CPU.
 
 use run::{
     Bottleneck, CPU_COUNT_LEVER, Effect, ElasticityBasis, Estimate, Evidence, LOAD_LEVER, NextBottleneck, Proof,
@@ -19,7 +19,7 @@ use crate::waits;
 pub(super) const NOT_FULL: &str = "neither a plateau nor a queue shows that something is full";
 /// Sentence for an experiment without a larger load.
 pub(super) const LOAD_UNTESTED: &str = "twice the load was not tested";
-/// Measurement that a verdict lacks if nothing shows that a resource is full.
+/// Words for the measurement that is still missing if the experiment found no sign that a resource is full.
 pub(super) const MISSING_LOAD: &str =
     "a larger load, to see if throughput still grows: run `loadline find`, or `loadline prove` with more --connections";
 

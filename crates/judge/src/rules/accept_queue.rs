@@ -204,8 +204,8 @@ mod tests {
             .per_s(Who::Server, "tcp.listen_overflows", "", move |p| p.x * drops)
     }
 
-    /// The situation of this test occurred with `python3 -m http.server` at 5,000 requests/s, while a build ran on the
-    /// host. The accept queue dropped 12 % of the connects, and the generator lacked CPU time.
+    /// This test repeats a situation that was observed with `python3 -m http.server` at 5,000 requests/s, while a build
+    /// ran on the host. The accept queue dropped 12 % of the connects, and the generator lacked CPU time.
     #[test]
     fn a_starved_generator_fills_no_accept_queue() {
         let starved = |drops| full_host(800.0, 6.0, (2.6e5, 4e5), drops).verdict();
@@ -356,8 +356,8 @@ mod tests {
         assert!(matches!(judged(unknown), Verdict::Binds { .. }));
     }
 
-    /// Eight workers need 20 ms per request and close each connection. The backlog holds 10 connections, so connects are
-    /// dropped only from more than 18 clients on.
+    /// Eight workers need 20 ms per request and close each connection. The backlog holds 10 connections, so connects
+    /// are dropped only from more than 18 clients on.
     fn workers_that_close_connections() -> PlantedRun {
         let closes = |t: &mut run::Trial, p: &crate::planted::Point| {
             t.measured.tally.attempted = t.measured.tally.completed;
@@ -407,8 +407,8 @@ mod tests {
             .for_each(|name| *name = "srv:100".into());
         let busy = with(Some(locked.clone()));
         assert_ne!(busy.id, "accept-queue", "{busy:#?}");
-        // The situation of this test occurred with Python: some threads wait for the interpreter's lock, and the others
-        // could take new connections.
+        // This test repeats a situation that was observed with Python: some threads wait for the interpreter's lock,
+        // and the others could take new connections.
         locked.processes[0].threads = 32.0;
         let contended = with(Some(locked));
         assert_eq!(contended.id, "accept-queue", "{contended:#?}");

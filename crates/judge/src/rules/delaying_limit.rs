@@ -98,8 +98,9 @@ mod tests {
         assert!(crate::prove::may_be_rate_limit(&judged), "more source addresses are the next test");
     }
 
-    /// The situation of this test occurred with a real firewall that let 40 SYNs per second pass. The closed loop
-    /// reached 6/s, because each client waited a second until the client repeated its SYN. The open loop reached 40/s.
+    /// This test repeats a situation that was observed with a real firewall that let 40 SYNs per second pass. The
+    /// closed loop reached 6/s, because each client waited a second until the client repeated its SYN. The open loop
+    /// reached 40/s.
     #[test]
     fn a_rate_that_another_load_exceeds_is_no_limit() {
         let exceeds = delaying(80.0).rates(&[0.5, 1.5]).change(|t, p| {
@@ -119,8 +120,8 @@ mod tests {
         assert_eq!(answered_in(4800.0).id, "server-concurrency");
     }
 
-    /// The situation of this test occurred with a Go server that computes under a mutex, while other programs ran. One
-    /// client reached 1,218/s, and at half of this rate answers were faster.
+    /// This test repeats a situation that was observed with a Go server that computes under a mutex, while other
+    /// programs ran. One client reached 1,218/s, and at half of this rate answers were faster.
     #[test]
     fn work_that_is_faster_in_another_window_is_no_limit() {
         let answered = |cpu_us: f64| {

@@ -79,8 +79,9 @@ fn shown<'a>(facts: &Facts<'a>, decisive: &'a Trial) -> &'a Trial {
 }
 
 /// Returns a lower bound on the utilization of the busiest resource, from the response times of the sweep. Returns
-/// `None` if the bound is not above `known`, the utilization of the busiest known device. Also returns `None` unless
-/// throughput grows with the steps of the sweep: a single offered rate has no lighter step to compare with.
+/// `None` if this lower bound is not above `known`, the utilization of the busiest device whose utilization was
+/// measured. Also returns `None` unless throughput grows with the steps of the sweep: a single offered rate has no
+/// lighter step to compare with.
 fn busier_unknown(facts: &Facts<'_>, known: f64) -> Option<LeastUse> {
     least_use(facts).filter(|least| facts.plateau == Plateau::Grows && least.utilization > known)
 }
@@ -219,7 +220,8 @@ mod tests {
     }
 
     /// A busy machine left time for one sweep step and three rates. The server answered late at the highest rate, but
-    /// met the objective. An earlier version of loadline judged the sweep step alone, and was sure that nothing was full.
+    /// met the objective. An earlier version of loadline judged the sweep step alone, and was sure that nothing was
+    /// full.
     #[test]
     fn a_rate_that_was_not_completed_is_no_room() {
         let verdict = |completed: f64| {

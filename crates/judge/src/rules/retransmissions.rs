@@ -23,8 +23,9 @@ pub(super) fn again(trial: &Trial) -> Vec<(View<'_>, f64, f64)> {
     sides_of(trial).into_iter().filter_map(|v| count(v).map(|(lost, sent)| (v, lost, sent))).collect()
 }
 
-/// Returns the number of segments that the load's own connections of a side sent again. Returns `None` if this number
-/// is unknown, or if connections ended during the trial: the counters of a connection vanish when the connection ends.
+/// Returns the number of TCP segments that one side (client or server) sent again on the connections of the load.
+/// Returns `None` if the counters of the connections were not read. Also returns `None` if connections ended during the
+/// trial, because the counters of a connection vanish when the connection ends.
 pub(super) fn of_own_connections(facts: &Facts<'_>, view: &View<'_>) -> Option<f64> {
     let trial = view.trial;
     let lasting = !facts.run.plan.load.new_connections && trial.tally.connected as f64 <= WIDE * clients(trial);

@@ -1,4 +1,4 @@
-//! A rule of the verdict, and its result for a run.
+//! A rule of the verdict, and its result for a run. The decisive trial of a run is the load that represents the run.
 
 use run::{Caveat, Evidence};
 
@@ -73,7 +73,8 @@ pub struct Rule {
     pub explain: &'static str,
 }
 
-/// Default values of a rule; each rule overrides some of them.
+/// Rule with default values in all fields. Each rule of the verdict starts from these defaults, and replaces some of
+/// the values.
 pub(super) const PLAIN: Rule = Rule {
     id: "",
     needs: &[],

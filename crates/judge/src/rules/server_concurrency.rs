@@ -51,7 +51,8 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Advice for a server that is either one worker or a limit that stops reading.
+/// Advice if the cause is one of two: the server has only one worker, or a limit makes the server stop reading requests
+/// for a time.
 const DELAYED_ADVICE: &str = "Add a worker and measure again. If the rate stays, look for a limit that stops reading (a quota, traffic \
      shaping). If the rate grows, the worker was busy after its answers.";
 
@@ -87,7 +88,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let confidence = if grows.is_none() && must_grow { confidence.min(LIKELY) } else { confidence };
     // If a thread is always full, nothing shows whether this load fills the thread.
     let hidden = ServerCpu::of(facts).and_then(|cpu| Some(hidden(&cpu.view, cpu.always_full()?)));
-    // Answers that come sooner at a lower rate also fit a limit that delays answers.
+    // If answers come sooner at a lower rate, the reason may also be a rate limit that delays answers.
     let delayed = delayed_answers(facts);
     let confidence = if hidden.is_some() || delayed.is_some() { confidence.min(UNDECIDED) } else { confidence };
     let strongest = signs.iter().map(|(_, confidence)| *confidence).fold(0.0, f64::max);
@@ -263,8 +264,8 @@ mod tests {
         assert!(flat.id == "server-concurrency" && flat.sentence.contains("wait for one lock"), "{flat:#?}");
     }
 
-    /// The situation of this test was seen with a server that writes its log to a slow program: an earlier version of
-    /// loadline said that the server limits the rate on purpose.
+    /// This test repeats a situation that was observed with a server that writes its log to a slow program: an earlier
+    /// version of loadline said that the server limits the rate on purpose.
     #[test]
     fn threads_that_wait_for_a_pipe_with_their_requests_are_a_sign() {
         use run::ThreadState::{Accept, Pipe};
@@ -316,9 +317,9 @@ mod tests {
         assert!(fixed.confidence <= 0.5, "{fixed:#?}");
     }
 
-    /// The situation of this test was seen with Puma: three workers kept their three connections, and the requests of
-    /// 29 others stayed without an answer. The mean of the answered requests was too short, and the verdict had a
-    /// confidence of 0.5.
+    /// This test repeats a situation that was observed with Puma: three workers kept their three connections, and the
+    /// requests of 29 others stayed without an answer. The mean of the answered requests was too short, and the verdict
+    /// had a confidence of 0.5.
     #[test]
     fn requests_without_an_answer_wait_too() {
         let unanswered = |is_told: bool| {

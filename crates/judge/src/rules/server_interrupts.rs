@@ -42,8 +42,8 @@ struct FullCpu {
 }
 
 impl FullCpu {
-    /// Finds the CPU of the side's host that spends the most time on interrupts. Returns `None` if the time of each CPU
-    /// was not read.
+    /// Finds the CPU of one host (the host of the client or of the server) that spends the most time on interrupts.
+    /// Returns `None` if the time of each CPU was not read.
     fn of(view: &View<'_>) -> Option<Self> {
         let times = CpuTimes::of(view);
         let names = view.side.recording.columns_of("cpu.softirq").map(|column| column.instance.as_str());

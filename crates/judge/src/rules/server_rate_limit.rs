@@ -198,8 +198,8 @@ fn bind(worst: &Trial, confidence: f64, (limit, trials): (f64, usize), at_a_time
 mod tests {
     use crate::planted::{PlantedRun, Who, refuses_beyond_500, refuses_beyond_500_after};
 
-    /// The situation of this test occurred on a busy machine: the generator lacked CPU time, and an earlier version of
-    /// loadline named the generator as the bottleneck.
+    /// This test repeats a situation that was observed on a busy machine: the generator lacked CPU time, and an earlier
+    /// version of loadline named the generator as the bottleneck.
     #[test]
     fn a_starved_generator_does_not_hold_the_good_answers_at_one_rate() {
         let mut run = refuses_beyond_500()
@@ -313,8 +313,9 @@ mod tests {
         assert!(b.id == "server-rate-limit" && b.sentence.contains("; other answers failed (401: "), "{b:#?}");
     }
 
-    /// The situation of this test occurred with memcached, which accepts at most 1,024 connections. 32 clients got
-    /// 151,000 good answers per second. 1,024 clients got only 36,000 good answers per second, and refusals.
+    /// This test repeats a situation that was observed with memcached, which accepts at most 1,024 connections. 32
+    /// clients got 151,000 good answers per second. 1,024 clients got only 36,000 good answers per second, and
+    /// refusals.
     #[test]
     fn no_load_without_refusals_completes_more_than_a_limit() {
         let with_status = |status: &'static str| {
@@ -336,9 +337,9 @@ mod tests {
         assert_eq!(with_status("429").id, "server-rate-limit", "the status says so");
     }
 
-    /// The situation of this test occurred with a Node.js server whose only thread was full: it refused requests with
-    /// status 503 while ten others waited. An earlier version of this rule was certain of a deliberate limit, because
-    /// the thread used less than half of the host's CPUs.
+    /// This test repeats a situation that was observed with a Node.js server whose only thread was full: it refused
+    /// requests with status 503 while ten others waited. An earlier version of this rule was certain of a deliberate
+    /// limit, because the thread used less than half of the host's CPUs.
     #[test]
     fn a_server_that_refuses_because_its_thread_is_full_sets_no_limit_on_purpose() {
         let refusing = |thread: f64| {

@@ -19,9 +19,9 @@ pub(super) fn failed(facts: &Facts<'_>, kind: ErrorKind, name: &'static str) -> 
     most.map(|n| Signal::count(name, n as f64, 1.0)).into_iter().collect()
 }
 
-/// Returns the trials in which failed connects may have been the limit. The sweep leaves out steps that lacked
-/// connections. Steps that lacked connections count, too, unless the remaining steps show that throughput stopped
-/// growing.
+/// Returns the trials in which failed connects may have been the limit. Other functions leave out the steps of the
+/// sweep in which the load could not open all its connections. This function includes these steps, unless the remaining
+/// steps show that throughput stopped growing.
 fn candidates<'a>(facts: &Facts<'a>, kind: ErrorKind) -> Vec<&'a Trial> {
     let nothing = |t: &&Trial| t.tally.attempted > 0 && positive(t.rates.completed_rate).is_none();
     let flat = matches!(facts.plateau, Plateau::Flat { .. });

@@ -257,8 +257,8 @@ mod tests {
         }
     }
 
-    /// The situation of this test occurred on loopback: a measured round trip of 19 ms, a minimum of 6 µs, and data
-    /// that Nagle's algorithm kept in the send queues.
+    /// This test repeats a situation that was observed on loopback: a measured round trip of 19 ms, a minimum of 6 µs,
+    /// and data that Nagle's algorithm kept in the send queues.
     #[test]
     fn data_that_waits_for_a_delayed_ack_waits_on_no_link() {
         let mut run = PlantedRun::new(41_000.0, 500.0)
@@ -294,8 +294,8 @@ mod tests {
         assert_ne!(planted(40_000.0), "tcp-delayed-ack");
     }
 
-    /// The situation of this test occurred with a server that sleeps 1 ms after each of the 42 bytes of an answer. With
-    /// `TCP_NODELAY`, the server's answers take just as long, so Nagle's algorithm is not the cause.
+    /// This test repeats a situation that was observed with a server that sleeps 1 ms after each of the 42 bytes of an
+    /// answer. With `TCP_NODELAY`, the server's answers take just as long, so Nagle's algorithm is not the cause.
     #[test]
     fn a_server_that_sleeps_between_its_writes_is_only_a_guess() {
         let planted = |sleepers_per_request: f64| {

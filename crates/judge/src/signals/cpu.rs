@@ -104,7 +104,8 @@ pub(crate) struct Thread {
     pub(crate) wants: Signal,
     /// Probability that the thread was not full under lighter loads; absent if unknown.
     pub(crate) had_room: Option<f64>,
-    /// Probability that the load fills the thread: it has no time left for more requests.
+    /// Probability that the load uses all the time of the thread, so that the thread has no time left for more
+    /// requests.
     pub(crate) chance: f64,
 }
 
@@ -233,15 +234,16 @@ impl<'a> ServerCpu<'a> {
         self.of_server(self.wants.map_or(0.0, |wants| chance(wants.log_odds() + self.shift)))
     }
 
-    /// Returns the probability that the load fills the server's CPUs. `full` is the probability that the server's CPUs
-    /// are full.
+    /// Returns the probability that the server's CPUs are fully in use because of the load. `full` is the probability
+    /// that they are fully in use for any reason.
     fn of_server(&self, full: f64) -> f64 {
         let full = if self.spins.is_some() { full.min(LIKELY) } else { full };
         self.of_load(full, self.had_room) * self.busy_in_each
     }
 
-    /// Returns the probability that the load fills a thread or CPU. `full` is the probability that this thread or CPU
-    /// is full. `had_room` is the probability that this thread or CPU was not full under lighter loads.
+    /// Returns the probability that a thread or CPU is fully in use because of the load. `full` is the probability that
+    /// this thread or CPU is fully in use for any reason. `had_room` is the probability that this thread or CPU was not
+    /// fully in use under lighter loads.
     fn of_load(&self, full: f64, had_room: Option<f64>) -> f64 {
         had_room.map_or(full.min(self.unseen_most), |had_room| full * had_room)
     }

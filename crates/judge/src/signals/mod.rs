@@ -59,8 +59,8 @@ impl Signal {
         Self::new(name, share, (threshold, error)).within(Some((share - NORMAL_95 * error, share + NORMAL_95 * error)))
     }
 
-    /// Makes a signal from a number of events. The width of the signal is the statistical error of the number of
-    /// events: the square root of this number.
+    /// Makes a signal from a number of events. The width of the signal is the statistical error of the count: the
+    /// square root of the number of events.
     pub(crate) fn count(name: &'static str, events: f64, threshold: f64) -> Self {
         Self::counted(name, (events, events), threshold)
     }
@@ -144,7 +144,7 @@ pub(crate) fn spread(view: &View<'_>, counter: &str, of: impl Fn(&View<'_>) -> O
 mod tests {
     use super::*;
 
-    /// The samples of the recording are not equally spaced in time.
+    /// The samples (readings of the counters) in the recording of this test are not equally spaced in time.
     #[test]
     fn a_value_has_an_interval_however_its_samples_are_spaced() {
         let mut run = crate::planted::planted("server-single-thread").unwrap();
@@ -166,8 +166,9 @@ mod tests {
         assert!(low < value && value < high && high - low < 0.1, "{low} {value} {high}");
     }
 
-    /// The situation of this test occurred in a run in which the counters of processes were read less often than those
-    /// of CPUs. An earlier version of loadline treated parts of the window with fewer than two samples as idle.
+    /// This test repeats a situation that was observed in a run in which the counters of processes were read less often
+    /// than those of CPUs. An earlier version of loadline treated parts of the window with fewer than two samples as
+    /// idle.
     #[test]
     fn rows_without_a_sample_of_a_counter_are_no_part_of_its_interval() {
         let mut run = crate::planted::planted("server-single-thread").unwrap();

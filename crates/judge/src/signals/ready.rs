@@ -6,7 +6,7 @@ use super::full::full;
 use crate::thresholds::{CPU_WAIT, FULL_WIDTH, WORKS};
 use crate::view::Task;
 
-/// Mean times of the working threads, each a share of the time of one thread.
+/// Mean values of the working threads. Each value is a share of the measured time, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ReadyThreads {
     /// Share of the time for which a working thread ran or waited for a CPU.
@@ -25,8 +25,8 @@ impl ReadyThreads {
     }
 
     /// Returns the probability that the threads are always ready to run, but often do not get a CPU. `given` is the
-    /// share of the time for which the hypervisor gave the CPUs to this machine, and `shift` the log odds of further
-    /// evidence.
+    /// share of the time for which the hypervisor let this virtual machine use its CPUs. `shift` is the sum of the log
+    /// odds of further evidence; it is added to the log odds of this probability.
     pub(crate) fn lack_cpus(&self, given: f64, shift: f64) -> f64 {
         chance(full("", given, self.wants).log_odds() + shift) * chance((self.unmet - CPU_WAIT) / FULL_WIDTH)
     }

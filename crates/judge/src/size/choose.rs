@@ -31,10 +31,10 @@ fn order(a: &Price, b: &Price) -> std::cmp::Ordering {
 /// Returns the index of the cheapest setting that meets all expectations, and the indexes of settings that may be
 /// cheaper. Of equally cheap settings, returns the setting with the largest capacity.
 ///
-/// If only a lower bound of a capacity is known, the bound can show that the setting is enough. The lower bound of a
-/// capacity cannot show how many CPUs the setting needs per request. The goal may be the fewest CPUs per request. The
-/// function returns no cheapest setting if a setting with only a lower bound may be as cheap as the cheapest setting
-/// with a known capacity.
+/// For some settings (sizes of the server), only a lower bound of the capacity is known. The lower bound may be high
+/// enough to show that the setting meets the expectations. The lower bound cannot show how many CPUs the setting needs
+/// per request. The goal may be the fewest CPUs per request. The function returns no cheapest setting if a setting with
+/// only a lower bound may be as cheap as the cheapest setting with a known capacity.
 pub(super) fn cheapest(steps: &[SizeStep], goal: SizeGoal) -> (Option<usize>, Vec<usize>) {
     let priced = || steps.iter().enumerate().filter_map(|(at, step)| Some((at, step, price(step, goal)?)));
     let counts = |step: &SizeStep| step.meets && (goal == SizeGoal::Cpus || !step.at_least);
@@ -76,8 +76,8 @@ mod tests {
         assert_eq!(cheapest(&steps, SizeGoal::Cpus), (None, vec![]));
     }
 
-    /// The situation of this test occurred with a real server: half a CPU completed 105,000/s. The search with one CPU
-    /// ended at 31,000/s because its time was over.
+    /// This test repeats a situation that was observed with a real server: half a CPU completed 105,000/s. The search
+    /// with one CPU ended at 31,000/s because its time was over.
     #[test]
     fn a_lower_bound_is_enough_for_a_capacity_but_shows_no_cost_per_request() {
         let bound = |cpus, rate, meets| SizeStep { at_least: true, ..step(cpus, rate, meets) };

@@ -13,7 +13,7 @@ use crate::view::program;
 #[derive(Debug)]
 pub(super) struct Judged {
     pub(super) load: UpstreamLoad,
-    /// Probability that the upstream is at the limit that the load names; 0 if it names no limit.
+    /// Probability that the upstream service is at the limit that `load` names; 0 if `load` names no limit.
     pub(super) chance: f64,
     /// True if requests were seen to wait in front of the upstream.
     pub(super) has_queue: bool,

@@ -1,4 +1,5 @@
-//! Threads of all processes with one name, by activity, from samples of the threads.
+//! Groups the threads of all processes that have the same process name by what the threads do (such as running, or
+//! waiting for a lock). The groups come from repeated readings (samples) of the threads.
 
 use std::collections::BTreeMap;
 

@@ -58,9 +58,9 @@ mod tests {
     use super::super::waits;
     use super::*;
 
-    /// The situation of this test was seen with a Java program whose heap is nearly full. The collector stopped threads
-    /// that held a monitor, so other threads waited for this monitor. An earlier version of loadline named the monitor
-    /// as the cause.
+    /// This test repeats a situation that was observed with a Java program whose heap is nearly full. The collector
+    /// stopped threads that held a monitor, so other threads waited for this monitor. An earlier version of loadline
+    /// named the monitor as the cause.
     #[test]
     fn a_collector_that_computes_most_of_the_time_comes_before_a_monitor() {
         let states = [(ThreadState::OnCpu, "", 0.8), (ThreadState::OnCpu, "", 0.3), (ThreadState::Futex, "", 22.0)];

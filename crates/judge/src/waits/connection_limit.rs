@@ -162,7 +162,8 @@ mod tests {
         assert!(advice("unknown", &threads).is_empty(), "a worker per connection");
     }
 
-    /// The situation of this test occurred with Puma, which never held more connections than it has threads.
+    /// This test repeats a situation that was observed with Puma, which never held more connections than it has
+    /// threads.
     #[test]
     fn workers_that_are_all_busy_explain_the_connections_that_nobody_accepts() {
         let told = |cause, process: &str| {

@@ -17,7 +17,8 @@ use crate::view::program;
 /// ID of the verdict that names no bottleneck.
 pub(super) const UNKNOWN: &str = "unknown";
 
-/// A verdict, and the causes of waiting that may explain it.
+/// The ID of a verdict (the named bottleneck), and the causes of waiting threads that may be the reason for this
+/// bottleneck.
 struct Agreement {
     bottleneck: &'static str,
     causes: &'static [WaitCause],
@@ -244,7 +245,7 @@ mod tests {
         }
     }
 
-    /// The situation of this test was seen with PostgreSQL, whose transactions all update one row.
+    /// This test repeats a situation that was observed with PostgreSQL, whose transactions all update one row.
     #[test]
     fn a_row_lock_may_be_why_requests_take_turns() {
         let mut found = Bottleneck { serial: true, ..verdict("server-concurrency") };

@@ -25,8 +25,8 @@ fn lock(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> 
     let largest = waits.clone().max_by(|a, b| a.threads.total_cmp(&b.threads))?;
     let waiting: f64 = waits.map(|group| group.threads).sum();
     let active = activity.all_threads(|state| state.is_active() && state != ThreadState::FileLock);
-    // A server passes its requests on to an upstream. For Unix sockets, only the server's own requests are known, and the
-    // number of connections on which they may have been passed on.
+    // A server passes its requests on to an upstream. For Unix sockets, only the server's own requests are known, and
+    // the number of connections on which they may have been passed on.
     let sent = if process.behind { Some(demand_of(profile, process, requests)?) } else { None };
     let (low, high) = match sent.filter(|sent| sent.is_finite()) {
         Some(sent) => ((sent - active) / waiting, (sent - active) / waiting),
@@ -62,7 +62,8 @@ mod tests {
     use super::super::waits;
     use super::*;
 
-    /// The situation of this test was seen with eight workers of gunicorn that take one lock for each request.
+    /// This test repeats a situation that was observed with eight workers of gunicorn that take one lock for each
+    /// request.
     fn workers(in_progress: f64) -> WaitProfile {
         let states = [
             (ThreadState::FileLock, "flock", 6.92),
@@ -85,7 +86,7 @@ mod tests {
         assert_eq!(found[0].sentence, wanted);
     }
 
-    /// The situation of this test was seen with PHP-FPM behind nginx, whose requests open one session.
+    /// This test repeats a situation that was observed with PHP-FPM behind nginx, whose requests open one session.
     #[test]
     fn workers_behind_the_server_may_wait_for_a_file_lock() {
         let mut behind = workers(8.0);

@@ -1,4 +1,5 @@
-//! The holder of a lock: its thread, what it usually does, and in which function, from all samples of the holder.
+//! Facts about the thread that holds a lock (the holder), from repeated readings (samples) of its state: which thread
+//! it is, what it usually does, and in which function it waits.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +9,12 @@ use stats::shares::chance_above_half;
 
 use crate::thresholds::{HOLDER_SURE, WAIT_FEW, WAIT_MOSTLY};
 
-/// Returns the activity of a lock's holder in most samples, with the most frequent object of this activity, such as a
-/// file. Returns `None` if the samples are so few that chance may explain the result.
+/// Returns what the thread that holds a lock (the holder) does in most samples, with the most frequent object of this
+/// activity, such as a file. Returns `None` if the samples are so few that chance may explain the result.
 ///
 /// A holder that is ready to run, but does not run, waits for a CPU. The length of a wait for a CPU depends on other
-/// programs of the machine. Samples of a holder that waits for a CPU are therefore used only if there are hardly any
-/// other samples of the holder.
+/// programs of the machine. If the holder waits for a CPU in some samples, these samples are therefore used only if
+/// there are hardly any other samples of the holder.
 pub(super) fn activity(futex: &FutexProfile) -> Option<HolderState> {
     // No thread waits for a lock that it owns. If a holder seems to wait for its own lock, the thread got the lock
     // after its state was read, so the state is left out.
@@ -110,8 +111,8 @@ mod tests {
         }
     }
 
-    /// The situation of this test occurred with a holder that flushed a file for half of its time: all three samples
-    /// found the holder on the CPU.
+    /// This test repeats an observation of a real server. The thread that held the lock flushed a file for half of the
+    /// time, but there were only three samples of this thread, and in all three samples, the thread ran on a CPU.
     #[test]
     fn few_samples_do_not_show_what_the_holder_does() {
         let read = |readings, holders: &[_]| {

@@ -54,8 +54,8 @@ fn busy_children_of_a_parent_are_a_used_up_pool() {
     assert!(causes(&profile).is_empty(), "some workers are idle");
 }
 
-/// The situation of this test was seen with Apache: the parent of four workers sleeps for a second between two checks
-/// of its workers.
+/// This test repeats a situation that was observed with Apache: the parent of four workers sleeps for a second between
+/// two checks of its workers.
 #[test]
 fn a_parent_that_sleeps_is_no_worker() {
     let states =

@@ -1,4 +1,5 @@
-//! Used-up pools: of worker processes, of worker threads, and of the connections of an event loop to another server.
+//! Finds pools whose members are all in use. A pool consists of worker processes, of worker threads, or of the
+//! connections of an event loop to another server.
 
 use std::collections::BTreeMap;
 
@@ -83,14 +84,15 @@ fn pool_name(profile: &WaitProfile, process: &WaitProcess, workers: f64) -> Stri
     name.map(|(_, name)| name.trim().into()).unwrap_or_default()
 }
 
-/// Returns a used-up pool that system calls do not show. Waiting threads of a runtime look idle because they wait for a
-/// futex. An event loop looks idle because it waits for events.
+/// Finds a pool whose members are all in use although the system calls of its threads do not show this. Threads of a
+/// language runtime look idle while they wait for a futex. The thread of an event loop looks idle while it waits for
+/// events.
 pub(super) fn used_up(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     connections(profile, activity, requests).or_else(|| worker_threads(activity, requests))
 }
 
-/// Returns the threads with one name if there are about as many as requests in progress, while more requests wait
-/// unread.
+/// Finds worker threads that share one name, if their number is about the number of requests in progress while further
+/// requests wait unread.
 fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let (low, high) = requests.in_progress()?;
@@ -133,8 +135,8 @@ fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFi
 /// Returns the connections of an event loop to one peer, if all of them are busy while more requests wait for a
 /// connection.
 ///
-/// Returns `None` with fewer rounds of samples than connections: too few to show that the number of connections is
-/// constant.
+/// Returns `None` if there were fewer rounds of samples than connections. So few rounds cannot show that the number of
+/// connections is constant.
 fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let demand = demand_of(profile, process, requests)?;

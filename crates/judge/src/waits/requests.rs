@@ -7,7 +7,7 @@ use crate::thresholds::{WAIT_HOLDS_NONE, WAIT_MOSTLY};
 /// Number of requests at the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Requests {
-    /// Lower and upper bound of the requests that were read but not answered. `None` if the bounds are unknown.
+    /// Minimum and maximum of the number of requests that the server has read but not answered; `None` if unknown.
     in_progress: Option<(f64, f64)>,
     /// Number of requests that the server has not read yet.
     pub(super) queued: f64,

@@ -84,8 +84,8 @@ mod tests {
         ClientConnections { open: 64.0, ..clients(in_progress, 0.0) }
     }
 
-    /// The situation of this test was seen with a threaded server in Python, whose semaphore lets three requests sleep
-    /// at a time.
+    /// This test repeats a situation that was observed with a threaded server in Python, whose semaphore lets three
+    /// requests sleep at a time.
     fn three_places() -> WaitProfile {
         let states = [
             (ThreadState::ClientRead, "", 57.1),

@@ -243,9 +243,9 @@ fn threads_that_wait_for_one_of_several_places_are_a_pool() {
     assert!(!causes(&profile).contains(&WaitCause::WorkerPool), "idle workers");
 }
 
-/// The situation of this test occurred with a server behind nginx. In a second of overload, the queue grew, and both
-/// counts of requests at the server were lower than the count of waiting threads. When an experiment sampled the
-/// threads again, the counts of requests and waiting threads agreed.
+/// This test repeats a situation that was observed with a server behind nginx. In a second of overload, the queue grew,
+/// and both counts of requests at the server were lower than the count of waiting threads. When an experiment sampled
+/// the threads again, the counts of requests and waiting threads agreed.
 #[test]
 fn a_trial_with_more_rounds_shows_a_lock_that_a_growing_queue_hides() {
     let trial = |rounds, concurrency, in_progress| {

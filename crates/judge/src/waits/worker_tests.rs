@@ -1,4 +1,5 @@
-//! Tests of causes other than locks: blocking calls, busy and computing workers, processes of a database, and goroutines.
+//! Tests of causes other than locks: blocking calls, busy and computing workers, processes of a database, and
+//! goroutines.
 
 use run::{TaskGroup, TaskState, ThreadState, WaitCause, WaitProcess, WaitProfile};
 
@@ -19,8 +20,8 @@ fn an_event_loop_that_sleeps_while_requests_wait_is_a_blocking_call() {
     assert!(causes(&idle).is_empty(), "its loop waits for events");
 }
 
-/// The situation of this test was seen with nginx, which reads a large file with `directio`: its master process only
-/// waits for signals.
+/// This test repeats a situation that was observed with nginx, which reads a large file with `directio`: its master
+/// process only waits for signals.
 #[test]
 fn a_parent_that_waits_for_signals_is_no_idle_worker() {
     let states = [
@@ -40,8 +41,8 @@ fn a_parent_that_waits_for_signals_is_no_idle_worker() {
     assert!(causes(&profile).is_empty(), "another process waits, too");
 }
 
-/// The situation of this test was seen with Node, which flushes a file for each request: neither its CPU nor the disk
-/// is full.
+/// This test repeats a situation that was observed with Node, which flushes a file for each request: neither its CPU
+/// nor the disk is full.
 #[test]
 fn an_event_loop_that_computes_and_flushes_never_rests() {
     let states = [
@@ -80,7 +81,7 @@ fn workers_that_sleep_or_wait_for_a_peer_are_told() {
     assert_eq!(causes(&waiting), [WaitCause::ConnectionPool]);
 }
 
-/// The situation of this test was seen with a server whose standard output is a pipe to a slow program.
+/// This test repeats a situation that was observed with a server whose standard output is a pipe to a slow program.
 #[test]
 fn threads_that_wait_for_a_pipe_with_their_requests_are_told() {
     let mut profile = process(9.0, &[(ThreadState::Pipe, "pipe", 7.9), (ThreadState::Accept, "", 1.0)]);

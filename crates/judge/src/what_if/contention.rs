@@ -25,8 +25,8 @@ pub(super) struct Contention {
     sigma: (f64, f64),
     /// Coherency coefficient of the Universal Scalability Law, with the half-width of its 95 % interval.
     kappa: (f64, f64),
-    /// Clients of the trial that the queueing network describes. The demands of the queueing network already include
-    /// the loss of throughput at this number of clients.
+    /// Number of clients in the trial (load) that the queueing network describes. With more clients, a server may lose
+    /// throughput. The demands of the queueing network already include the loss that occurs with `known_at` clients.
     known_at: f64,
     /// Largest number of clients that was tried.
     tried: f64,

@@ -1,5 +1,5 @@
 //! A run as a queueing network. For each resource, the queueing network contains the number of units, and the time for
-//! which a request occupies one unit.
+//! which a request occupies one unit. The decisive trial of a run is the load that represents the run.
 //!
 //! A CPU quota limits the CPU time in each period, but does not make the CPU slower. Requests run at full speed until
 //! the CPU time of the period is used up, and then no request runs until the next period. A quota therefore limits the
@@ -85,7 +85,8 @@ pub(super) struct Model {
     pub(super) others: Vec<Part>,
     /// Rate of the link, bytes per second; `None` if unknown.
     pub(super) link_bytes_per_s: Option<f64>,
-    /// Number of requests that the server handles at a time, if this number is the limit.
+    /// Number of requests that the server can handle at the same time; `None` if the limit of the server is another
+    /// one.
     pub(super) places: Option<f64>,
     /// Response time with one client, seconds, without the wait for a quota.
     pub(super) unloaded_s: f64,
@@ -141,8 +142,8 @@ impl Model {
         model.one_level = !lighter || model.unloaded_s <= 0.0;
         let open = matches!(trial.intensity, Intensity::Open { .. });
         model.arriving_s = positive(trial.latency_us.mean / 1e6).filter(|_| open);
-        // If the number of workers limits the server, this number follows from Little's law: the rate multiplied by the
-        // response time without waiting.
+        // If the number of workers limits the server, Little's law gives the number of workers: the rate, multiplied by
+        // the response time without waiting.
         let unloaded_us = facts.unloaded.and_then(r1_us).filter(|_| verdict == CONCURRENCY);
         model.places = unloaded_us.map(|us| (rate * us / 1e6).round().max(1.0));
         Some(model)

@@ -1,4 +1,5 @@
-//! The conductor's side of its agents: starts them, reads their reports, sends them commands and notices lost agents.
+//! The conductor's side of its agents: starts them, reads their reports, sends them commands and notices lost agents. A
+//! lever is a temporary change that an experiment makes, such as slowing a CPU.
 //!
 //! Each agent has its own process group. Ctrl-C at the terminal therefore reaches only the conductor, which tells the
 //! agents to stop and keeps their results. An agent whose standard input ends stops by itself, so no agent outlives the

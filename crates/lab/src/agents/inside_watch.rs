@@ -14,8 +14,8 @@ use super::report_line::send_report;
 
 /// Interval between checks of the observed processes.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
-/// Maximum number of recorded values in one line. If each value has 20 bytes, this number of values fills half of the
-/// longest allowed line.
+/// Maximum number of recorded values in one line. A line with the maximum number of values, each with 20 bytes, has
+/// half of the maximum allowed length.
 const VALUES_PER_LINE: usize = run::MAX_LONG_LINE_BYTES / 40;
 /// Maximum time to wait until the moment for which a sample was requested, nanoseconds.
 const MAX_LEAD_NS: u64 = 30_000_000_000;

@@ -9,8 +9,8 @@ use super::times;
 use crate::LabError;
 use crate::search::SEARCH_OVERHEAD_S;
 
-/// Maximum number of turns for a server whose turns all gave no valid result. After this number of invalid turns of one
-/// server, the other servers get the remaining time of this server.
+/// Maximum number of turns for a server whose turns all gave no valid result. After `MAX_REFUSED_TURNS` invalid turns,
+/// a server gets no further turns, and the other servers get its remaining time.
 const MAX_REFUSED_TURNS: usize = 3;
 
 /// Runs the builds, searches and turns whose results are missing from the saved state, until the budget ends or the

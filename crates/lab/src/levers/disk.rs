@@ -1,22 +1,22 @@
-//! Lever that writes to the server's disk during an experiment, past the page cache, and flushes what it wrote. The
-//! lever's writes are about as large as the requests of other programs. The lever uses half as many writing threads as
-//! other programs have requests in the disk's queue. With half as many writing threads as queued requests of other
-//! programs, the lever would cause a third of the disk's work. Each thread also waits for its flushes, so the lever
-//! causes only about a quarter of the disk's work.
+//! A lever (temporary change that an experiment makes) that slows the server's disk for other programs: it writes to
+//! the disk, past the page cache, and flushes its writes. The lever's writes are about as large as the requests of
+//! other programs. The lever uses half as many writing threads as other programs have requests in the disk's queue. By
+//! these numbers, the lever would cause a third of the disk's work. Because each thread also waits for its flushes, the
+//! lever causes only about a quarter of the disk's work.
 //!
 //! The speed that the lever reports is the disk's speed for other programs. Loadline measures how many bytes other
-//! programs move per busy millisecond of the disk. The reported speed is this number with the lever on, divided by the
-//! number with the lever off. If other programs keep the disk busy, their throughput falls as much as the reported
-//! speed. If other programs use the disk only half of the time, the lever fills the other half. If the lever fills this
-//! idle time, the disk is busy twice as long. The reported speed therefore halves, but the throughput of the other
+//! programs move per busy millisecond of the disk. The reported speed is the number of bytes per busy millisecond with
+//! the lever on, divided by the number with the lever off. If other programs keep the disk busy, their throughput falls
+//! as much as the reported speed. If other programs use the disk only half of the time, the lever uses the disk in the
+//! other half, so the disk is busy twice as long. The reported speed therefore halves, but the throughput of the other
 //! programs stays the same.
 //!
-//! Two other measures of the speed were tried and gave wrong results. One wrong measure was the lever's share of all
-//! written and read bytes. The lever's share of all bytes leaves out the flushes and the gaps between the lever's
-//! writes. On a disk of 8 GB/s, the lever's share of all bytes was a sixth, but throughput fell by more than a third.
-//! With the lever's share of all bytes as the measure, the elasticities were 2.9 to 3.6, although an elasticity should
-//! not exceed 1. The other wrong measure of the disk's speed was the duration of the lever's calls. The duration of the
-//! lever's calls depends on the slowest parts of a call (flush and wake-up), and gave elasticities of 0.5 to 2.5.
+//! Two other measures of the speed were tried and gave wrong results. The first wrong measure was the lever's share of
+//! all written and read bytes, which does not include the flushes and the gaps between the lever's writes. On a disk of
+//! 8 GB/s, the lever's share of all bytes was a sixth, but throughput fell by more than a third. With the lever's share
+//! of all bytes as the measure, the elasticities were 2.9 to 3.6, although an elasticity should not exceed 1. The
+//! second wrong measure was the duration of the lever's system calls. This duration depends on the slowest parts of a
+//! call (flush and wake-up), and gave elasticities of 0.5 to 2.5.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;

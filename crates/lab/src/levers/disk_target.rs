@@ -1,4 +1,5 @@
-//! The file to which the disk lever writes, and the disk that holds this file.
+//! The file to which the disk lever writes, and the disk that holds this file. A lever is a temporary change that an
+//! experiment makes, such as slowing a CPU.
 
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};

@@ -134,8 +134,8 @@ pub struct LeverTargets {
     pub dir: Option<PathBuf>,
     /// Name of the full disk of the server's host; `None` if no disk is full, or without a directory in `dir`.
     pub full_disk: Option<String>,
-    /// Number of bytes that one exchange sends over the link in the direction of the requests, or the reason why the
-    /// lever cannot use this number.
+    /// Number of bytes that one exchange (request and answer) sends over the link in the direction of the requests. If
+    /// a lever that makes requests longer cannot be used, the value is the reason instead.
     pub request_way: RequestWay,
     /// Share of a CPU's time that a lever on CPUs takes, 0 to 1; 0 means the default, a quarter.
     pub share: f64,

@@ -1,7 +1,8 @@
-//! Lowers the rate of the testbed's network between generator and server during an experiment.
+//! A lever (temporary change that an experiment makes) that lowers the rate of the testbed's network between generator
+//! and server.
 //!
-//! All links of the network become slower, in both directions. Because the lever slows all links, its elasticity
-//! describes the whole network, whichever link is full.
+//! All links of the network become slower, in both directions. Because the lever slows all links, the measured
+//! elasticity is that of the whole network, and does not depend on which link is full.
 
 use std::sync::mpsc::Receiver;
 

@@ -1,4 +1,5 @@
-//! Lowers the CPU quotas of the server's control groups by a quarter during an experiment.
+//! A lever (temporary change that an experiment makes) that lowers the CPU quotas of the server's control groups by a
+//! quarter.
 
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;

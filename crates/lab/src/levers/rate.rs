@@ -1,5 +1,5 @@
-//! Offers more requests per second during an experiment. Under an open loop, a higher rate has the same effect as
-//! slowing every resource by the same factor.
+//! A lever (temporary change that an experiment makes) that raises the number of offered requests per second. Under an
+//! open loop, a higher rate has the same effect as slowing every resource by the same factor.
 
 use run::Prove;
 

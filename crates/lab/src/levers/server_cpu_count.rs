@@ -1,4 +1,5 @@
-//! Takes whole CPUs away from the server during an experiment, instead of a share of every CPU.
+//! A lever (temporary change that an experiment makes) that takes whole CPUs away from the server, instead of a share
+//! of every CPU.
 //!
 //! A server that handles one request at a time moves to the remaining CPUs, and its throughput stays the same. A server
 //! that handles several requests at a time loses the throughput of the taken CPUs. Taking a share of every CPU would

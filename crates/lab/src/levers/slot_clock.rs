@@ -1,5 +1,6 @@
-//! Clock of the time slots in which an experiment's lever is on or off. The clock of time slots runs on the lever's
-//! host. The clock also notices commands to stop the lever.
+//! Clock of the time slots in which an experiment's lever is on or off. A lever is a temporary change that an
+//! experiment makes, such as slowing a CPU. The clock runs on the host on which the lever makes its change. The clock
+//! also notices commands to stop the lever.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, TryRecvError};

@@ -1,12 +1,13 @@
-//! Processes that a lever slows, with the processes that they start while the lever is in use. A server may start a
-//! process per connection, as PostgreSQL does, or more workers under load.
+//! Processes that an experiment slows by a lever (a temporary change). If one of these processes starts further
+//! processes during the experiment, the lever slows the further processes, too. A server may start a process per
+//! connection, as PostgreSQL does, or more workers under load.
 
 use std::cell::RefCell;
 
 use sys::clock;
 
-/// Minimum time between two searches for new processes, as a multiple of the time that a search takes. The searches
-/// then use at most a twentieth of one CPU, also on a machine with thousands of processes.
+/// Minimum time between two searches for new processes, divided by the time that a search takes. With this minimum
+/// time, the searches use at most a twentieth of one CPU, even on a machine with thousands of processes.
 const SEARCH_INTERVAL: u64 = 20;
 
 /// Processes that a lever slows.

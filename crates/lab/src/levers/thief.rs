@@ -1,12 +1,13 @@
-//! CPU thief: in the time slots with the lever on, one thread per CPU takes a share of the CPU's time in short pieces.
+//! CPU thief: a lever (temporary change that an experiment makes) that slows CPUs. In the time slots with the lever on,
+//! one thread per CPU takes a share of the CPU's time in short pieces.
 //!
 //! In the time slots with the lever off, the threads wake up just as often, but use no CPU time. Each wake-up switches
 //! threads twice. The thread switches cost the slowed process 3 to 4 % of its speed, but the process's counters do not
-//! show this cost. In an earlier version of the thief, the threads woke up only while the lever was on. With this
-//! earlier version of the thief, the cost of the thread switches looked like a part of the stolen time. The
-//! elasticities of nginx and its generator (changes of throughput relative to changes of CPU speed) added up to 1.16
-//! instead of 1. With wake-ups in all time slots, the elasticities of nginx and its generator add up to 1.08. The sums
-//! of elasticities 1.16 and 1.08 are medians of five experiments with each version of the thief, in alternation.
+//! show this cost. In an earlier version of the thief, the threads woke up only while the lever was on. The cost of the
+//! thread switches then looked like a part of the effect of the stolen CPU time. The elasticities of nginx and its
+//! generator (changes of throughput relative to changes of CPU speed) added up to 1.16 instead of 1. With wake-ups in
+//! all time slots, the elasticities of nginx and its generator add up to 1.08. The sums of elasticities 1.16 and 1.08
+//! are medians of five experiments with each version of the thief, in alternation.
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The speed is measured at
 //! the slowed process: the time for which it ran, divided by the time for which it ran or waited (schedstat). The

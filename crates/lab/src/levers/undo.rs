@@ -27,8 +27,9 @@ pub struct Undo {
 }
 
 impl Undo {
-    /// Locks resources, and undoes changes that a killed experiment left on them. Calls `plan`, which reads the state
-    /// of the locked resources and returns the changes. The function itself changes no resource.
+    /// Prepares the change of some resources. First locks the resources, and undoes changes that an earlier, killed
+    /// experiment has left. Then calls `plan`, which reads the state of the locked resources and returns the planned
+    /// changes. This function does not make the planned changes.
     pub(crate) fn prepare(
         resources: impl IntoIterator<Item = Resource>,
         plan: impl Fn() -> Result<Vec<Change>, String>,

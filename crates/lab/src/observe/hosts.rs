@@ -1,4 +1,5 @@
-//! Hosts of a run other than this machine, the connections to these hosts, and the observers on them.
+//! Hosts of a run other than this machine: the connections to these hosts, and the agents on these hosts that read
+//! counters.
 
 use std::path::Path;
 use std::process::Command;

@@ -282,7 +282,8 @@ impl Observation {
         }
         samplers.edge();
         let ObservedSides { client, client_hosts, mut server, .. } = samplers.sides();
-        // Leave out the samples of waiting threads, because reports do not show them without a load.
+        // Without a load, reports do not show what threads wait for, so the readings (samples) of waiting threads are
+        // left out.
         server.iter_mut().for_each(|side| side.waits = None);
         client.into_iter().chain(server).chain(client_hosts).collect()
     }

@@ -122,8 +122,8 @@ impl Samplers {
     }
 
     /// Takes a sample of all observed counters now. Returns the times of the first and the last sample, seconds since
-    /// the load test's origin. A measurement that lasts from the first time of one call to the last time of a later
-    /// call begins and ends with samples of client and server.
+    /// the load test's origin. A measurement should begin at the first returned time of one call, and end at the last
+    /// returned time of a later call. Such a measurement begins and ends with samples of both client and server.
     pub fn edge(&self) -> (f64, f64) {
         self.edge_at(0)
     }
@@ -166,8 +166,8 @@ impl Samplers {
         self.server.iter().chain(&self.clients).flat_map(ActiveObserver::incidents).collect()
     }
 
-    /// Returns the newest samples of all client hosts and of the server, for the live view. For other hosts, returns
-    /// the last samples that arrived, and requests newer samples.
+    /// Returns the newest counter readings (samples) of all client hosts and of the server, for the live view. For a
+    /// host other than this machine, returns the last samples that arrived, and requests newer samples.
     pub(crate) fn glance(&self) -> (Vec<Side>, Option<Side>) {
         let side = |active: &ActiveObserver| Some(side_of(active.host.clone(), self.shared, active.glance()?));
         let clients = self.clients.iter().filter_map(side).collect();

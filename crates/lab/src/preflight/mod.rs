@@ -110,11 +110,12 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::time::Duration;
 
-    /// Timeout, seconds, that is longer than any answer takes on any machine.
+    /// Timeout, seconds. On every machine, the test servers of this file answer in a shorter time.
     const PATIENT: f64 = 20.0;
 
-    /// Returns the result of a test request to a server that reads a request and sends `answer`. After its answer, the
-    /// server closes the connection, or stays silent until the client has finished.
+    /// Sends a test request to a server that reads one request and sends the bytes `answer`, and returns the result of
+    /// the test request. If `close` is true, the server then closes the connection. If `close` is false, the server
+    /// keeps the connection open and sends nothing until the client has finished.
     fn plan_against(plan: &LoadPlan, answer: &[u8], close: bool, timeout_s: f64) -> Result<TestResponse, String> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();

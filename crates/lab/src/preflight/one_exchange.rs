@@ -10,9 +10,9 @@ use super::response_text::Answer;
 use super::stream::connect;
 
 /// Makes one exchange of request and answer. Returns the exchange, and true if the status was unexpected. The error
-/// message is a sentence with advice. If no answer came in time, the message ends with `wait_advice`. With
-/// `max_kept_bytes`, at most this number of the answer's bytes is kept (HTTP/2). If `max_kept_bytes` is `None`, only
-/// the beginning of the answer is kept.
+/// message is a sentence with advice. If no answer came in time, the message ends with `wait_advice`. If
+/// `max_kept_bytes` is a number, at most the first `max_kept_bytes` bytes of the answer are kept (HTTP/2). If
+/// `max_kept_bytes` is `None`, only the beginning of the answer is kept.
 pub(super) fn exchanged(
     addr: &Address,
     plan: &LoadPlan,

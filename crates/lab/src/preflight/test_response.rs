@@ -1,4 +1,4 @@
-//! Result of the test request, and conclusions from it.
+//! Result of the single test request that loadline sends before a load, and conclusions from this result.
 
 use run::{Tally, TestResponse};
 

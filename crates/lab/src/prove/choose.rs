@@ -1,4 +1,5 @@
-//! Choice of levers that are allowed, can be used on their host, and test the verdict (the named bottleneck).
+//! Choice of levers that are allowed, can be used on their host, and test the verdict (the named bottleneck). A lever
+//! is a temporary change that an experiment makes, such as slowing a CPU.
 
 use run::{LeverCheck, Prove};
 

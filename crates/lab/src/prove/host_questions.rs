@@ -1,5 +1,6 @@
 //! Questions to hosts before an experiment changes something there. An agent on each host answers, because only the
-//! host itself knows its processes, quotas and directories.
+//! host itself knows its processes, quotas and directories. A lever is a temporary change that an experiment makes,
+//! such as slowing a CPU.
 
 use run::{AgentSpec, LeverCheck, LeverPlan};
 

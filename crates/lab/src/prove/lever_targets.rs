@@ -1,4 +1,5 @@
-//! Targets of levers: CPUs and processes of client, server, and the server's upstream services.
+//! Targets of levers: CPUs and processes of client, server, and the server's upstream services. A lever is a temporary
+//! change that an experiment makes, such as slowing a CPU.
 
 use crate::levers::{LeverTargets, in_flight};
 use crate::{Lab, TargetSetup};

@@ -1,5 +1,5 @@
-//! Experiment that tests the verdict, which names the bottleneck. The experiment makes changes that are called levers,
-//! such as slowing a CPU, and observes how throughput reacts.
+//! Experiment that tests the verdict, which names the bottleneck. The experiment makes temporary changes that are
+//! called levers, such as slowing a CPU, and observes how throughput reacts.
 //!
 //! The predicted effect is recorded before the experiment, and `judge::prove` interprets the result. The experiment
 //! first uses the lever that tests the verdict. If the lever that tests the verdict needs a different load, that load
@@ -40,10 +40,11 @@ use crate::levers::{LEVERS, Lever, Pull};
 use crate::trial::put_back;
 use crate::{Lab, LabError, TargetSetup};
 
-/// Share of an experiment's time for the change (lever) that tests the verdict, if loads with and without this change
-/// take turns.
+/// Share of an experiment's time for the lever (temporary change) that tests the verdict, if loads with the lever on
+/// and loads with the lever off take turns.
 const TURNS_SHARE: f64 = 0.6;
-/// Minimum share of an experiment's time for loads that take turns with fewer and with more source addresses.
+/// Minimum share of an experiment's time for testing whether more source addresses change the throughput. In this test,
+/// a load from some addresses and a load from about twice as many addresses take turns.
 const SOURCES_SHARE: f64 = 0.5;
 /// Share of the time of [`prove_all`] for the lever that was chosen to test the verdict, if this lever needs turns.
 const OWN_LEVER_SHARE: f64 = 0.4;

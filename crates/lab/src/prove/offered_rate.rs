@@ -1,6 +1,7 @@
-//! Uses levers under an offered rate of requests. Only one lever is on at a time, with a dose (slowdown) that does not
-//! overload the server. Time slots are so long that the queue of one time slot drains before the next time slot is
-//! measured. One of the levers changes the offered rate itself.
+//! Uses levers under an offered rate of requests. A lever is a temporary change that an experiment makes, such as
+//! slowing a CPU. Only one lever is on at a time, with a dose (slowdown) that does not overload the server. Time slots
+//! are so long that the queue of one time slot drains before the next time slot is measured. One of the levers changes
+//! the offered rate itself.
 
 use judge::prove::{AtRate, RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};
 use run::{Intensity, LeverSlots, LoadPlan, ProofMetric, ProofTrial, SlotHist, SlotPlan, Stage, Trial};

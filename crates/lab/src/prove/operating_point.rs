@@ -1,4 +1,5 @@
-//! Load under which an experiment tests the verdict (the named bottleneck).
+//! Load under which an experiment tests the verdict (the named bottleneck). A lever is a temporary change that an
+//! experiment makes, such as slowing a CPU.
 
 use judge::prove::AtRate;
 use run::{Intensity, LoadPlan, Run, ThinkTime, Trial};
@@ -264,10 +265,10 @@ mod tests {
         assert_eq!(OperatingPoint::busy(&run, 16).connections, 16, "a few more change nothing");
     }
 
-    /// In an earlier version of loadline, the load did not grow if the wanted number of connections exceeded the
-    /// maximum factor. Three of ten searches with two almost equally full resources therefore kept 8 connections,
-    /// although the experiment needed 66. In the three searches that kept 8 connections, the elasticities added up to
-    /// 1.6 instead of 1.
+    /// An earlier version of loadline kept the number of connections if the experiment needed more than eight times as
+    /// many (the maximum factor). Three of ten searches on a server with two almost equally full resources therefore
+    /// kept 8 connections, although the experiment needed 66. In these three searches, the sum of the measured
+    /// elasticities was 1.6 instead of 1.
     #[test]
     fn eight_times_the_connections_are_used_even_if_more_would_be_needed() {
         let mut run = sweep(&[(8, 116_000), (16, 90_000)]);

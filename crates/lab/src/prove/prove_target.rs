@@ -1,4 +1,5 @@
-//! `loadline prove`: one steady load, and all levers that can be used under it.
+//! `loadline prove`: measures one steady load, and then uses all levers that work with such a load. A lever is a
+//! temporary change that an experiment makes, such as taking CPU time from the server.
 
 use std::path::Path;
 
@@ -8,10 +9,10 @@ use run::{Intensity, LoadPlan, Plan, Run, TrialKind};
 use crate::prove;
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
-/// Share of the budget for the load that the experiment does not disturb. The counters of the undisturbed load give the
-/// verdict (the named bottleneck).
+/// Share of the time budget that the first load gets. The experiment changes nothing during the first load. The
+/// counters of the first load give the verdict (the named bottleneck).
 const UNDISTURBED_SHARE: f64 = 0.15;
-/// Maximum length of the load that the experiment does not disturb, seconds.
+/// Maximum length of the first load, during which the experiment changes nothing, seconds.
 const MAX_UNDISTURBED_S: f64 = 8.0;
 
 /// Loads the plan's target, reaches a verdict from the counters, and tests this verdict with all levers.

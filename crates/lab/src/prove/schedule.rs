@@ -1,20 +1,20 @@
-//! Schedule of an experiment's changes (levers). The load is divided into time slots. Each lever is on in half of the
-//! time slots, in random order. Time slots are so short that the speed of the machine drifts little within one time
-//! slot.
+//! Schedule of an experiment's levers. A lever is a temporary change that an experiment makes, such as slowing a CPU.
+//! The load is divided into time slots. Each lever is on in half of the time slots, in random order. Time slots are so
+//! short that the speed of the machine drifts little within one time slot.
 
 use run::SlotPlan;
 
 use crate::levers::Lever;
 
-/// Share of the whole budget for the experiment that tests the verdict, if response times are short. Of a budget of 30
-/// s, the experiment gets 9 s. If a load test with fewer CPUs follows, the time slots that slow server and generator
-/// get about half of the experiment's time.
+/// Share of the whole time budget that the experiment gets, if response times are short. The experiment tests the
+/// verdict (the named bottleneck). Of a budget of 30 s, the experiment gets 9 s. If a load test with fewer CPUs
+/// follows, the time slots that slow server and generator get about half of the experiment's time.
 pub(crate) const BUDGET_SHARE: f64 = 0.3;
 /// Largest share of the budget of `find` for an experiment, if response times are long.
 pub(crate) const MAX_BUDGET_SHARE: f64 = 0.45;
 /// Number of time slots in a block. In each block of time slots, a lever is on as often as it is off.
 const BLOCK: usize = 8;
-/// Number of time slots at the end in which the experiment slows nothing. The time slots at the end show whether
+/// Number of time slots at the end of an experiment in which nothing is slowed. These last time slots show whether
 /// throughput recovers.
 pub(super) const RECOVERY_SLOTS: usize = BLOCK;
 /// Maximum number of time slots. If there is time for more time slots, the experiment makes the time slots longer
@@ -22,8 +22,9 @@ pub(super) const RECOVERY_SLOTS: usize = BLOCK;
 const MAX_SLOTS: u32 = 800;
 /// Shortest time slot, seconds.
 const MIN_SLOT_S: f64 = 0.015;
-/// Shortest time slot with a lever on another host, seconds. The clock of another host is known only within half a
-/// round trip, so the limits of shorter time slots would be too inexact.
+/// Shortest time slot if the experiment changes something on another host, seconds. The difference between the clocks
+/// of two hosts is known only within half a round-trip time. In a shorter time slot, this error would be too large a
+/// part of the slot.
 const MIN_REMOTE_SLOT_S: f64 = 0.06;
 
 /// Requirements for the time slots of an experiment.
@@ -34,14 +35,14 @@ pub(super) struct Density {
     /// Minimum length of a time slot as a multiple of the response time. If time slots are shorter, many of the
     /// requests that complete in a time slot began in the preceding time slot.
     responses: f64,
-    /// Minimum number of time slots, if the levers do not need more.
+    /// Minimum number of time slots of the experiment, unless a lever needs more time slots.
     slots: u32,
     /// Maximum length of a time slot, seconds.
     longest_s: f64,
     /// Maximum share of a time slot to leave out at its start.
     settle: f64,
     /// Preferred number of time slots if time is short and the levers do not need more. If there is time for more time
-    /// slots than this number, the experiment makes the time slots longer instead of adding more.
+    /// slots than preferred, the experiment makes the time slots longer instead of adding more.
     preferred: u32,
 }
 

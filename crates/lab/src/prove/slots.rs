@@ -1,5 +1,5 @@
-//! One steady load during which levers are switched on and off. Each lever has its own random sequence of time slots
-//! with the lever on and off.
+//! One steady load during which an experiment switches levers on and off. A lever is a temporary change, such as
+//! slowing a CPU. Each lever has its own random sequence of time slots: in about half of the slots, the lever is on.
 
 use run::number::prose::counted;
 use run::{LoadPlan, ProofTrial, SlotPlan, Trial, TrialKind};
@@ -16,7 +16,7 @@ use crate::{Lab, LabError, Point, TargetSetup};
 /// established and caches are filled.
 pub(super) const FIRST_S: f64 = 0.4;
 
-/// Returns the requirements of the levers in `rows` for time slots.
+/// Returns what the levers in `rows` require of the experiment's time slots, such as a minimum length.
 pub(super) fn needs(setup: &TargetSetup, rows: &[&'static Lever]) -> schedule::SlotNeeds {
     let far = rows.iter().any(|row| setup.hosts_of(row.place).iter().any(|host| host.is_remote()));
     schedule::SlotNeeds::new(rows, far)

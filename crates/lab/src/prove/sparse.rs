@@ -1,5 +1,6 @@
 //! Time slots for a server that completes few requests per second. The experiment uses only the lever of the suspected
-//! bottleneck, in rounds. A lever that slows CPUs takes half of each CPU instead of a quarter.
+//! bottleneck, in rounds. A lever is a temporary change that an experiment makes, such as slowing a CPU. A lever that
+//! slows CPUs takes half of each CPU instead of a quarter.
 //!
 //! - One lever needs half as many time slots as three levers, so each time slot can be long enough for a few requests.
 //! - If half of a CPU is taken instead of a quarter, the logarithm of throughput changes 2.4 times as much. A larger

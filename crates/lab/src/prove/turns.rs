@@ -1,5 +1,6 @@
-//! Experiment in which a load without a lever and a load with the lever take turns. A turn without the lever and a turn
-//! with the lever form a pair. The order within each pair is random and follows from the plan's seed.
+//! Experiment in which a load without a lever and a load with the lever take turns. A lever is a temporary change that
+//! an experiment makes, such as slowing a CPU. A turn without the lever and a turn with the lever form a pair. The
+//! order within each pair is random and follows from the plan's seed.
 
 use std::time::Duration;
 
@@ -27,11 +28,12 @@ const MAX_TURN_S: f64 = 2.0;
 /// pairs.
 const PAIRS: (usize, usize) = (3, 8);
 
-/// Minimum length of a turn as a multiple of the response time: first if there is enough time, then if time is short.
-/// In a shorter turn, the start of the load would take most of the time.
+/// Minimum length of a turn, divided by the response time. The first number is preferred; the second number is used if
+/// time is short. In a shorter turn, the start of the load would take most of the time.
 const RESPONSES_PER_TURN: [f64; 2] = [20.0, 8.0];
 
-/// Returns the number of pairs and the length of a turn within the given seconds; `None` if there is too little time.
+/// Returns the number of pairs of turns, and the length of each turn, that fit into `seconds`; `None` if there is too
+/// little time.
 pub(super) fn pairs(response_s: f64, seconds: f64, overhead_s: f64) -> Option<(usize, f64)> {
     RESPONSES_PER_TURN.iter().find_map(|responses| pairs_of(responses * response_s, seconds, overhead_s))
 }
@@ -112,8 +114,8 @@ pub(super) fn trial(
     Ok(Ok(trial))
 }
 
-/// Returns the names of the hosts on which the lever acts. A lever that only changes the load has no hosts of its own.
-/// For a lever that only changes the load, returns the generator's host.
+/// Returns the names of the hosts on which the lever makes its change. `hosts` is empty if the lever only changes the
+/// load; the result is then the name of the host that generates the load.
 fn names(hosts: &[&dyn Host], setup: &TargetSetup) -> String {
     let names: Vec<&str> = hosts.iter().map(|host| host.name()).collect();
     if names.is_empty() { setup.host().name().into() } else { names.join(", ") }

@@ -1,4 +1,5 @@
-//! Levers of an experiment that were not tried, and the budget that they need.
+//! Levers of an experiment that were not tried, and the budget that they need. A lever is a temporary change that an
+//! experiment makes, such as slowing a CPU.
 
 use run::UnusedLever;
 

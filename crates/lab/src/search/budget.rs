@@ -1,6 +1,6 @@
 //! Durations of the steps of a search, chosen so that the search stays within its budget. A search has sweep steps
 //! (with 1, 2, 4, … clients), search steps (with offered rates) and one overload step. All functions of this file are
-//! pure.
+//! pure. A lever is a temporary change that an experiment makes, such as slowing a CPU.
 
 use crate::prove::{BUDGET_SHARE, MAX_BUDGET_SHARE};
 

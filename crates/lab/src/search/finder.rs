@@ -23,8 +23,8 @@ const ALARMING_ERROR_SHARE: f64 = 0.5;
 /// delays answers lets half of the requests pass without delay if they arrive at random at the low rate.
 const LOW_SHARE: f64 = 0.5;
 
-/// Searches for the capacity of a server. The test request took `response_s` seconds. The results are the load tests of
-/// the conductor's run.
+/// Searches for the capacity of a server. The single test request before the search took `response_s` seconds. The
+/// search adds its load tests to the conductor's run, and returns no other results.
 pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) -> Result<(), LabError> {
     let mut finder = Finder::new(conductor, budget, response_s);
     while finder.step(conductor)? {}

@@ -16,7 +16,8 @@ const MAX_FIRST_UTILIZATION: f64 = 0.2;
 /// Factor by which a step changes the number of users. As long as every step passes, the number of users is raised. As
 /// long as every step fails, the number of users is lowered.
 const STEP_FACTOR: u32 = 4;
-/// An end of the range is confirmed if its numbers of passed and of failed measurements differ by at least this number.
+/// The search confirms an end of the range of user numbers by repeated measurements. The end is confirmed when the
+/// number of passed measurements and the number of failed measurements differ by at least `MIN_LEAD`.
 const MIN_LEAD: usize = 2;
 /// Maximum number of measurements to confirm an end of the range.
 const MAX_WINDOWS: usize = 7;

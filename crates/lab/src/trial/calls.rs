@@ -36,7 +36,8 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// Lets the host of the generators ask the server for types, and encode the messages with them.
+/// Lets the host that generates the load ask the server for the message types of a gRPC call. With these types, the
+/// same host encodes the messages of the call.
 fn reflected(addr: &Address, load: &LoadPlan, asker: &Asker<'_>) -> Result<EncodedCall, String> {
     let mut asked = load.clone();
     if let Protocol::Grpc(call) = &mut asked.protocol {

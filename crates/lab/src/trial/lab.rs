@@ -25,7 +25,8 @@ use crate::trial::span_times;
 use crate::trial::unasked;
 use crate::{Host, LabError, Local, Point, Watch};
 
-/// A growing run: the load tests so far, and everything needed to conduct more of them.
+/// A run that is in progress: the load tests that have been conducted so far, and everything that is needed to conduct
+/// further load tests.
 pub struct Lab<'w> {
     /// The run with all load tests so far.
     pub run: Run,

@@ -1,4 +1,5 @@
-//! Load tests (trials): the target, one load test with its agents, and the run that stores all of them.
+//! Code for load tests (trials): the target of a load test, a single load test with its agents, and the run that stores
+//! all load tests.
 
 mod addresses;
 mod asker;

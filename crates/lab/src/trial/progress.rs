@@ -32,8 +32,8 @@ pub(crate) const STEP_S: f64 = run::TENTH_S;
 /// Maximum number of steps in a series. A measurement of ten minutes has the maximum number of steps if each step is a
 /// tenth of a second. A longer measurement has wider steps.
 const MAX_STEPS: f64 = 6_000.0;
-/// Maximum number of ticks kept per agent: more than an hour at ten per second. If an agent has more ticks, [`thin`]
-/// drops some of them.
+/// Maximum number of ticks kept per agent: more than an hour at ten per second. If an agent has sent more ticks than
+/// this maximum, [`thin`] drops some of the ticks.
 const MAX_TICKS: usize = 40_000;
 
 /// Possible widths of a step, seconds, in the series that shows how a load becomes steady. The series uses the first

@@ -151,10 +151,11 @@ impl<'w> RunningTrial<'w> {
         end.map_or(f64::INFINITY, |end| end.saturating_duration_since(Instant::now()).as_secs_f64())
     }
 
-    /// Measures for the plan's duration, or until the load test ends early. If the server gives no answers at the end
-    /// of the measurement, extends the measurement by up to [`MAX_STANDSTILL`]. Without the longer measurement, the
-    /// percentiles would not include the waiting requests. The measurement also ends with the budget, but lasts at
-    /// least [`MIN_WINDOW_S`]. The budget does not cut the time slots of an experiment short.
+    /// Measures for the plan's duration, or until the load test ends early. If the server sends no answers at the end
+    /// of this time, the measurement lasts until answers arrive, but at most [`MAX_STANDSTILL`] longer. Otherwise, the
+    /// percentiles of the response times would not include the requests that wait for their answers. The measurement
+    /// also ends when the time budget is used up, but not before it has lasted [`MIN_WINDOW_S`]. If the load has the
+    /// time slots of an experiment, the measurement does not end because of the budget.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s, &plan.stages);

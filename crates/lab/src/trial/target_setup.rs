@@ -1,5 +1,5 @@
 //! Set-up of a run: the server (embedded, or found by its listening socket), the CPUs of client and server, and the
-//! test request.
+//! test request. A lever is a temporary change that an experiment makes, such as slowing a CPU.
 
 use std::path::Path;
 

@@ -10,9 +10,10 @@ pub struct LiveProgress {
     pub tick: Tick,
     /// Failures of each kind, and response times, since the start of the load.
     pub detail: TickDetail,
-    /// Newest samples of each client host that has sent any.
+    /// Newest counter readings (samples) of each client host; hosts that have not sent samples yet are left out.
     pub clients: Vec<Side>,
-    /// Newest samples of the server; `None` if there are none yet, or if the server is not observed.
+    /// Newest counter readings (samples) of the server; `None` before the first sample, or if the server is not
+    /// observed.
     pub server: Option<Side>,
 }
 

@@ -99,8 +99,8 @@ impl Schedule {
         }
     }
 
-    /// Returns the end of the recorded times, nanoseconds since the start. The recorded times end one mean gap after
-    /// the last of them.
+    /// Returns the end of a load with recorded times, nanoseconds since the start. The load ends one mean gap (the mean
+    /// time between two recorded times) after the last recorded time.
     pub(super) fn recorded_end_ns(&self) -> Option<u64> {
         let Self::Recorded { at_ns, .. } = self else { return None };
         let last = *at_ns.last().filter(|last| **last < NEVER_NS)?;

@@ -1,7 +1,7 @@
 //! Clock that yields the due times of requests. Requests that are due but not started are not stored. This clock runs
 //! two copies of the arrival process instead of storing a list of waiting requests. The first copy of the arrival
-//! process counts the due requests, and the second copy yields the due time of the oldest waiting request. Even if a
-//! server stalls for minutes, the waiting requests thus need no memory.
+//! process counts the due requests, and the second copy yields the due time of the oldest waiting request. Because
+//! waiting requests are not stored, they need no memory, even if a server stalls for minutes.
 
 use crate::arrivals::Arrivals;
 

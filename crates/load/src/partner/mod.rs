@@ -1,7 +1,7 @@
-//! S-Clients in two processes, as in the paper of Banga and Druschel (USITS 1997). The first process establishes
-//! connections and sends the requests on them. A second process gets the established descriptors over a socketpair, and
-//! handles the answers. Each generator thread has its own second process, called its partner. The division into two
-//! processes does not change what is counted.
+//! S-Clients in two processes, as in the paper of Banga and Druschel (USITS 1997). The first process establishes the
+//! connections, and sends a request on each connection. A second process gets the descriptors of the connections over a
+//! socketpair, and handles the answers. Each generator thread has its own second process, called its partner. The
+//! division into two processes does not change what is counted.
 //!
 //! The second process sends its reports as frames. A frame consists of a kind, the length of the content, and the
 //! content.
@@ -45,8 +45,8 @@ fn frame(mut to: &UnixStream, kind: u8, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 impl Partner {
-    /// Splits this value into the descriptor for the driver of the process that establishes connections, and the
-    /// receiver of the second process's reports.
+    /// Splits this value into two parts. The first part is the descriptor that the driver of the first process (which
+    /// establishes connections) uses. The second part receives the reports of the second process.
     pub(crate) fn split(self) -> (OwnedFd, Listener) {
         (self.end, Listener { stream: self.stream, child: self.child })
     }

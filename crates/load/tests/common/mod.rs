@@ -19,7 +19,8 @@ use run::{AgentCommand, AgentReport, HttpPlan, Intensity, Io, LoadPart, LoadPlan
 pub enum Behaviour {
     /// Answers each request. Closes the connection after an answer if the answered request has `Connection: close`.
     Proper,
-    /// Answers this number of requests on each connection, and then closes the connection without announcing the close.
+    /// Answers a fixed number of requests on each connection (the value), and then closes the connection without
+    /// announcing the close in the last answer.
     CloseAfter(u32),
     /// Resets the connection instead of answering.
     Reset,

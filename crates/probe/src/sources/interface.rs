@@ -115,8 +115,8 @@ fn is_physical(folder: &Path) -> bool {
     folder.join("device").exists() || ["bond", "vlan", "team"].into_iter().any(is_of)
 }
 
-/// Returns true for a bridge with a physical port. A bridge of containers or of virtual machines has only virtual ports,
-/// and states their nominal speed.
+/// Returns true for a bridge with a physical port. A bridge of containers or of virtual machines has only virtual
+/// ports, and states their nominal speed.
 fn has_physical_port(tree: &Tree, folder: &Path) -> bool {
     let ports = std::fs::read_dir(folder.join("brif")).into_iter().flatten().flatten();
     let folder_of = |name: std::ffi::OsString| tree.path(&format!("sys/class/net/{}", name.to_string_lossy()));
@@ -151,8 +151,8 @@ mod tests {
         assert!(r.0.absent.iter().any(|a| a.instance == "lo" && a.reason.contains("virtual")));
     }
 
-    /// The bridge of Docker states the nominal speed of its virtual ports. The bridge of a host with virtual machines has
-    /// a physical port, too.
+    /// The bridge of Docker states the nominal speed of its virtual ports. The bridge of a host with virtual machines
+    /// has a physical port, too.
     #[test]
     fn a_bridge_has_a_speed_only_with_a_physical_port() {
         let speed_of_bridge = |port: &str| {

@@ -50,7 +50,8 @@ impl ClientSums {
 mod tests {
     use super::*;
 
-    /// Returns the mean number of requests in progress over `rounds` rounds, from readings in some of them.
+    /// Returns the mean number of requests in progress during `rounds` rounds (readings of all threads). The number of
+    /// requests is known only for some of these rounds, which are in `readings`.
     fn mean(readings: &[(u64, f64)], rounds: u64) -> Option<f64> {
         let mut sums = ClientSums::default();
         readings.iter().for_each(|(round, count)| sums.add(*round, [0.0, *count, 0.0, 0.0, 0.0]));

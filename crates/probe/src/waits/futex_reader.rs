@@ -10,7 +10,8 @@ use super::round::{FutexSample, ThreadSample};
 use super::sockets::Sockets;
 use super::thread_reader::ThreadReader;
 
-/// If threads wait for at least this number of different futexes, futexes with a single waiting thread are not read.
+/// If threads wait for `MAX_LONE_FUTEXES` or more different futexes, futexes for which only one thread waits are not
+/// read.
 const MAX_LONE_FUTEXES: usize = 64;
 
 /// Reads each futex, and the activity of its owner. `processes` are the processes that the current sampling round has

@@ -60,7 +60,8 @@ struct FutexSum {
     contended: u64,
     /// Active threads in the rounds that read all threads at one moment.
     at_once: ActiveSum,
-    /// Active threads in rounds whose reading was interrupted, which are used only if all rounds were interrupted.
+    /// Active threads in rounds (readings of all threads) during which the reading was interrupted. These sums are used
+    /// only if the reading was interrupted in all rounds.
     torn: ActiveSum,
     /// Number of times that each activity of the threads in `active` was seen. The counts of activities are used only
     /// if the owner of the futex is never known.

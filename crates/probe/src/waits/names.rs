@@ -138,8 +138,9 @@ impl Names {
         self.holders.read(held, &mut self.processes);
     }
 
-    /// Finds the global variables at the addresses in `futexes`. A lock may spread its waiters over several futexes, so
-    /// that [`Self::look`] names none of them. This function names the futexes of a lock with several futexes, too.
+    /// Finds the global variables at the addresses in `futexes`. The threads that wait for one lock may be spread over
+    /// several futexes; [`Self::look`] then finds no name for any of these futexes. This function also finds names for
+    /// the futexes of such a lock.
     pub(super) fn name_globals(&mut self, futexes: impl Iterator<Item = (u32, u64)>) {
         for (pid, address) in futexes.take(MAX_GLOBALS) {
             let named = self.futexes.entry((pid, address)).or_default();

@@ -40,8 +40,8 @@ struct ProcessSums {
     pids: BTreeSet<u32>,
     processes: f64,
     threads: f64,
-    /// Weighted numbers of rounds in which each thread ran or was ready to run, and in which it waited in the middle of
-    /// its work.
+    /// Two weighted numbers of rounds (readings of all threads) for each thread: the rounds in which the thread ran or
+    /// was ready to run, and the rounds in which it waited in the middle of its work.
     running: BTreeMap<u32, (f64, f64)>,
     behind: bool,
     /// Number of rounds before the first round that shows a process with this name.
@@ -124,7 +124,7 @@ pub(super) struct ProfileSums {
 }
 
 impl ProfileSums {
-    /// Adds the samples of one round to the sums.
+    /// Adds the thread states of one round (a reading of all threads at one time) to the sums.
     pub(super) fn add(&mut self, round: &Round) {
         self.rounds += 1;
         self.samples += round.threads.len() as u64;

@@ -215,7 +215,7 @@ impl Work {
         }
     }
 
-    /// Takes the samples of running threads, if they are due.
+    /// If it is time for this, fetches the stack samples of running threads that the kernel has recorded.
     fn poll(&mut self, now_ns: u64) {
         if let Some(stacks) = &mut self.stacks
             && now_ns >= self.poll_due_ns

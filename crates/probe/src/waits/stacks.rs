@@ -67,8 +67,8 @@ impl StackSampler {
         }
     }
 
-    /// Takes the samples of running threads since the last call. Returns the time at which the next call is due,
-    /// nanoseconds.
+    /// Fetches the stack samples of running threads that the kernel has recorded since the last call. Returns the time
+    /// at which this function should be called again, nanoseconds.
     pub(super) fn poll(&mut self, processes: &mut Processes) -> u64 {
         self.cpu.poll(processes)
     }

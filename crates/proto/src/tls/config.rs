@@ -24,8 +24,8 @@ use crate::{Client, ProtoError, ProtocolSpec};
 
 const TLS_VERSIONS: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
 
-/// Maximum number of sessions that a server with early data stores. The oldest session is dropped when a new one would
-/// exceed this number.
+/// Maximum number of sessions that a server with early data stores. When a new session would exceed the maximum number,
+/// the oldest session is dropped.
 const MAX_SESSIONS: usize = 16_384;
 
 /// Creates the client of a protocol within TLS.
@@ -92,8 +92,9 @@ pub fn server_config(chain: &[u8], key: &[u8], alpn: &[&str]) -> Result<ServerCo
     Ok(Arc::new(config))
 }
 
-/// Returns the configuration of a QUIC server that accepts early data (0-RTT) and is otherwise like `config`. The server
-/// stores the sessions itself, because it must accept the early data of each session only once (RFC 8446, section 8.1).
+/// Returns the configuration of a QUIC server that accepts early data (0-RTT) and is otherwise like `config`. The
+/// server stores the sessions itself, because it must accept the early data of each session only once (RFC 8446,
+/// section 8.1).
 pub fn with_early_data(config: &ServerConfig) -> ServerConfig {
     let mut config = rustls::ServerConfig::clone(config);
     config.ticketer = Arc::new(NoTicketer);

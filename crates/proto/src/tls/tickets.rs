@@ -9,8 +9,8 @@ use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
 
-/// Maximum number of session tickets that are kept. The oldest ticket is dropped when a new one would exceed this
-/// number.
+/// Maximum number of session tickets that are kept. When a new ticket would exceed the maximum number, the oldest
+/// ticket is dropped.
 const MAX_TICKETS: usize = 4096;
 
 thread_local! {

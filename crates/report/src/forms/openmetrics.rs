@@ -48,11 +48,11 @@ pub struct SideNow {
     pub role: &'static str,
     /// Shares of the host's CPU time, from 0 to 1, by kind of CPU time (such as `user`).
     pub cpu: Option<Vec<(&'static str, f64)>>,
-    /// CPU time per second that the side's processes use, in CPUs.
+    /// Number of CPUs that the processes of this side (client or server) use: their CPU time per second.
     pub processes_cpus: Option<f64>,
-    /// Resident memory of the side's processes, bytes.
+    /// Resident memory of the processes of this side (client or server), bytes.
     pub memory_bytes: Option<f64>,
-    /// Number of open file descriptors of the side's processes.
+    /// Number of open file descriptors of the processes of this side (client or server).
     pub descriptors: Option<f64>,
 }
 

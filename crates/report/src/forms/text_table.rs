@@ -50,7 +50,8 @@ pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
     lines
 }
 
-/// Number of rows in one layout step. Laying out all rows of a long table at once would need too much memory.
+/// Number of table rows whose layout is computed at the same time. Computing the layout of all rows of a long table at
+/// the same time would need too much memory.
 const AT_ONCE: usize = 1000;
 
 /// Widths of the columns, characters. If `fixed` is true, the widths are exact, so the columns of a long table are

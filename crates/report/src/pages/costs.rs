@@ -1,6 +1,7 @@
 //! Cost of one request on both sides (client and server): CPU time split into its parts, and a table of all other
-//! costs. The table `COSTS` in the crate `judge` defines the IDs of all costs. A cost whose ID begins with `cpu_` is
-//! about the whole host. A cost whose ID begins with `process_` is only about the side's processes.
+//! costs. The table `COSTS` in the crate `judge` defines the IDs of all costs. A cost whose ID begins with `cpu_`
+//! includes all programs on the host. A cost whose ID begins with `process_` includes only the processes of one side
+//! (client or server). The decisive trial of a run is the load that represents the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 

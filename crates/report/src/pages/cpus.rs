@@ -18,7 +18,7 @@ pub(super) fn line(run: &Run, trial: &Trial) -> Option<AnswerLine> {
 }
 
 /// Describes how many CPUs the processes of a side (client or server) used, and how many CPUs the side's host has.
-/// Returns `None` if the side's counters do not contain the numbers of CPUs.
+/// Returns `None` if the counters of this side (client or server) do not contain the numbers of CPUs.
 fn told(run: &Run, name: &str, side: &Side, trial: &Trial) -> Option<String> {
     let (used, online) = cpus(side, trial);
     let cpus = |used| match online.filter(|n| *n > 0.0) {
@@ -32,8 +32,8 @@ fn told(run: &Run, name: &str, side: &Side, trial: &Trial) -> Option<String> {
     Some(format!("{}{thread}", cpus(used?)))
 }
 
-/// Returns two numbers: how many CPUs the processes of a side used on average in the measured window, and how many CPUs
-/// the side's host has.
+/// Returns two numbers: how many CPUs the processes of a side (client or server) used on average in the measured
+/// window, and how many CPUs the host of these processes has.
 pub(super) fn cpus(side: &Side, trial: &Trial) -> (Option<f64>, Option<f64>) {
     let read = |id: &str| side.counters.get(&CounterId(id.to_string().into())).and_then(Reading::value);
     let span_s = Some(side.recording.span_s(trial.measured.window)).filter(|s| *s > 0.0);

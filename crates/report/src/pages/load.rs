@@ -17,8 +17,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("load", "", Weight::First, vec![Block::KeyFigures(vec![counts(trial)])])]
 }
 
-/// Returns the summary of a single load: percentiles, rate, errors, CPU time of both sides, and the verdict. If the rate
-/// changed, the highest good rate comes first.
+/// Returns the summary of a single load: percentiles, rate, errors, CPU time of both sides, and the verdict. If the
+/// rate changed, the highest good rate comes first.
 pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let (trial, outcome) = single(run)?;
     let changed = run.findings.course.as_ref();
@@ -46,7 +46,8 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     Some(blocks)
 }
 
-/// Returns the table of the stages of a single load, and the command that finds the bottleneck.
+/// Returns the end of the answer section for a run with a single load: a table of the load's stages, if there are
+/// several, and the command that the user should run next.
 pub(super) fn end_of_answer(run: &Run) -> Vec<Block> {
     let stages = run.findings.course.as_ref().map(|changed| Block::Table(course::table(changed)));
     let next = Note::block(Tone::Plain, next_command::sentence(run));

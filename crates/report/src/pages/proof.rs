@@ -1,4 +1,6 @@
-//! Experiment that tests the verdict: the prediction, the measurement, and the resources that explain the throughput.
+//! Page of the report about the experiment that tests the verdict (the named bottleneck). The page shows the
+//! prediction, the measurement, and the resources that explain the throughput. A lever is a temporary change that an
+//! experiment makes, such as slowing a CPU.
 
 use run::{
     Effect, Elasticity, ElasticityBasis, Estimate, Proof, ProofOutcome, ProofTrial, Run, Steadiness, UnusedLever,
@@ -104,7 +106,7 @@ fn in_turns(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Returns the table of the levers that were not tried, with the reasons.
+/// Returns a table of the levers (changes) that the experiment did not try, with the reason for each lever.
 fn untried(proof: &Proof) -> Option<Block> {
     let row = |u: &UnusedLever| vec![Cell::new(u.lever.clone()), Cell::new(u.why.clone())];
     let columns = vec![Col::words("not tried", 0), Col::words("why", 0)];
@@ -119,7 +121,8 @@ struct Part<'a> {
     basis: ElasticityBasis,
 }
 
-/// Returns the share that each resource explains, and the remainder.
+/// Returns the share of the throughput or response time that each tested resource explains, and the remaining share,
+/// which no tested resource explains.
 fn parts(proof: &Proof) -> Vec<Part<'_>> {
     let part = |e| Part { name: "untested", estimate: e, basis: ElasticityBasis::Measured };
     let levers = proof.parts().map(|e| Part { name: &e.lever, estimate: e.estimate, basis: e.basis });

@@ -31,8 +31,8 @@ pub(super) fn histogram(trial: &Trial) -> Option<Bars> {
     Some(Bars { title: "Requests by latency".into(), unit: Unit::Share, rows, terminal_only: true, ..Bars::default() })
 }
 
-/// Returns the upper end of each range of the histogram, in microseconds, rounded to two digits. The last end is rounded
-/// up, so that the ranges together contain the share [`BODY`] of the requests.
+/// Returns the upper end of each range of the histogram, in microseconds, rounded to two digits. The last end is
+/// rounded up, so that the ranges together contain the share [`BODY`] of the requests.
 fn edges(hist: &Hist) -> Vec<f64> {
     let (low, high) = (hist.quantile_us(HEAD).max(1e-3), hist.quantile_us(BODY).max(1e-3));
     let exact = |i: i32| low * (high / low).powf(f64::from(i) / f64::from(RANGES));

@@ -38,7 +38,8 @@ impl Columns {
         self.names.iter().position(|name| names.contains(&name.as_str()))
     }
 
-    /// Returns a remark that names the columns that loadline does not use; `None` if it uses all of them.
+    /// Returns a remark with the names of the CSV columns that loadline does not use; `None` if loadline uses all
+    /// columns.
     fn unused(&self) -> Option<String> {
         let known = [URL, METHOD, WEIGHT, NAME, CLASS].concat();
         let unused: Vec<&str> =

@@ -12,8 +12,8 @@ use super::{escapes, summary::Summary};
 use crate::error::shown;
 use crate::url;
 
-/// Maximum number of different requests that a replay counts; they use about 100 MB of memory. Once this number of
-/// requests has been counted, a request that differs from all counted requests is left out.
+/// Maximum number of different requests that a replay counts; they use about 100 MB of memory. When the maximum number
+/// of different requests has been reached, a request that differs from all counted requests is left out.
 const MAX_DIFFERENT: usize = 1_000_000;
 /// Maximum number of requests whose times are kept, for a replay with the recorded times.
 const MAX_TIMES: usize = 1_000_000;

@@ -206,8 +206,8 @@ mod tests {
         }
     }
 
-    /// An earlier version of loadline used the number of sent bytes as the status, because this number is directly
-    /// before the request.
+    /// In the log of this test, the number of sent bytes is directly before the request. An earlier version of loadline
+    /// therefore took the number of sent bytes for the status of the answer.
     #[test]
     fn logs_of_aws_load_balancers_have_the_status_before_the_bytes() {
         let application = "2018-07-02T22:23:00.186641Z app/lb/50dc 192.168.131.39:2817 10.0.0.1:80";

@@ -43,11 +43,11 @@ pub struct Summary {
     pub requests: u64,
     /// Number of different requests.
     pub different: usize,
-    /// Time that the log covers, seconds; 0 if no request has a time. If the log has only whole seconds, the covered
-    /// time includes the first and the last second. If the log has fractions of seconds, the covered time is the time
-    /// from the first to the last request plus one mean gap.
+    /// Time that the log covers, seconds; 0 if the log contains no times. If the log has only whole seconds, the
+    /// covered time includes the first and the last second. If the log has fractions of seconds, the covered time is
+    /// the time from the first to the last request plus one mean gap.
     covered_s: f64,
-    /// Number of requests with a time.
+    /// Number of requests for which the log contains a time.
     timed: u64,
     /// Requests per second in each part of the log. The log is divided into at most 12 parts, which are equally long
     /// except the last one.

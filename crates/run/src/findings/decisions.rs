@@ -1,6 +1,7 @@
 //! Decisions about the trials of a run, as data: which trials the findings describe, and whether each one met the
 //! objective. The crate `judge` makes the decisions in this file. The report, the terminal output and the exit status
-//! all come from these decisions, so they always agree.
+//! all come from these decisions, so they always agree. The decisive trial of a run is the load that represents the
+//! run.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
 //! Conclusions of a run. The crate `judge` computes the values of the types in this file, and the crate `report` prints
-//! them.
+//! them. The decisive trial of a run is the load that represents the run.
 
 pub(crate) mod bottleneck;
 pub(crate) mod capacity;

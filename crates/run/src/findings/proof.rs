@@ -1,5 +1,5 @@
 //! Results of an experiment on the server: measurements in slots (periods of equal length), and conclusions from these
-//! measurements. In the experiment, levers change the amount or the speed of resources.
+//! measurements. In the experiment, levers (temporary changes) change the amount or the speed of resources.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
 //! Repeats: one run makes its whole load several times. Only repeats show how much the figures vary from one load to
-//! the next.
+//! the next. The decisive trial of a run is the load that represents the run.
 
 use serde::{Deserialize, Serialize};
 

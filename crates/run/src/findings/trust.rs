@@ -1,4 +1,4 @@
-//! Reliability of the figures.
+//! Reliability of the figures. The decisive trial of a run is the load that represents the run.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! Predictions for a server with changed resources or users: the question and the answer.
+//! Predictions for a server with changed resources or users: the question and the answer. The decisive trial of a run
+//! is the load that represents the run.
 
 use serde::{Deserialize, Serialize};
 

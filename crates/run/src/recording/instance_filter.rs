@@ -1,6 +1,6 @@
-//! Selects the instances of counters that belong to one side. Processes and threads belong to a side if the side's list
-//! of processes contains them. Of the instances of CPU counters, only `total` is used. Instances that are neither
-//! processes, threads nor CPUs are always used.
+//! Selects the instances of counters that belong to one side. A process or thread belongs to a side (client or server)
+//! if the list of processes of this side contains it. Of the instances of CPU counters, only `total` is used. Instances
+//! that are neither processes, threads nor CPUs are always used.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,6 @@
 //! Tasks of agents (processes that loadline starts), and the results that a load agent reports at its end.
-//! `wire/mod.rs` describes the protocol between loadline and its agents.
+//! `wire/mod.rs` describes the protocol between loadline and its agents. A lever is a temporary change that an
+//! experiment makes, such as slowing a CPU.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
 //! Protocol between the conductor (the loadline process that the user started) and its agents. Conductor and agents
-//! exchange JSON lines, without shared memory or a common clock.
+//! exchange JSON lines, without shared memory or a common clock. A lever is a temporary change that an experiment
+//! makes, such as slowing a CPU.
 //!
 //! An agent is a process `loadline agent`. The agent writes [`Hello`], reads one [`AgentSpec`](crate::AgentSpec) line
 //! and then [`AgentCommand`] lines from standard input, and writes [`AgentReport`] lines to standard output. After its

@@ -1,5 +1,5 @@
-//! Decides when receives are posted, which kind of receive is used, and which connections get buffers if there are too
-//! few.
+//! Decides when receive operations are submitted to io_uring, which kind of receive operation is used, and which
+//! connections get a buffer if there are fewer buffers than connections.
 
 use super::{MAX_BACKLOG, Operation, Receive, Worker, user_data};
 

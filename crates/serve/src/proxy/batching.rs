@@ -10,14 +10,13 @@
 //! progress, all clients would wait for the end of each pause. With 8 to 12 clients, pauses would cost a third of the
 //! throughput.
 //!
-//! The first pause has the minimum length: with a shorter pause, the timer would cost more than the pause saves. Pauses
-//! become longer if they collect events of only a small part of the exchanges in progress. Pauses become shorter if
-//! they collect events of most of the exchanges in progress.
+//! At first, pauses have the minimum length. With shorter pauses, the timer would cost more CPU time than the pauses
+//! save. If the pauses collect events of only a small part of the exchanges in progress, the next pauses are longer. If
+//! the pauses collect events of most of the exchanges in progress, the next pauses are shorter.
 
 use std::time::Duration;
 
-/// Number of events that a call must return to count as full. After a call that returned this many events, the thread
-/// makes no pause.
+/// If a call of `get_next_event` returns at least `FULL_BATCH` events, the thread makes no pause after this call.
 const FULL_BATCH: usize = 8;
 /// Minimum average number of events after a pause. If pauses collect fewer events on average, the thread stops making
 /// pauses.

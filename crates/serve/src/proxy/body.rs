@@ -34,7 +34,8 @@ impl Body {
         }
     }
 
-    /// Returns how many of the bytes in `bytes` belong to the body, and reduces the remaining length by this number.
+    /// Returns how many of the bytes in `bytes` belong to the body, and subtracts them from the remaining length of the
+    /// body.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
         match self {
             Self::Length(left) => {

@@ -7,8 +7,8 @@ use run::ServePlan;
 
 use crate::{Options, ServeError, strategies};
 
-/// Default maximum size of a read, bytes. At most about this number of bytes wait in the proxy for each direction of a
-/// connection.
+/// Default maximum size of a read, bytes. In each direction of a connection, at most about as many bytes as one read
+/// can return wait in the proxy.
 const READ_BYTES: usize = 64 * 1024;
 
 /// Default minimum length of a pause under load, microseconds. The kernel's timer slack may double the length of a

@@ -17,8 +17,8 @@ use crate::shard::{Shard, ShardSetup};
 use crate::slab::Slab;
 pub(crate) use conn::{Conn, Scratch, Turn, Want};
 
-/// Divisor that determines how long before a scheduled write the wait for this write ends. A wait for a scheduled write
-/// ends early, by the remaining time divided by this number.
+/// Number that determines how long before a scheduled write the server stops waiting for the time of the write. The
+/// wait ends early by the length of the whole wait divided by `EARLY_PART`.
 const EARLY_PART: u64 = 64;
 /// Token that stands for the listening socket.
 pub(crate) const LISTENER: u32 = u32::MAX;

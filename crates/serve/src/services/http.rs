@@ -185,7 +185,8 @@ impl RateLimit {
         Ok(Some(Self { gap_ns: 1e9 / rate, next_ns: Mutex::new(0.0), page }))
     }
 
-    /// Returns the page that refuses a request at this time if the rate limit is exceeded; otherwise `None`.
+    /// If a request at the time `now_ns` exceeds the rate limit, returns the page that refuses the request; otherwise
+    /// `None`.
     fn refuse(&self, now_ns: f64) -> Option<Arc<Page>> {
         let mut next_ns = lock(&self.next_ns);
         let from_ns = next_ns.max(now_ns - BURST_NS);

@@ -13,9 +13,12 @@ pub(crate) const SWEEP_NS: u64 = 100_000_000;
 /// Connections whose deadline has passed.
 #[derive(Default)]
 pub(crate) struct Overdue {
-    /// Connections to close, each with the exceeded limit; `None` instead of a limit if the peer did not close in time.
+    /// Connections that the server must close, each with the limit that the connection exceeded. `None` instead of a
+    /// limit means that the server had closed its sending side, and the peer did not close its own sending side in
+    /// time.
     pub(crate) close: Vec<(u32, Option<LimitHit>)>,
-    /// Idle connections, which lose their worker slots if other connections wait.
+    /// Idle connections with a worker slot. If other connections wait for a slot, the idle connections lose their
+    /// slots.
     pub(crate) idle: Vec<u32>,
 }
 
@@ -31,7 +34,7 @@ impl Shard {
         self.next_sweep_ns.is_some_and(|due| due <= self.now_ns)
     }
 
-    /// Starts to check the deadline for the head of a request, if the head is incomplete.
+    /// If the head of a request is incomplete, starts to check the deadline for receiving the complete head.
     #[inline]
     pub(crate) fn watch_head(&mut self, token: u32, activity: &mut Activity) {
         if self.setup.policy.head_ms > 0 && activity.starts_head_watch() {

@@ -20,8 +20,9 @@ impl Slots {
         Self { active, line: WaitingLine::default(), tickets: Vec::new() }
     }
 
-    /// Admits a new connection. Returns true if the connection must wait for a worker slot. An error contains the
-    /// method by which the connection must be refused.
+    /// Decides whether the server serves a new connection. Returns `Ok(false)` if the connection is served at once, and
+    /// `Ok(true)` if it must wait for a free worker slot. If the server must refuse the connection, the error states
+    /// how: with a "busy" answer, by closing it, or by resetting it.
     pub(super) fn admit(&mut self) -> Result<bool, Refuse> {
         let Some(active) = &self.active else { return Ok(false) };
         match self.line.enter(active) {

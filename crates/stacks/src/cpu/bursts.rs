@@ -15,7 +15,7 @@ const SAMPLE_NS: u64 = 40_000;
 const SHARE: f64 = 0.0024;
 /// Length of a burst, nanoseconds.
 const BURST_NS: u64 = 10_000_000;
-/// Shortest and longest CPU time between two samples of a thread in a burst, nanoseconds.
+/// Minimum and maximum of the CPU time that a thread uses between two samples of its stack in a burst, nanoseconds.
 const BURST_PERIODS_NS: (u64, u64) = (200_000, 1_000_000);
 /// Number of samples of each `perf` event in a burst, if the threads use all CPUs. A thread that uses less CPU time in
 /// a burst than the time between two samples is not sampled. Because of threads with little CPU time, the time between
@@ -93,8 +93,8 @@ impl State {
     }
 }
 
-/// Returns the CPU time between two samples of a thread in a burst, nanoseconds. Each of the `threads` threads has a
-/// `perf` event on each CPU.
+/// Returns the CPU time that a thread uses between two samples of its stack in a burst, nanoseconds. Each of the
+/// `threads` threads has a `perf` event on each CPU.
 pub(super) fn burst_period_ns(threads: usize) -> u64 {
     let (least, most) = BURST_PERIODS_NS;
     (BURST_NS / (SAMPLES_PER_EVENT * threads.max(1) as u64)).clamp(least, most)

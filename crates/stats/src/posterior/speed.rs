@@ -113,7 +113,8 @@ const MIN_WIDTH_STEPS: f64 = 0.2;
 /// Minimum likelihood of a window, so that no single window excludes a capacity.
 const MIN_LIKELIHOOD: f64 = 1e-300;
 const LEAST_LN: f64 = -300.0 * std::f64::consts::LN_10;
-/// If a product in `now` falls below this value, its logarithm is added to `ln`.
+/// Products in `now` that become smaller than `MIN_PRODUCT` could become 0. The logarithm of such a product is
+/// therefore added to `ln`.
 const MIN_PRODUCT: f64 = 1e-200;
 
 #[cfg(test)]

@@ -84,8 +84,8 @@ impl Crossing {
         (growth > 0.0).then(|| Self { mean_s, scatter_s: (variance * mean_s).sqrt() / growth })
     }
 
-    /// Returns the expected time from the crossing (when the wait exceeds the limit) to `t_s`, in seconds. If the wait
-    /// exceeds the limit only after `t_s`, this time counts as 0.
+    /// Returns the expected value of a duration, in seconds. The duration begins when the wait exceeds the limit (the
+    /// crossing), and ends at the time `t_s`. If the wait exceeds the limit only after `t_s`, the duration counts as 0.
     fn since(&self, t_s: f64) -> f64 {
         let u = (t_s - self.mean_s) / self.scatter_s;
         let density = (-0.5 * u * u).exp() / std::f64::consts::TAU.sqrt();

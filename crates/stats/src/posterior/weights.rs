@@ -1,4 +1,5 @@
-//! Posterior weights of the grid, and the estimate computed from them.
+//! Posterior weights of all points of the parameter grid, and the estimate of the capacity that is computed from these
+//! weights.
 
 use super::estimate::CapacityEstimate;
 

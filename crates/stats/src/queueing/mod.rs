@@ -16,8 +16,8 @@ pub use slowed::least_elasticity;
 /// Number of servers of a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Servers {
-    /// The station has this number of servers, which is at least 1. Each server serves one request at a time, and other
-    /// requests wait.
+    /// The station has a fixed number of servers, at least 1, which is the value. Each server serves one request at a
+    /// time, and other requests wait.
     Some(u32),
     /// The station has one server for each request, so no request waits. Examples are a network distance, a sleep and a
     /// think time.

@@ -7,21 +7,23 @@
 //! resource's speed divided by its utilization (utilization law, as in E. Lazowska et al., *Quantitative System
 //! Performance* (1984), chapter 3).
 //!
-//! If a resource limits throughput in part, a model of the throughput X is needed. The model assumes a constant
-//! elasticity of substitution: X⁻ᵏ is the sum of a term for the resource and a term for all other resources. The
-//! elasticity of a resource with utilization U is then Uᵏ. The curvature k is 1 for one client (exact), and grows with
-//! the number of clients. The curvature k is computed from the effect of the slowdown. Compared with exact solutions of
-//! queueing networks, the computed elasticity is at most 0.01 too high, and at most 0.1 too low.
+//! If a resource is only one of several resources that limit throughput, a model of the throughput X is needed. The
+//! model assumes a constant elasticity of substitution: X⁻ᵏ is the sum of a term for the resource and a term for all
+//! other resources. The elasticity of a resource with utilization U is then Uᵏ. The curvature k is 1 for one client
+//! (exact), and grows with the number of clients. The curvature k is computed from the effect of the slowdown. Compared
+//! with exact solutions of queueing networks, the computed elasticity is at most 0.01 too high, and at most 0.1 too
+//! low.
 
 /// Number of halvings of the interval that contains the elasticity.
 const HALVINGS: usize = 20;
 
-/// Returns a lower bound of the elasticity of throughput for the speed of a resource. `utilization` is the share of
-/// time in which the resource is in use at full speed. `ratio` is throughput with the slowed resource, divided by
-/// throughput at full speed. `speed` is the speed of the slowed resource; 1 is full speed.
+/// Returns a lower bound of a resource's elasticity: the relative change of throughput, divided by the relative change
+/// of the resource's speed. `utilization` is the share of time in which the resource is in use at full speed. `ratio`
+/// is throughput with the slowed resource, divided by throughput at full speed. `speed` is the speed of the slowed
+/// resource; 1 is full speed.
 ///
-/// The bound is 0 if `ratio` equals `speed` divided by `utilization`: the resource then limits throughput only while it
-/// is slowed.
+/// If `ratio` equals `speed` divided by `utilization`, the lower bound is 0, because the resource may limit throughput
+/// only while it is slowed.
 pub fn least_elasticity(utilization: f64, ratio: f64, speed: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..HALVINGS {

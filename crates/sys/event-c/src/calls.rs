@@ -19,7 +19,7 @@ pub struct EventDescr {
     pub mask: c_uint,
 }
 
-/// The queue of one thread, and a buffer for the events taken from it.
+/// The event queue of one thread, and a buffer for the events that are taken from this queue.
 struct Thread {
     queue: EventQueue,
     events: Vec<Event>,

@@ -31,8 +31,8 @@ const DWARF_NUMBERS: [usize; 33] = {
     numbers
 };
 
-/// Number of bytes of the stack that the kernel copies for each sample. Most stacks are smaller than this number of
-/// bytes. If a stack is larger than this number, the sample lacks its outer frames.
+/// Number of bytes of the stack that the kernel copies for each sample. Most stacks are smaller than
+/// `SAMPLED_STACK_BYTES`. If a stack is larger, the sample lacks the outer frames of the stack.
 pub const SAMPLED_STACK_BYTES: u32 = 16 << 10;
 
 /// Number of registers of a sample, the program counter included.

@@ -158,7 +158,7 @@ impl Ring {
     }
 
     /// Asks for the number of sent bytes that the peer has not acknowledged (tcp(7), SIOCOUTQ). The result of the
-    /// completion is this number of bytes.
+    /// completion is the number of unacknowledged bytes.
     pub fn unacknowledged(&mut self, file: File, user: u64) -> Result<()> {
         let entry = on_file!(file, |f| opcode::UringCmd16::new(f, SOCKET_URING_OP_SIOCOUTQ).build());
         self.push(&entry.user_data(user))

@@ -2,9 +2,9 @@
 //! reordering.
 //!
 //! The line may lose a frame. A frame that is not lost waits until the line's rate allows it to be sent, and then
-//! travels for `delay` ± `jitter` (uniformly distributed). Frames stay in order, except for a share `reorder` of them.
-//! Reordered frames travel without delay, as in the kernel's network emulator (netem). All random decisions depend only
-//! on the seed and on the sequence of frames.
+//! travels for `delay` ± `jitter` (uniformly distributed). Frames stay in order, except for the share `reorder` of all
+//! frames. Reordered frames travel without delay, as in the kernel's network emulator (netem). All random decisions
+//! depend only on the seed and on the sequence of frames.
 
 use super::queue::Serialiser;
 use super::usage::wire_bytes;

@@ -1,5 +1,6 @@
-//! Wires that the kernel simulates: the counters and rates of a namespace's queueing disciplines (qdiscs). A size table
-//! (stab) adds Ethernet's bytes to each frame before the rate is applied, so byte counts include them.
+//! Simulated wires: Linux queueing disciplines (qdiscs) of a network namespace limit the rate and count the traffic.
+//! Before a qdisc applies its rate, its size table (stab) adds the bytes of Ethernet's framing to the size of each
+//! frame. The byte counts of this file therefore include the bytes of Ethernet's framing.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -61,7 +62,7 @@ struct RatePeriod {
 
 impl RatePeriod {
     /// Returns the total busy time of the wire up to the moment when it had sent `bytes` bytes in total, nanoseconds.
-    /// The wire must have reached this number of bytes within the period.
+    /// This moment must be within the period that `self` describes.
     fn busy_ns(&self, bytes: u64) -> u64 {
         let since = u128::from(bytes.saturating_sub(self.bytes)) * 8_000_000_000 / u128::from(self.bits_per_s);
         self.busy_ns + since as u64
@@ -69,7 +70,7 @@ impl RatePeriod {
 }
 
 impl KernelWire {
-    /// Creates the value for the wire that carries the frames that leave through `interface`.
+    /// Creates the value for a wire. The wire carries the frames that leave the namespace through `interface`.
     pub(super) fn new(name: String, interface: &str, qdiscs: &Arc<Qdiscs>, bits_per_s: u64) -> Self {
         let now = Mutex::new(RatePeriod { bits_per_s, bytes: 0, busy_ns: 0 });
         Self { name, interface: interface.into(), qdiscs: Arc::clone(qdiscs), bits_per_s, now }

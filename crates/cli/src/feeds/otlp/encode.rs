@@ -8,8 +8,8 @@ use crate::live::Totals;
 
 /// Value of `AGGREGATION_TEMPORALITY_CUMULATIVE`: counts are sums since the start.
 const CUMULATIVE: u8 = 2;
-/// Number of buckets of a coarse histogram that become one OTLP bucket. With this number of buckets, two neighbouring
-/// OTLP buckets together span a factor of two.
+/// Number of buckets of a coarse histogram that become one OTLP bucket. If four coarse buckets become one OTLP bucket,
+/// the upper bound of two neighbouring OTLP buckets is twice their lower bound.
 const BUCKETS_TOGETHER: usize = 4;
 
 /// Figures of a run from its start to the current moment.

@@ -1,4 +1,5 @@
-//! Tests of experiments and verdicts whose generators and server run on other hosts.
+//! Tests of experiments and verdicts whose generators and server run on other hosts. A lever is a temporary change that
+//! an experiment makes, such as slowing a CPU.
 
 use testkit::nginx_hosts::{Nginx, args, names_where, nginx_hosts, said};
 use testkit::{ControlGroup, SshHosts, binary, num, total};

@@ -8,8 +8,8 @@
 use serde_json::Value;
 use testkit::{alone_with_release, bottleneck, json, num, serve, verdict};
 
-/// Returns the effect of a lever as a ratio of throughputs. The three numbers are the lower end of the ratio's
-/// interval, the ratio, and the upper end of the interval.
+/// Returns the effect of a lever: throughput with the lever, divided by throughput without the lever. The three numbers
+/// are the lower end of the ratio's interval, the ratio, and the upper end of the interval.
 #[track_caller]
 fn effect(run: &Value, lever: &str) -> [f64; 3] {
     let proof = &run["findings"]["proof"];
@@ -18,8 +18,8 @@ fn effect(run: &Value, lever: &str) -> [f64; 3] {
     ["low", "ratio", "high"].map(|name| num(&one[name]))
 }
 
-/// Every 50 ms, the server accepts four connections, and then answers at once. A client that keeps its connection waits
-/// only once for the server to accept it.
+/// The server of this test accepts four connections every 50 ms, and answers requests at once. A client that keeps its
+/// connection open waits only once until the server accepts the connection.
 #[test]
 fn a_slow_accept_is_proven_by_keeping_connections() {
     let (_alone, binary) = alone_with_release!("proof of accept-queue");

@@ -1,6 +1,7 @@
 //! Tests with a long round-trip time between client and server, and small socket buffers at one of them. `find` must
 //! name the small buffer as the limit, because TCP can send only one receive or send window per round trip. The hosts
-//! are network namespaces of a testbed, so root is not needed. These tests need the release binary.
+//! are network namespaces of a testbed, so root is not needed. These tests need the release binary. A lever is a
+//! temporary change that an experiment makes, such as slowing a CPU.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

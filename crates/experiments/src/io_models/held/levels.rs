@@ -38,10 +38,10 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// Summarizes all samples of a process and its listening socket. Samples without the number of accepted connections
-    /// are left out. If another gauge is missing in a sample, the gauge's previous value is used. If a missing gauge
-    /// has no previous value, the sample is left out. A missing number of descriptors without a previous value counts
-    /// as 0.
+    /// Summarizes all readings (samples) of a server process and its listening socket. Samples without the number of
+    /// accepted connections are left out. If another gauge is missing in a sample, the gauge's previous value is used.
+    /// If a missing gauge has no previous value, the sample is left out. A missing number of descriptors without a
+    /// previous value counts as 0.
     pub(super) fn of(recording: &Recording, pid: u32, listener: &str) -> Self {
         let of_pid = |instance: &str| Instance::read(instance) == Some(Instance { pid, tid: None });
         let process = |id| recording.columns_of(id).find(|c| of_pid(&c.instance));
@@ -57,8 +57,9 @@ impl Looks {
         for (row, t_s) in recording.t_s.iter().enumerate() {
             let read = columns.map(|column| column.and_then(|c| c.values.get(row).copied().flatten()));
             known = std::array::from_fn(|i| read[i].or(known[i]));
-            // Some counters are read less often than others, because reading them is expensive. The number of accepted
-            // connections is the most expensive counter, so only samples that contain this number are used.
+            // Some counters are read less often than others, because reading them is expensive. The most expensive
+            // counter is the number of accepted connections, so only samples that contain the number of accepted
+            // connections are used.
             let (Some(_), [Some(accepted), Some(waiting), Some(rss_bytes), Some(threads), descriptors]) =
                 (read[0], known)
             else {

@@ -60,8 +60,8 @@ impl Answer {
     }
 }
 
-/// Simulates one network and judges its bottleneck twice: without and with an experiment. The function [`draw`] explains the
-/// argument `disturbed`.
+/// Simulates one network and judges its bottleneck twice: without and with an experiment. The function [`draw`]
+/// explains the argument `disturbed`.
 fn case(seed: u64, disturbed: Option<f64>) -> Case {
     let world = draw(seed, disturbed);
     let mut recorded = record(&world, seed);

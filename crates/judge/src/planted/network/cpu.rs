@@ -1,4 +1,5 @@
-//! CPUs with processor sharing: every ready thread of a host gets an equal share of its CPUs, but at most one CPU.
+//! CPUs with processor sharing: every ready thread of a host gets an equal share of its CPUs, but at most one CPU. A
+//! lever is a temporary change that an experiment makes, such as slowing a CPU.
 //!
 //! The threads of one program form a group. Each group has a virtual clock, which advances by the work that each of the
 //! group's ready threads has done. A thread finishes when its group's clock has advanced by the thread's work since the

@@ -1,4 +1,5 @@
-//! Simulation of the experiment that `find` makes on its verdict.
+//! Simulation of the experiment that `find` makes on its verdict. A lever is a temporary change that an experiment
+//! makes, such as slowing a CPU. The decisive trial of a run is the load that represents the run.
 
 use run::{CPU_COUNT_LEVER, LOAD_LEVER, LeverSlots, Proof, ProofTrial, Run, SOURCES_LEVER, SwitchTrial};
 

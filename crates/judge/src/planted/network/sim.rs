@@ -9,7 +9,7 @@ use super::world::{BACKEND, CLIENT, Program, SERVER, Threads, World};
 /// Load of one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Load {
-    /// Closed loop with this number of clients, each with one request in flight.
+    /// Closed loop, in which each client has one request in flight. The value is the number of clients.
     Closed(u32),
     /// Open loop: requests per second, and the maximum number of connections.
     Open(f64, u32),
@@ -126,7 +126,7 @@ pub(super) struct Sim<'w> {
     pub(super) requests: Vec<Request>,
     /// Idle connections of the open loop.
     pub(super) idle: Vec<usize>,
-    /// Times in seconds at which the requests that wait for a connection should start.
+    /// For each request that still waits for a connection: the time at which the request should have started, seconds.
     pub(super) late: VecDeque<f64>,
     pub(super) backlog: VecDeque<usize>,
     /// State of the rate limiter. If the limiter refuses requests, the first value is its number of tokens, and the

@@ -1,5 +1,6 @@
-//! Tests of doses (the shares of a resource that levers take): a dose that was not reached, a dose whose effect a quota
-//! hides, and a dose that itself fills the resource.
+//! Tests of doses. A dose is the share of a resource that a lever (temporary change by an experiment) takes. The tests
+//! cover a dose that the lever did not reach, a dose whose effect a quota hides, and a dose so large that the rest of
+//! the resource becomes full.
 
 use run::{ElasticityBasis, ProofOutcome};
 
@@ -8,8 +9,8 @@ use super::*;
 use crate::planted::proofs::*;
 use crate::thresholds::UNDECIDED;
 
-/// The situation of this test occurred at 5.5 requests/s: the run had enough time for slots with a lever on the
-/// server's CPU, but not for slots with a lever on the generator's CPU.
+/// This test repeats a situation that was observed at 5.5 requests/s: the run had enough time for slots with a lever on
+/// the server's CPU, but not for slots with a lever on the generator's CPU.
 #[test]
 fn a_generator_without_slots_is_excluded_by_the_cpu_that_it_wanted() {
     let sparse = |run: Run| {
@@ -121,8 +122,8 @@ fn a_bound_that_throughput_contradicts_excludes_nothing() {
     assert!(proof.why.contains("cut throughput") && proof.why.contains("others work there"), "{}", proof.why);
 }
 
-/// The situation of this test occurred with a quota of 0.945 CPUs on an event loop. The lever slows the event loop to
-/// three quarters of its speed, so that the loop itself becomes the limit, not the quota.
+/// This test repeats a situation that was observed with a quota of 0.945 CPUs on an event loop. The lever slows the
+/// event loop to three quarters of its speed, so that the loop itself becomes the limit, not the quota.
 #[test]
 fn a_dose_that_exposes_a_close_second_limit_leaves_sure_counters_sure() {
     let quota = || crate::planted::planted("server-cpu-quota").unwrap();

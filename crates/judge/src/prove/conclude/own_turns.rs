@@ -1,5 +1,6 @@
-//! Effects of the levers that are tested in turns: trials with and without the lever alternate. The levers tested in
-//! turns are the verdict's lever (on the resource that the verdict names), a larger load, and more source addresses.
+//! Effects of the levers that are tested in turns: trials with and without the lever alternate. A lever is a temporary
+//! change that an experiment makes, such as slowing a CPU. The levers tested in turns are the verdict's lever (on the
+//! resource that the verdict names), a larger load, and more source addresses.
 
 use run::{Bottleneck, Effect, LOAD_LEVER, Proof, SOURCES_LEVER};
 

@@ -54,8 +54,8 @@ fn only_a_larger_load_refutes_that_nothing_is_saturated() {
     }
 }
 
-/// Makes a server with `threads` equally busy threads on four CPUs, under one and eight clients. At `x_max` requests per
-/// second, each thread runs for the share `busy` of the time.
+/// Makes a server with `threads` equally busy threads on four CPUs, under one and eight clients. At `x_max` requests
+/// per second, each thread runs for the share `busy` of the time.
 fn server(threads: u32, busy: f64, x_max: f64) -> PlantedRun {
     let each = move |p: &Point| p.x / p.capacity * busy * 1e6;
     let all = move |p: &Point| f64::from(threads) * each(p);

@@ -1,4 +1,5 @@
-//! Tests of the outcomes of experiments with made-up time slots and turns (loads with and without a lever).
+//! Tests of the outcomes of experiments with made-up time slots and turns (loads with and without a lever). A lever is
+//! a temporary change that an experiment makes, such as slowing a CPU.
 
 use run::{LOAD_LEVER, NextBottleneck, ProofOutcome};
 
@@ -55,8 +56,8 @@ fn serial_work_on_the_cpu_is_no_lack_of_cpus() {
     assert!(waits.1.serial && waits.0.why.contains("not predicted"), "{waits:?}");
 }
 
-/// The situation of this test occurred while other programs used 0.9 of 2 CPUs. The CPUs were full, so it was unknown
-/// whether the server's threads can compute at the same time.
+/// This test repeats a situation that was observed while other programs used 0.9 of 2 CPUs. The CPUs were full, so it
+/// was unknown whether the server's threads can compute at the same time.
 #[test]
 fn cpus_that_others_fill_leave_open_whether_more_of_them_help() {
     for id in ["unknown", "server-cpu"] {
@@ -118,8 +119,9 @@ fn throughput_that_grows_with_the_load_is_not_saturated() {
     early.trials.retain(|t| t.kind != run::TrialKind::Sweep || t.intensity.in_flight().is_some_and(|n| n <= 1.0));
     let known = waits(early, verdict("unknown", 0.0), Some(1.9));
     assert_ne!(known.1.id, "not-saturated", "that more load completes more was known: {}", known.0.why);
-    // The situation of this test was seen with PostgreSQL, whose transactions all update one row. More clients did not
-    // raise throughput in the sweep, but three comparisons with twice the load measured 1.29 times the throughput.
+    // This test repeats a situation that was observed with PostgreSQL, whose transactions all update one row. More
+    // clients did not raise throughput in the sweep, but three comparisons with twice the load measured 1.29 times the
+    // throughput.
     let open = waits(sleeps(), argued(sleeps()), Some(1.24));
     assert_eq!(open.1.id, "server-concurrency", "the sweep says otherwise: {}", open.0.why);
     assert_ne!(open.0.outcome, ProofOutcome::Refuted, "{}", open.0.why);

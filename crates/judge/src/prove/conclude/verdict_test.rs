@@ -1,4 +1,5 @@
-//! Comparison of the levers' effects with the verdict, and with other resources that may be the limit.
+//! Comparison of the levers' effects with the verdict, and with other resources that may be the limit. A lever is a
+//! temporary change that an experiment makes, such as slowing a CPU.
 
 use run::{Bottleneck, Effect, LOAD_LEVER, Proof};
 

@@ -1,4 +1,5 @@
-//! Tests of estimates from time slots whose true elasticities are known.
+//! Tests of estimates from time slots whose true elasticities are known. A lever is a temporary change that an
+//! experiment makes, such as slowing a CPU.
 
 use run::{ElasticityBasis, LeverSlots, ProofTrial};
 
@@ -74,8 +75,8 @@ fn the_elasticity_of_a_resource_is_at_most_its_utilization() {
     assert!(alone.ratios[0].low < 1.0 && alone.ratios[0].high > 1.0, "{alone:?}");
 }
 
-/// The situation of this test occurred while a compiler ran on the machine. The generator's CPU thief (a busy loop)
-/// took 80 % of a CPU, but the generator's threads lost only 0.6 % of their speed.
+/// This test repeats a situation that was observed while a compiler ran on the machine. The generator's CPU thief (a
+/// busy loop) took 80 % of a CPU, but the generator's threads lost only 0.6 % of their speed.
 #[test]
 fn a_lever_that_took_much_and_slowed_nothing_bounds_its_resource_beside_other_programs() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -89,8 +90,8 @@ fn a_lever_that_took_much_and_slowed_nothing_bounds_its_resource_beside_other_pr
     assert!(found.elasticities[1].low > 0.9 && found.remainder.high >= 0.0, "{found:?}");
 }
 
-/// The situation of this test occurred with a single-threaded application that moved between two CPUs. The application
-/// used half of each CPU, and only the application limited throughput. No lever slowed the application.
+/// This test repeats a situation that was observed with a single-threaded application that moved between two CPUs. The
+/// application used half of each CPU, and only the application limited throughput. No lever slowed the application.
 #[test]
 fn a_resource_that_is_always_wanted_has_no_bound_on_its_elasticity() {
     let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();
@@ -102,8 +103,8 @@ fn a_resource_that_is_always_wanted_has_no_bound_on_its_elasticity() {
     assert!((of(Some(1.0)) - 1.0).abs() < 1e-9 && (of(None) - 0.75).abs() < 1e-9);
 }
 
-/// The situation of this test occurred with a quota of 0.2 CPUs. The generator needed its CPU for a small part of the
-/// time, and the CPU thief (a busy loop) hardly slowed the generator.
+/// This test repeats a situation that was observed with a quota of 0.2 CPUs. The generator needed its CPU for a small
+/// part of the time, and the CPU thief (a busy loop) hardly slowed the generator.
 #[test]
 fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -119,9 +120,9 @@ fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
     assert!(found.elasticities[1].low > 0.6, "{found:?}");
 }
 
-/// The situation of this test occurred with a CPU quota of 20 %. The server's CPU was slowed less by its own lever than
-/// by the lever on the generator. The estimate must still attribute nearly the whole effect to the quota. Each of the
-/// two CPUs must get no more than its bound.
+/// This test repeats a situation that was observed with a CPU quota of 20 %. The server's CPU was slowed less by its
+/// own lever than by the lever on the generator. The estimate must still attribute nearly the whole effect to the
+/// quota. Each of the two CPUs must get no more than its bound.
 #[test]
 fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -170,8 +171,8 @@ fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     assert!(covered >= 186, "{covered} of 200 intervals hold the truth");
 }
 
-/// The situation of this test occurred with a quota of 0.2 CPUs. Threads that waited for the quota counted as waiting
-/// for a CPU. An earlier version of loadline therefore attributed a part of the quota's effect to the CPU.
+/// This test repeats a situation that was observed with a quota of 0.2 CPUs. Threads that waited for the quota counted
+/// as waiting for a CPU. An earlier version of loadline therefore attributed a part of the quota's effect to the CPU.
 #[test]
 fn a_lower_quota_leaves_the_part_of_the_cpu_unchanged() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -205,8 +206,8 @@ fn trials_without_an_estimate_say_why() {
     assert!(of(vec![LeverSlots { on: vec![true], ..same() }]).contains("do not match"));
 }
 
-/// The situation of this test occurred with a generator in a control group with a CPU quota. In the generator's control
-/// group, the CPU thief (a busy loop) got only 0.028 of a CPU.
+/// This test repeats a situation that was observed with a generator in a control group with a CPU quota. In the
+/// generator's control group, the CPU thief (a busy loop) got only 0.028 of a CPU.
 #[test]
 fn a_lever_that_took_much_less_than_ordered_leaves_its_resource_open() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();

@@ -26,9 +26,9 @@ impl Progress {
     }
 
     /// Returns the longest silence of the measurement, if it lasts at least [`MIN_SILENCE_S`], requests were due, and
-    /// at least [`MIN_MISSED_ANSWERS`] answers are missing. If no silence is long enough, returns a silence that fills
-    /// the measurement so far, if there is one (see [`Self::nothing`]). The number of missing answers is computed from
-    /// the rate of answers outside of the silence.
+    /// at least [`MIN_MISSED_ANSWERS`] answers are missing. Otherwise, if no answer at all has come since the start of
+    /// the measurement, and requests failed, returns the whole time since the start ([`Self::nothing`]). The number of
+    /// missing answers is computed from the rate of answers outside of the silence.
     pub(crate) fn silence(&self, begin_s: f64, end_s: f64) -> Option<Incident> {
         let rates = self.rates(begin_s, end_s);
         let (at, steps) = longest_zero(&rates);

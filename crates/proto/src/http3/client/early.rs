@@ -1,5 +1,5 @@
-//! Early data (0-RTT): requests in the first packets of a resumed connection, before the handshake is complete. Sources:
-//! RFC 8446, section 2.3; RFC 9001, section 4.6; RFC 8470 for HTTP.
+//! Early data (0-RTT): requests in the first packets of a resumed connection, before the handshake is complete.
+//! Sources: RFC 8446, section 2.3; RFC 9001, section 4.6; RFC 8470 for HTTP.
 //!
 //! QUIC remembers the server's limits of the earlier connection. The settings of HTTP/3 need not be remembered (RFC
 //! 9114, section 7.2.4.2), because no request depends on a setting of the server. A server may reject early data as a
@@ -47,7 +47,8 @@ impl ClientSession {
         self.connected || self.early.is_open && self.requests.get(usize::from(item)).is_some_and(may_be_early)
     }
 
-    /// If the server answered a request of early data with status 425, returns the request, so that it can be sent again.
+    /// If the server answered a request of early data with status 425, returns the request, so that it can be sent
+    /// again.
     pub(super) fn too_early(&mut self, stream: &Stream) -> Option<Request> {
         let request = self.early.take(stream.request)?;
         let is_expected = self.requests[usize::from(stream.item)].expected.takes(TOO_EARLY);

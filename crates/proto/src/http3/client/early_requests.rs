@@ -3,8 +3,8 @@
 use crate::http2::request::Prepared;
 use crate::{EarlyData, Request};
 
-/// Returns true if a request may be sent as early data. If values are filled into the request, sending it twice would use
-/// up values that the server never sees.
+/// Returns true if a request may be sent as early data. If values are filled into the request, sending it twice would
+/// use up values that the server never sees.
 pub(super) fn may_be_early(request: &Prepared) -> bool {
     request.is_safe && request.filled.is_none()
 }

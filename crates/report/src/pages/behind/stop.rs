@@ -1,4 +1,5 @@
-//! Figures of each service in the chain: the client, the server and the upstream services.
+//! Figures of each service in the chain: the client, the server and the upstream services. A lever is a temporary
+//! change that an experiment makes, such as slowing a CPU.
 
 use run::{Device, Estimate, ProofMetric, Run, Side, UpstreamLimit, UpstreamLoad, WaitsFor};
 

@@ -11,7 +11,8 @@ use super::schedule::Times;
 
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
-/// If at least this number of bytes is unsent, no further event is written.
+/// While `ENOUGH_OUTPUT_BYTES` or more bytes of output are unsent, no further event is added to the output of a
+/// connection.
 const ENOUGH_OUTPUT_BYTES: usize = 16 * 1024;
 
 /// Part of a request to which the next byte belongs, or the answer that is being sent.

@@ -1,4 +1,5 @@
-//! Runs several tests at the same time. While the CPUs are partly idle, more tests run than otherwise.
+//! Runs several tests at the same time. While a part of the CPU time is idle, more tests run at the same time than
+//! while the CPUs are busy.
 
 use std::collections::VecDeque;
 use std::sync::mpsc;
@@ -8,7 +9,8 @@ use crate::idle::IdleMeter;
 use crate::job::{Job, Outcome};
 use crate::summary;
 
-/// Minimum share of idle CPU time for starting a test if [`Workers::fewest`] or more tests are running.
+/// Minimum share of the CPU time that must be idle before one more test starts, if [`Workers::fewest`] or more tests
+/// are already running.
 const MIN_IDLE_SHARE: f64 = 0.3;
 /// Time over which the idle share of the CPUs is measured. While more than [`Workers::fewest`] tests run, at least the
 /// time `MEASURE` passes between the starts of two tests, so that the CPU time of the first test is measured before the
