@@ -31,7 +31,7 @@ pub(crate) const TERMS: &[Term] = &[
     term("intended start", "moment at which the plan wanted a request to be sent"),
     also(
         "response time",
-        "time from the intended start to the last byte; in a closed loop the intended start is the send",
+        "time from the intended start to the last byte; in a closed loop the intended start is the send, or the connect if the client must connect first",
         &["latency"],
     ),
     also(

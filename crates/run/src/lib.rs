@@ -149,7 +149,7 @@ pub use trial::status::{
 pub use trial::stream_counts::StreamCounts;
 pub use trial::summary::Summary;
 pub use trial::tally::{ErrorKind, Errors, Tally};
-pub use trial::tasks::{TaskGroup, TaskState};
+pub use trial::tasks::{TaskGroup, TaskRuntime, TaskState};
 pub use trial::tenths::{LateCounts, TENTH_S, Tenths};
 pub use trial::time_figure::{LowerBounds, SummaryFigure};
 pub use trial::traced::{MAX_TRACES, TracedRequest};

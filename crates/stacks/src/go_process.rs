@@ -13,7 +13,9 @@ impl Process {
     /// Returns `None` for a program that is not written in Go, for a stripped program, and if the runtime's list of
     /// goroutines cannot be read.
     pub fn goroutines(&mut self, max: u64) -> Option<Goroutines> {
-        let (read, listed_per_read) = self.go.as_mut()?.read(max)?;
+        let go = self.go.as_mut()?;
+        let (read, listed_per_read) = go.read(max)?;
+        let max_running = go.max_running();
         let goroutine = |Entry { status, pc, sp }| {
             Some(match status {
                 RUNNING => Goroutine::Running,
@@ -26,6 +28,6 @@ impl Process {
                 _ => return None,
             })
         };
-        Some(Goroutines { goroutines: read.into_iter().filter_map(goroutine).collect(), listed_per_read })
+        Some(Goroutines { goroutines: read.into_iter().filter_map(goroutine).collect(), listed_per_read, max_running })
     }
 }

@@ -63,6 +63,8 @@ pub struct Goroutines {
     /// Number of goroutines in the runtime's list that each read goroutine represents. The value is above 1 if only a
     /// part of the runtime's list was read.
     pub listed_per_read: u64,
+    /// Maximum number of goroutines that run at the same time (GOMAXPROCS). `None` if unknown.
+    pub max_running: Option<u32>,
 }
 
 /// Entry of the runtime's list of goroutines.
@@ -78,6 +80,8 @@ pub(crate) struct GoRuntime {
     length: u64,
     list: u64,
     status: Option<u64>,
+    /// Address of the maximum number of goroutines that run at the same time. `None` if unknown.
+    max_running: Option<u64>,
     /// Position in the list at which the last reading began. The next reading begins one position later.
     next: u64,
 }
@@ -88,7 +92,15 @@ impl GoRuntime {
     pub(crate) fn find(pid: u32, space: &mut Space) -> Option<Self> {
         let mut place = |name| space.find_go_global(name);
         let (length, list) = (place("runtime.allglen")?, place("runtime.allgptr")?);
-        Some(Self { memory: Remote::new(pid), length, list, status: None, next: 0 })
+        let max_running = place("runtime.gomaxprocs");
+        Some(Self { memory: Remote::new(pid), length, list, status: None, max_running, next: 0 })
+    }
+
+    /// Reads the maximum number of goroutines that run at the same time (GOMAXPROCS). The program may change this
+    /// number while it runs. Returns `None` if the number is unknown.
+    pub(crate) fn max_running(&mut self) -> Option<u32> {
+        let at = self.max_running?;
+        self.memory.half(at).filter(|number| *number > 0)
     }
 
     /// Reads the status, program counter and stack pointer of at most `max` goroutines. Also returns how many entries
@@ -167,7 +179,8 @@ mod tests {
         let structures: Vec<[u64; 32]> = goroutines.iter().map(planted).collect();
         let list: Vec<u64> = structures.iter().map(|words| words.as_ptr() as u64).collect();
         let memory = Remote::new(std::process::id());
-        GoRuntime { memory, length: 0, list: 0, status: None, next: 0 }.status_offset(list.as_ptr() as u64)
+        GoRuntime { memory, length: 0, list: 0, status: None, max_running: None, next: 0 }
+            .status_offset(list.as_ptr() as u64)
     }
 
     #[test]

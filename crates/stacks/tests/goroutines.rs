@@ -15,7 +15,8 @@ fn started(linker_flags: &str) -> Option<(Running, tempfile::TempDir)> {
     let program = dir.path().join("goroutines");
     let mut build = Command::new("go");
     build.env("GOTOOLCHAIN", "local").args(["build", "-ldflags", linker_flags, "-o"]).arg(&program);
-    run(build.arg(source("goroutines.go"))).then(|| (Running::start(&mut Command::new(&program)), dir))
+    run(build.arg(source("goroutines.go")))
+        .then(|| (Running::start(Command::new(&program).env("GOMAXPROCS", "3")), dir))
 }
 
 /// Returns the functions of each waiting goroutine, innermost first.
@@ -43,7 +44,7 @@ fn waiting_goroutines_have_their_functions() {
         assert_eq!(through("main.waitForLock", "internal/sync.(*Mutex).lockSlow"), 7, "{stacks:#?}");
         assert_eq!(through("main.waitForPlace", "runtime.chansend"), 5, "{stacks:#?}");
         assert_eq!(through("main.holdLock", "time.Sleep"), 1, "{stacks:#?}");
-        assert_eq!(found.listed_per_read, 1);
+        assert_eq!((found.listed_per_read, found.max_running), (1, Some(3)));
         // Each of the eight readings covers a part of the list of goroutines. Together, the eight readings have more
         // goroutines than one reading of the whole list.
         let parts: usize = (0..8).map(|_| waiting(&process.goroutines(8).unwrap().goroutines).len()).sum();

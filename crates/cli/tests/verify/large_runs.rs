@@ -123,9 +123,9 @@ fn too_many_trials_or_cases_are_refused_with_both_numbers() {
     let text = format!(r#"{{"format":"loadline-run/1","trials":[{trials}]}}"#);
     let error = parse_run("run.json", &text).unwrap_err().to_string();
     assert!(error.contains("10001 trials, at most 10000"), "{error}");
-    let error = read(&format!("case,clients\n{}", "a,1\n".repeat(MAX_CASES + 1))).unwrap_err().to_string();
+    let error = read(&cases(MAX_CASES + 1)).unwrap_err().to_string();
     assert!(error.contains("10001 cases, at most 10000"), "{error}");
-    assert_eq!(read(&format!("case,clients\n{}", "a,1\n".repeat(MAX_CASES))).unwrap().len(), MAX_CASES);
+    assert_eq!(read(&cases(MAX_CASES)).unwrap().len(), MAX_CASES);
 }
 
 /// A histogram without values, as it is stored in `run.json`.

@@ -101,10 +101,16 @@ fn a_mix_equals_the_server_s_log_for_each_path() {
         assert_eq!(classes, expected.map(|(name, n)| (name.to_owned(), n)).into(), "{order} {logged:?}");
         let (a, b, all) = (of("GET /a") as f64, of("GET /b") as f64, total(&run, "completed") as f64);
         assert_eq!(logged.values().sum::<u64>() as f64, all);
-        let (share, tolerance) =
-            if order == "weighted" { (0.6, 4.0 * (0.24 / all).sqrt()) } else { (1.0 / 3.0, 6.0 / all) };
-        assert!(a > 50.0 && (a / all - share).abs() < tolerance, "{order}: {a} of {all}");
-        assert!(order != "weighted" || (b / all - 0.3).abs() < 4.0 * (0.21 / all).sqrt(), "{b} of {all}");
+        // Each connection shuffles rounds of ten requests, and its last round may be incomplete. In an incomplete round,
+        // the number of each request differs from its share by less than 3.
+        let (shares, tolerances) = match order {
+            "weighted" => ([0.6, 0.3], [0.24, 0.21].map(|variance: f64| 4.0 * (variance / all).sqrt())),
+            "shuffle" => ([0.6, 0.3], [4.0 * 3.0 / all; 2]),
+            _ => ([1.0 / 3.0; 2], [6.0 / all; 2]),
+        };
+        for ((count, share), tolerance) in [a, b].into_iter().zip(shares).zip(tolerances) {
+            assert!(count > 25.0 && (count / all - share).abs() < tolerance, "{order}: {count} of {all}");
+        }
     }
 }
 

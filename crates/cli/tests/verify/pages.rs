@@ -169,7 +169,7 @@ fn shorter(script: &str) -> String {
 
 /// Returns the paths of README.md and of all pages of docs/.
 fn pages() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     let (mut folders, mut pages) = (vec![root.join("docs")], vec![root.join("README.md")]);
     while let Some(folder) = folders.pop() {
         for entry in folder.read_dir().unwrap() {

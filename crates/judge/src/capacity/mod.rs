@@ -122,6 +122,18 @@ mod tests {
         assert!(c.failed_why.unwrap().contains("of the offered load completed"));
     }
 
+    #[test]
+    fn an_open_loop_that_held_beside_other_programs_counts_as_held() {
+        let disturbs = |t: &mut run::Trial, _: &crate::planted::Point| {
+            if (180.0..190.0).contains(&t.rates.offered_rate) {
+                t.measured.others = vec![0.9; 20];
+                t.measured.window = run::Window { begin_s: 0.0, end_s: 2.0 };
+            }
+        };
+        let c = capacity(&PlantedRun::new(20_000.0, 200.0).rates(&[0.5, 0.93, 1.15]).change(disturbs));
+        assert!(c.method.starts_with("closed loop: in an open loop only 186/s was held"), "{c:?}");
+    }
+
     /// Closed-loop clients wait while a server is slow. Independent users do not wait, so the server may not sustain
     /// the rate of a closed loop for independent users.
     #[test]

@@ -83,7 +83,10 @@ impl<'f, 'a> Tried<'f, 'a> {
     /// capacity, and in a search for a number of users, which uses closed loops on purpose.
     pub(super) fn closed_loop(&self, has_estimate: bool) -> Option<ClosedLoopSource> {
         let shown = self.found().zip(self.closed).is_some_and(|(found, closed)| std::ptr::eq(found, closed));
-        let open_held = self.open.and_then(|open| finite(carried(open)));
+        // A window that met the objective although other programs disturbed it would meet the objective without them.
+        let disturbed: Vec<&Trial> = self.facts.spoiled.iter().copied().filter(|t| !closed(t)).collect();
+        let held = [self.open, best(self.facts, &disturbed, carried)].into_iter().flatten().map(carried);
+        let open_held = held.filter(|rate| rate.is_finite()).reduce(f64::max);
         (shown && !has_estimate && !self.facts.run.plan.search.users).then_some(ClosedLoopSource { open_held })
     }
 

@@ -9,6 +9,7 @@ use crate::evidence::measured;
 use crate::number::{figure, percent, ratio};
 use crate::objective::breach;
 use crate::signals::Signal;
+use crate::single::good;
 use crate::thresholds::{KEEPS_UP, STORM_CONNECTS, STORM_SHARE, WEAK_SIGN};
 use crate::view::View;
 
@@ -59,12 +60,22 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if past < STORM_CONNECTS || share < STORM_SHARE || kept_up(trial) && !is_slow(trial, &facts.limits) {
         return Verdict::RuledOut(text);
     }
+    if costs_no_rate(facts, trial) {
+        return Verdict::RuledOut(format!("{text}, but fewer connections carried no higher rate"));
+    }
     let view = View::new("client", trial, &trial.client);
     let evidence =
         vec![measured(&view, ("connects_past_need", ""), (past, FigureUnit::Plain), Some(STORM_CONNECTS), text)];
     let sentence =
         format!("the generator opened too many connections: {} of its connects were not needed", percent(share));
     Verdict::Binds { confidence: WEAK_SIGN, sentence, evidence }
+}
+
+/// Returns true if a trial completed as much as the best step of the sweep, which opens no connections without need. The
+/// connects then took nothing from the server's rate.
+fn costs_no_rate(facts: &Facts<'_>, trial: &Trial) -> bool {
+    let most = facts.x_max().filter(|_| !facts.sweep.is_empty());
+    most.is_some_and(|most| good(trial) >= KEEPS_UP * most)
 }
 
 /// Returns true if a trial missed the objective for another reason than too many errors. Breaches of the limit on
@@ -75,4 +86,29 @@ fn is_slow(trial: &Trial, limits: &Limits) -> bool {
 
 fn kept_up(trial: &Trial) -> bool {
     trial.rates.completed_rate >= KEEPS_UP * trial.rates.offered_rate
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Point};
+
+    /// Seen with a server that answers 1 % of the requests after 500 ms. The open loop completed as much as the best
+    /// closed loop, and opened connections without need, because the two CPUs were full.
+    #[test]
+    fn connects_that_cost_no_rate_are_no_storm() {
+        let verdict = |completes: f64| {
+            let storm = move |t: &mut run::Trial, p: &Point| {
+                if p.offered > p.capacity {
+                    (t.tally.attempted, t.tally.connected, t.tally.connects_past_need) = (8200, 8100, 7900);
+                    t.rates.completed_rate = completes * p.capacity;
+                    t.latency_us.p99 = 2e6;
+                }
+            };
+            let mut run = PlantedRun::new(1000.0, 4000.0).rates(&[0.9, 1.2]).change(storm).run();
+            crate::judge(&mut run);
+            run.findings.bottleneck.id
+        };
+        assert_ne!(verdict(1.0), "client-connects");
+        assert_eq!(verdict(0.1), "client-connects");
+    }
 }

@@ -4,6 +4,7 @@ use run::WaitCause::{BlockingCall, ConnectionPool, Disk, Lock, Peer, RowLock, Se
 use run::{SessionState, ThreadState, WaitFinding};
 
 use super::collectors::is_collection;
+use super::runtime_cpus;
 
 /// Returns the advice on a cause for which requests wait.
 pub(super) fn advice(finding: &WaitFinding) -> String {
@@ -34,6 +35,11 @@ pub(super) fn advice(finding: &WaitFinding) -> String {
         SerialCpu if is_collection(finding) => {
             format!(
                 "Give {process} a larger heap, let it allocate less, or choose a collector that works beside the requests."
+            )
+        }
+        SerialCpu if runtime_cpus::is_limit(finding) => {
+            format!(
+                "Raise GOMAXPROCS of {process}, or leave it unset: Go's runtime then uses all CPUs that the process may use."
             )
         }
         SerialCpu => format!("Spread the work of {process} over more threads or processes."),

@@ -24,6 +24,7 @@ mod monitors;
 mod only_worker;
 mod pools;
 mod requests;
+mod runtime_cpus;
 mod sentence;
 mod slots;
 mod tasks;
@@ -126,6 +127,7 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
     let requests = Requests::of(profile);
     let mut found = locks::locks(profile, &requests);
     found.extend(tasks::causes(profile, &requests));
+    found.extend(runtime_cpus::causes(profile, &requests));
     found.extend(monitors::causes(profile, &requests));
     found.extend(file_locks::causes(profile, &requests));
     let collections = collectors::causes(profile, &requests);

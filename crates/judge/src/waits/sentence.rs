@@ -6,6 +6,7 @@ use run::{SessionState, ThreadState, WaitCause, WaitFinding, WaitProfile};
 use super::collectors::is_collection;
 use super::locks::is_of_runtime;
 use super::pools::is_of_processes;
+use super::runtime_cpus;
 use crate::number::percent;
 use crate::thresholds::WAIT_MOSTLY;
 
@@ -83,6 +84,9 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
         WaitCause::Sleep => format!("{who} sleep while they have a request"),
         WaitCause::SerialCpu if is_collection(finding) => {
             format!("{name} takes {} of the CPU time of {process} while requests wait", percent(finding.share))
+        }
+        WaitCause::SerialCpu if runtime_cpus::is_limit(finding) => {
+            format!("{who} are ready to run, but its runtime uses too few CPUs ({name})")
         }
         WaitCause::SerialCpu => {
             format!("one thread of {process} computes all the time ({name}), and requests wait for it")

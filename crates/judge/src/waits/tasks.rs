@@ -7,7 +7,7 @@ use super::requests::Requests;
 use crate::thresholds::WAIT_MOSTLY;
 
 /// Name of the tasks of Go's runtime.
-const GOROUTINES: &str = "goroutines";
+pub(super) const GOROUTINES: &str = "goroutines";
 /// Function of Go's standard library in which tasks wait for a connection of a pool.
 const POOL_FUNCTION: &str = "database/sql.(*DB).conn";
 

@@ -50,7 +50,7 @@ impl Core {
         if !self.requeued.is_empty() {
             return self.closed_ready(ops, conn);
         }
-        self.conns[conn as usize].state = State::Thinking;
+        (self.conns[conn as usize].state, self.conns[conn as usize].is_awaited) = (State::Thinking, false);
         if !self.opening {
             return self.speak_first(ops.now(), conn);
         }
@@ -118,8 +118,11 @@ impl Core {
     }
 
     /// Replaces a connection that ended. If `due_ns` is given, the new connect starts at this time. Otherwise, the new
-    /// connect starts at once if requests must be sent again, or after the think time if there are none.
+    /// connect starts at once if requests must be sent again, or after the think time if there are none. The next
+    /// request is due when the connect starts, because a client without a connection waits for the connect, too.
     pub(super) fn closed_replace<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
+        self.record.record_service();
+        self.conns[conn as usize].is_awaited = true;
         let pause = match due_ns {
             Some(due) => due.saturating_sub(ops.now()),
             None if !self.requeued.is_empty() => 0,
@@ -143,7 +146,7 @@ impl Core {
     #[inline]
     pub(super) fn ask<O: Ops>(&mut self, ops: &mut O, conn: u32, requests: u32) {
         let now = ops.now();
-        let intended_ns = if self.task.new_connections { self.conns[conn as usize].intended_ns } else { now };
+        let intended_ns = self.closed_intended_ns(now, conn);
         for _ in 0..requests {
             if !self.start_requeued(now, conn) {
                 self.record.counts.due += 1;
@@ -151,6 +154,14 @@ impl Core {
             }
         }
         self.flush(ops, conn);
+    }
+
+    /// Returns the intended start of requests that begin now on a connection.
+    #[inline]
+    pub(super) fn closed_intended_ns(&mut self, now: u64, conn: u32) -> u64 {
+        let c = &mut self.conns[conn as usize];
+        let waited_for_connect = std::mem::take(&mut c.is_awaited) || self.task.new_connections;
+        if waited_for_connect { c.intended_ns } else { now }
     }
 
     #[inline]

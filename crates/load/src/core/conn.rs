@@ -35,6 +35,9 @@ pub(super) struct Conn {
     /// which are sockets that connect again and again), the planned start is the due time. In a closed loop, the
     /// planned start is the start of the connect.
     pub(super) intended_ns: u64,
+    /// True if the client of a closed loop already waits for this connection: the previous connection ended, and the
+    /// client has no think time left. The response time of the client's next request then includes the connect.
+    pub(super) is_awaited: bool,
     /// Time of the last answer. Before the first answer, the time when the connection became ready for requests.
     pub(super) quiet_ns: u64,
     /// Time for which the connection had been idle when the requests in flight began. The time is 0 if the connection

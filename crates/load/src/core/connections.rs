@@ -51,10 +51,10 @@ impl Core {
             Mode::SClients(d) => d.timeout_ns(),
             _ => self.task.connect_timeout_ns,
         };
-        let starts_request = self.task.new_connections && matches!(self.mode, Mode::Closed { .. });
+        let begins_with_connect = self.begins_with_connect();
         let c = &mut self.conns[conn as usize];
         (c.state, c.began_ns) = (State::Connecting, now);
-        if starts_request {
+        if begins_with_connect || c.is_awaited {
             c.intended_ns = now;
         }
         (c.in_flight, c.unsent) = (0, 0);

@@ -39,7 +39,7 @@ impl Core {
     }
 
     fn closed_start_early(&mut self, now: u64, conn: u32) {
-        let intended_ns = if self.task.new_connections { self.conns[conn as usize].intended_ns } else { now };
+        let intended_ns = self.closed_intended_ns(now, conn);
         for _ in 0..self.depth {
             if self.draining && self.requeued.is_empty() || !self.may_next_be_early(conn) {
                 return;

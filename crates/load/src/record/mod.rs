@@ -32,8 +32,8 @@ pub(crate) use part::Offered;
 /// Options that say which optional parts are recorded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RecordOptions {
-    /// True to record service times, too. Requests with due times need service times, because their response times
-    /// include the wait before the send.
+    /// True to record service times from the start. Requests with due times need service times, because their response
+    /// times include the wait before the send.
     pub(crate) service: bool,
     /// True to record the times of handshakes.
     pub(crate) handshake: bool,
@@ -66,7 +66,8 @@ pub(crate) struct Record {
     /// view.
     pub(crate) coarse_unanswered: Box<[u64; CoarseHist::BUCKETS]>,
     /// Time until the last byte of the answer. In an open loop, the response time starts when the request is due. In a
-    /// closed loop, the response time starts with the send, or with the connect if each request has its own connection.
+    /// closed loop, the response time starts with the send. If the request's client had to connect again first, the
+    /// response time starts with that connect.
     pub(crate) response: Hist,
     /// Time from the send of a request to the last byte of its answer. `None` if the service time would equal
     /// `response`.
@@ -94,7 +95,7 @@ pub(crate) struct Record {
     begun: Option<Box<EdgeAges>>,
     /// Ages of the requests that are in both `hung` and `begun`. `None` if there are none.
     hung_begun: Option<Box<EdgeAges>>,
-    /// Times of unanswered requests, measured from their send. These times are recorded only if `service` is recorded.
+    /// Times of unanswered requests, measured from their send.
     service_unanswered: UnansweredTimes,
     /// Time from the establishment of a connection until it is ready for requests. `None` if the protocol has no
     /// handshake.
@@ -209,6 +210,15 @@ impl Record {
     pub(crate) fn as_streams(&mut self, streams: StreamRecord) {
         self.streams = Some(Box::new(streams));
         self.has_details = true;
+    }
+
+    /// Records service times apart from response times from now on. If they were not recorded apart, all service times
+    /// so far equal the response times.
+    pub(crate) fn record_service(&mut self) {
+        if self.service.is_none() {
+            self.service = Some(self.response.clone());
+            self.pieces.record_service();
+        }
     }
 
     /// Records events of an answer that is not yet complete. Returns true if there were any events and the answers are

@@ -35,6 +35,11 @@ impl PieceTimes {
         Self { response: Hist::new(), first_byte: Hist::new(), sent, transfer: Hist::new() }
     }
 
+    /// Records times from the send apart from the other times from now on. All times so far started with the send.
+    pub(super) fn record_service(&mut self) {
+        self.sent = Some(SentTimes { service: self.response.clone(), wait: self.first_byte.clone() });
+    }
+
     /// Records an answer whose last byte arrived at `now_ns`, and whose first byte arrived earlier.
     pub(super) fn record(&mut self, now_ns: u64, request: &InFlightRequest) {
         let (start, first_ns) = (&request.start, request.first_byte_ns);

@@ -151,9 +151,7 @@ impl Record {
         if let Some(times) = self.classes.unanswered(request.class) {
             record(times, request.start.intended_ns);
         }
-        if self.service.is_some() {
-            record(&mut self.service_unanswered, request.start.sent_ns);
-        }
+        record(&mut self.service_unanswered, request.start.sent_ns);
     }
 }
 

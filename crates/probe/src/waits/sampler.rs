@@ -319,6 +319,7 @@ impl Work {
         let mut profile = WaitProfile { seconds, cpu, missing, ..self.sums.profile(&self.names) };
         if let Some(stacks) = &mut self.stacks {
             profile.tasks = stacks.tasks.rows(|process| self.sums.instance(process));
+            profile.runtimes = stacks.tasks.runtimes(|process| self.sums.instance(process));
             profile.missing.extend(stacks.refusal().map(str::to_owned));
             if is_end {
                 let (stacks, monitors) = stacks.profile(&mut self.names.processes);

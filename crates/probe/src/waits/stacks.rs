@@ -91,6 +91,7 @@ impl StackSampler {
         for process in &round.processes {
             if let Some(found) = processes.get(process.pid).and_then(|p| p.goroutines(MAX_GOROUTINES)) {
                 self.tasks.add(&process.name, &found, &mut self.named);
+                self.tasks.count_cpus(process.pid, &process.name, found.max_running);
             }
         }
         for thread in round.threads.iter().filter(|thread| !thread.state.is_idle() && thread.stack != (0, 0)) {

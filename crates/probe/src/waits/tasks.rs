@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use run::{TaskGroup, TaskState};
+use run::{TaskGroup, TaskRuntime, TaskState};
 use stacks::{Frame, Goroutine, Goroutines, StackCounts};
 
 use super::rows::largest;
@@ -33,6 +33,17 @@ struct ProcessTasks {
     groups: BTreeMap<(TaskState, Waits), f64>,
     /// For each function, the number of goroutines with this function in their stacks, by state.
     inside: BTreeMap<Arc<str>, BTreeMap<TaskState, f64>>,
+    /// Limits of the runtime. `None` if unknown, or if several processes have the same name but different limits.
+    limits: Option<Limits>,
+}
+
+/// Numbers that limit how many goroutines of a process run at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Limits {
+    /// Maximum number of running goroutines (GOMAXPROCS).
+    max_running: u32,
+    /// Number of CPUs that the process may use.
+    cpus: u32,
 }
 
 /// Waiting function: its name, and a text with the name, the file and the line.
@@ -61,6 +72,23 @@ impl TaskSums {
                 stacks.add(process, frames, weight);
             }
         }
+    }
+
+    /// Records how many goroutines of a process may run at the same time (GOMAXPROCS), and how many CPUs the process may
+    /// use.
+    pub(super) fn count_cpus(&mut self, pid: u32, process: &Arc<str>, max_running: Option<u32>) {
+        let cpus = sys::limits::cpus_of_thread(pid).ok().map(|cpus| cpus.len() as u32);
+        let limits = max_running.zip(cpus).map(|(max_running, cpus)| Limits { max_running, cpus });
+        let sums = self.0.entry(process.clone()).or_default();
+        sums.limits = if sums.readings <= 1.0 { limits } else { sums.limits.filter(|before| Some(*before) == limits) };
+    }
+
+    /// Returns the known limits of each process's runtime.
+    pub(super) fn runtimes(&self, instance: impl Fn(&Arc<str>) -> String) -> Vec<TaskRuntime> {
+        let limits = self.0.iter().filter_map(|(process, sums)| Some((process, sums.limits?)));
+        let runtime =
+            |(process, Limits { max_running, cpus })| TaskRuntime { process: instance(process), max_running, cpus };
+        limits.map(runtime).collect()
     }
 
     /// Returns the groups of goroutines with equal process, state and function, the largest first.
@@ -157,7 +185,7 @@ mod tests {
         ]));
         goroutines.push(Goroutine::Running);
         let (mut sums, mut stacks) = (TaskSums::default(), StackCounts::default());
-        sums.add(&"app".into(), &Goroutines { goroutines, listed_per_read: 2 }, &mut stacks);
+        sums.add(&"app".into(), &Goroutines { goroutines, listed_per_read: 2, max_running: None }, &mut stacks);
         let rows = sums.rows(|process| format!("{process}:7"));
         let row = |state| rows.iter().find(|row| row.state == state).unwrap();
         let locked = row(TaskState::Lock);

@@ -122,8 +122,9 @@ pub struct Trial {
     pub rates: Rates,
     /// Counts and other measurements of the measured window.
     pub measured: Measured,
-    /// Response time to the last byte: from the intended start (open loop) or the send (closed loop). With
-    /// `new_connections`, the response time of a closed loop starts at the connect.
+    /// Response time to the last byte: from the intended start (open loop) or the send (closed loop). In a
+    /// closed loop, it starts at the connect if each request has its own connection, or if the server closed the
+    /// client's previous connection.
     pub latency_us: Summary,
     /// Time to the first byte of the answer, measured from the same start as `latency_us`. If every answer arrived in
     /// one piece, this summary equals `latency_us`, and `histograms` has no `first_byte`. The summary is absent in runs

@@ -54,3 +54,16 @@ pub struct TaskGroup {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inside_state: Option<TaskState>,
 }
+
+/// Limits of a language runtime that schedules tasks on its own threads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct TaskRuntime {
+    /// Name of the process, with its ID if it is the only process of this name.
+    pub process: String,
+    /// Maximum number of tasks that run at the same time (GOMAXPROCS of Go).
+    pub max_running: u32,
+    /// Number of CPUs that the process may use.
+    pub cpus: u32,
+}

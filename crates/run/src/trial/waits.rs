@@ -348,6 +348,9 @@ pub struct WaitProfile {
     /// Tasks that a language runtime schedules itself (goroutines), the largest group first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub tasks: Vec<crate::TaskGroup>,
+    /// Limits of the language runtimes that schedule the tasks, one entry per process.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
+    pub runtimes: Vec<crate::TaskRuntime>,
     /// Threads that wait for locks of their language runtimes, the largest group first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub monitors: Vec<crate::MonitorGroup>,
@@ -385,6 +388,7 @@ impl WaitProfile {
         self.titles.iter_mut().flat_map(|t| [&mut t.process, &mut t.title]).for_each(&mut change);
         self.processes.iter_mut().map(|p| &mut p.process).for_each(&mut change);
         self.tasks.iter_mut().flat_map(|t| [&mut t.process, &mut t.function]).for_each(&mut change);
+        self.runtimes.iter_mut().map(|runtime| &mut runtime.process).for_each(&mut change);
         self.monitors.iter_mut().flat_map(|m| [&mut m.process, &mut m.function]).for_each(&mut change);
         self.peers
             .iter_mut()
