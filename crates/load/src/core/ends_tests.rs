@@ -65,6 +65,19 @@ fn an_open_loop_keeps_its_rate_and_its_number_of_connections() {
     }
 }
 
+/// A client whose connection was closed waits for its next connect. A connect and an exchange each take a round trip of
+/// 20 ms, and the service takes 1 ms.
+#[test]
+fn the_wait_for_the_next_connect_is_part_of_the_response_time() {
+    for (closes_after, think_ms) in [(1, 0.0), (4, 0.0), (4, 50.0)] {
+        let part = run(&plan(2, 1, think_ms), &SimServer { closes_after, rtt_ns: 20_000_000, ..server() });
+        let [response, service] = ["response", "service"].map(|name| part.histograms[name].mean_us());
+        let expected_us = 21_000.0 + 20_000.0 / f64::from(closes_after);
+        assert!((response / expected_us - 1.0).abs() < 0.03, "{response} us, not {expected_us}, {closes_after}");
+        assert!((service / 21_000.0 - 1.0).abs() < 0.03, "{service} us, {closes_after}");
+    }
+}
+
 /// After the 100th answer on a connection, the server reads nothing more from this connection.
 #[test]
 fn requests_behind_an_announced_close_are_sent_again() {

@@ -205,21 +205,6 @@ fn a_request_with_its_own_connection_begins_with_the_connect() {
     }
 }
 
-/// A connect and an exchange each take a round trip of 20 ms, and the service takes 1 ms.
-#[test]
-fn a_client_that_the_server_disconnects_waits_for_the_next_connect() {
-    for (closes_after, think_ms) in [(1, 0.0), (4, 0.0), (4, 50.0)] {
-        let server = SimServer { service: Service::Constant, rtt_ns: 20_000_000, closes_after, ..SimServer::default() };
-        let think = ThinkTime { mean_ms: think_ms, exponential: false };
-        let closed = Intensity::Closed { connections: 2, pipeline: 1, think };
-        let (part, _) = simulate(&LoadPlan { warmup_s: 1.0, ..plan(closed, 9.0) }, &server).unwrap();
-        let [response, service] = ["response", "service"].map(|name| mean_us(&part, name));
-        let expected_us = 21_000.0 + 20_000.0 / f64::from(closes_after);
-        assert!((response / expected_us - 1.0).abs() < 0.03, "{response} us, not {expected_us}, {closes_after}");
-        assert!((service / 21_000.0 - 1.0).abs() < 0.03, "{service} us, {closes_after}");
-    }
-}
-
 #[test]
 fn connects_under_way_at_the_end_have_an_age() {
     // The server's only worker serves one of the five connections, and the accept queue holds a second one. The other

@@ -220,13 +220,19 @@ fn on_completion(
             f(ops, Completion::Connected { conn });
         }
         (OPEN | CONNECT, Err(errno)) if errno != Errno::CANCELED => {
+            if kind == CONNECT {
+                ops.slots[conn as usize].state = State::Failed;
+            }
             f(ops, Completion::Failed { conn, op: Op::Connect, errno });
         }
         (SEND, Ok(_)) => {
             ops.slots[conn as usize].sending = false;
             f(ops, Completion::Writable { conn });
         }
-        (SEND, Err(errno)) => f(ops, Completion::Failed { conn, op: Op::Send, errno }),
+        (SEND, Err(errno)) => {
+            ops.slots[conn as usize].sending = false;
+            f(ops, Completion::Failed { conn, op: Op::Send, errno });
+        }
         (UNRECEIVED, bytes) => {
             ops.slots[conn as usize].unreceived = bytes.unwrap_or(0);
             f(ops, Completion::PeerClosed { conn });

@@ -76,6 +76,8 @@ pub(super) enum State {
     #[default]
     Closed,
     Connecting,
+    /// The connect has failed, and the socket is not yet closed. No operation of the socket is running.
+    Failed,
     Open,
 }
 

@@ -103,6 +103,37 @@ fn the_reason_of_a_close_is_sent_after_pending_bytes() {
     assert!(!ops.send_last(0, |_| unreachable!("there is no place behind a whole piece")));
 }
 
+/// While cancelled operations are running, a wait asks for more completions, and ends later. An operation that has failed
+/// is no longer running, so it must not count as cancelled.
+#[test]
+fn failed_operations_are_not_waited_for() {
+    if (SPEC.usable)().is_err() {
+        return testkit::skip("failed operations on io_uring", "io_uring cannot be had here");
+    }
+    let (_bound, refusing) = testkit::refusing();
+    let mut driver = UringDriver::new(&one(refusing, None)).unwrap();
+    for round in 0..5 {
+        driver.ops().connect(0).unwrap();
+        let Some(WaitResult::Ended(why)) = next(&mut driver) else { panic!("connected in round {round}") };
+        assert!(why.contains("Connect"), "{why}");
+        driver.ops().close(0);
+        assert_eq!(driver.ops().ending, 0, "{round}");
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut driver = UringDriver::new(&one(listener.local_addr().unwrap(), None)).unwrap();
+    driver.ops().connect(0).unwrap();
+    assert_eq!(next(&mut driver), Some(WaitResult::Connected));
+    drop(listener.accept().unwrap());
+    assert!(matches!(next(&mut driver), Some(WaitResult::Ended(_))));
+    // The first send makes the server's kernel reset the connection, and the second send fails.
+    for _ in 0..2 {
+        driver.ops().send(0, word(b"request")).unwrap();
+        driver.wait(TIMEOUT_NS, Batch::default(), |_, _| {}).unwrap();
+    }
+    driver.ops().close(0);
+    assert_eq!(driver.ops().ending, 0);
+}
+
 /// The server answers a request, and closes either before or after it has read the next request.
 #[test]
 fn bytes_that_the_server_never_read_are_known_at_its_close() {
