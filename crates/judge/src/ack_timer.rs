@@ -38,6 +38,17 @@ pub(crate) fn distance_us(light: &Trial) -> Option<f64> {
     (trip >= TRIP_SHARE * light.latency_us.p50).then_some(trip)
 }
 
+/// Returns the time at the lightest load for which the last part of an answer waits for a delayed acknowledgement,
+/// microseconds. A server that sends an answer in two writes without TCP_NODELAY holds the second write back until the
+/// client has acknowledged the first, so the transfer of the answer takes as long as the timer. Returns `None` if
+/// answers do not wait for the timer.
+pub(crate) fn transfer_wait_us(light: &Trial) -> Option<f64> {
+    let waits = TIMER_US.contains(&light.transfer_us.p50)
+        && distance_us(light).is_none()
+        && delayed_acks_of_answers(light).is_some_and(|(_, acks)| acks >= ACKS_BY_TIMER);
+    waits.then_some(light.transfer_us.p50)
+}
+
 /// Returns true if the delayed-acknowledgement timer makes up most of the response time at the lightest load. If the
 /// delayed-acknowledgement timer makes up most of a response time, the response time is longer than the service time.
 pub(crate) fn fills_light_load(facts: &Facts<'_>) -> bool {

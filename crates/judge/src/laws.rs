@@ -7,6 +7,7 @@
 use run::{Intensity, Trial};
 
 use crate::Facts;
+use crate::ack_timer;
 use crate::number::{finite, positive, ratio};
 use crate::single::{clients, closed, good};
 use crate::thresholds::{BEYOND_BOUND, UNANSWERED};
@@ -123,10 +124,15 @@ pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     facts.sweep.iter().find(over).copied()
 }
 
-/// Returns R1 (the response time with one client), microseconds, if R1 is the service time of one request; see
-/// [`beyond_bound`].
+/// Returns the service time of one request, microseconds: R1 (the response time with one client) without the time for
+/// which the last part of an answer waits for a delayed acknowledgement. Returns `None` if R1 is not the service time;
+/// see [`beyond_bound`].
 pub(crate) fn service_us(facts: &Facts<'_>) -> Option<f64> {
-    if beyond_bound(facts).is_some() { None } else { crate::single::r1_us(facts.unloaded?) }
+    if beyond_bound(facts).is_some() {
+        return None;
+    }
+    let (unloaded, wait_us) = (facts.unloaded?, ack_timer::transfer_wait_us(facts.unloaded?));
+    positive(crate::single::r1_us(unloaded)? - wait_us.unwrap_or(0.0))
 }
 
 #[cfg(test)]

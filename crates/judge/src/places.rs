@@ -54,7 +54,9 @@ impl Places {
         let (children, connections) = distinct(children(&view, server_of(one)), connections(&view));
         let mut threads = if may_be_pool(facts) { threads(&view) } else { Counts::new() };
         threads.retain(|(_, one)| !is_sized_by_quota(facts, one));
-        let mut counted = [children, threads, connections].concat();
+        let mut passed_on = passed_on(facts, &view);
+        passed_on.retain(|(_, one)| connections.iter().all(|(_, other)| other.of != one.of));
+        let mut counted = [children, threads, blocked(facts, &view), connections, passed_on].concat();
         counted.retain(|(depth, one)| !(equals(one, places) && passes_all_on(&view, *depth, one.count)));
         counted.sort_by(|(_, a), (_, b)| (a.count - places).abs().total_cmp(&(b.count - places).abs()));
         Some(Self { places, counted })
@@ -110,7 +112,9 @@ fn may_be_pool(facts: &Facts<'_>) -> bool {
 
 const CHILDREN: &str = "children";
 const THREADS: &str = "threads";
+const BLOCKED_THREADS: &str = "blocked threads";
 const CONNECTIONS: &str = "connections";
+const BUSY_CONNECTIONS: &str = "busy connections";
 
 /// Returns true for a count of connections.
 pub(crate) fn is_connections(counted: &Counted) -> bool {
@@ -128,9 +132,18 @@ pub(crate) fn is_threads(counted: &Counted) -> bool {
     counted.what == THREADS
 }
 
+/// Returns true for a count of threads or connections that hold a request each, while samples showed more requests that
+/// wait in the process.
+pub(crate) fn is_seen_before_a_queue(counted: &Counted) -> bool {
+    [BLOCKED_THREADS, BUSY_CONNECTIONS].contains(&counted.what.as_str())
+}
+
 /// Describes a count in words: `php-fpm has 5 children`, `4 worker threads of srv ran`.
 pub(crate) fn text(counted: &Counted) -> String {
     let Counted { what, count, of, peer } = counted;
+    if what == BLOCKED_THREADS {
+        return format!("{} threads of {of} are always blocked", figure(*count));
+    }
     let one = if what == CHILDREN { "child" } else { what.trim_end_matches('s') };
     let what = if *count == 1.0 { one } else { what };
     if what.starts_with("thread") {
@@ -149,6 +162,15 @@ pub(crate) fn advice(counted: &Counted) -> String {
             figure(*count)
         ),
         THREADS => format!("Raise the number of worker threads of {of} (now {}).", figure(*count)),
+        BLOCKED_THREADS => format!(
+            "Raise the number of worker threads of {of} (now {}), or shorten what each of them waits for.",
+            figure(*count)
+        ),
+        BUSY_CONNECTIONS => format!(
+            "Let {of} pass more requests at a time on to {peer} (now {}): a limit (maxconn of HAProxy) or a pool holds the \
+             others back.",
+            figure(*count)
+        ),
         _ => format!("Raise the number of {what} of {of} (now {}).", figure(*count)),
     }
 }
@@ -236,6 +258,33 @@ fn threads(view: &View<'_>) -> Counts {
         (depth, Counted { what: THREADS.into(), count, of, peer: String::new() })
     };
     groups.into_iter().map(of).collect()
+}
+
+/// Counts the threads of the server and of its upstreams that are always blocked while requests wait.
+fn blocked(facts: &Facts<'_>, view: &View<'_>) -> Counts {
+    let of = |workers: waits::BlockedWorkers| {
+        let of = program(&workers.process).to_string();
+        let counted = Counted { what: BLOCKED_THREADS.into(), count: workers.threads, of, peer: String::new() };
+        Some((depth(view, &workers.process)?, counted))
+    };
+    waits::blocked_workers(facts.run).into_iter().filter_map(of).collect()
+}
+
+/// Counts the requests that wait for replies of other servers while more requests wait inside the server.
+fn passed_on(facts: &Facts<'_>, view: &View<'_>) -> Counts {
+    let of = |passed: waits::PassedOn| {
+        let (of, count) = (program(&passed.process).to_string(), passed.requests.round());
+        let counted = Counted { what: BUSY_CONNECTIONS.into(), count, of, peer: passed.peer };
+        Some((depth(view, &passed.process)?, counted))
+    };
+    waits::passed_on(facts.run).into_iter().filter_map(of).collect()
+}
+
+/// Returns the distance of a process from the server. `name` is the name of the process, with or without its ID. Returns
+/// `None` if neither the server nor its upstreams on the same machine have such a process.
+fn depth(view: &View<'_>, name: &str) -> Option<u32> {
+    let is_of = |(own, _): &&(&str, u32)| [*own, program(own)].contains(&name);
+    all(view).values().filter(is_of).map(|(_, depth)| *depth).min()
 }
 
 /// Returns a filter of the processes of the server and of its upstreams.

@@ -10,7 +10,7 @@ use super::held_twice::held_twice;
 use super::pooled::Pooled;
 use super::windows::pooled_search;
 use crate::Facts;
-use crate::number::{counted, figure, finite, positive, rate};
+use crate::number::{counted, figure, positive, rate};
 use crate::objective::{breach, holds};
 use crate::single::{clients, closed, good, good_bytes, several_sizes};
 use crate::thresholds::{FAILURES_BELOW, FEWEST_WINDOWS};

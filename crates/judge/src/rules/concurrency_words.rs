@@ -7,7 +7,6 @@ use crate::places::{self, Places};
 use crate::process_locks::OneCpuEach;
 use crate::serial;
 use crate::server_queue;
-use crate::single::r1_us;
 use crate::sweep::Plateau;
 use crate::thresholds::{BUSY, HALF_BUSY};
 use crate::upstreams;
@@ -64,7 +63,7 @@ pub(super) fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Place
         let share = percent(load.busiest_thread.unwrap_or(0.0));
         format!("its threads wait and one thread of the upstream at {} ran {share} of the time", load.behind.address)
     });
-    let Some((places, r1)) = places.zip(facts.unloaded.and_then(r1_us)) else {
+    let Some((places, r1)) = places.zip(crate::laws::service_us(facts)) else {
         let does = if sleeps { "its threads sleep" } else { "its CPUs have time left" };
         let does = busy.as_deref().unwrap_or(does);
         let does_not_grow = if facts.plateau == Plateau::NoResult { "completes" } else { "stays at" };

@@ -6,6 +6,7 @@ use run::{Evidence, FigureUnit, SummaryFigure};
 
 use super::rule::{Verdict, cannot_say};
 use crate::Facts;
+use crate::ack_timer;
 use crate::chain::Chain;
 use crate::disks;
 use crate::evidence::{line, measured};
@@ -16,7 +17,7 @@ use crate::overflow::HeldConnections;
 use crate::places::{self, Places};
 use crate::serial;
 use crate::server_queue;
-use crate::single::{clients, r1_us};
+use crate::single::clients;
 use crate::sweep::Plateau;
 use crate::thresholds::{ADDED_WAIT, DISK_STALLED, DISK_WORKS, SURE, TRIP_SHARE, TWO_SIGNS, WEAK_SIGN};
 use crate::upstreams;
@@ -36,8 +37,9 @@ pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>)
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
         let text = format!("about {} requests at a time: {}", figure(all.places), places::text(one));
         // A count that equals the number of requests at a time is a weak sign of a queue, because small counts may be
-        // equal by chance.
-        (measured(view, ("places", ""), (all.places, FigureUnit::Requests), Some(one.count), text), WEAK_SIGN)
+        // equal by chance. Samples that show more requests waiting in the process are a second sign.
+        let sign = if places::is_seen_before_a_queue(one) { TWO_SIGNS } else { WEAK_SIGN };
+        (measured(view, ("places", ""), (all.places, FigureUnit::Requests), Some(one.count), text), sign)
     });
     let turns = serial::turns(facts, places).map(|turns| (turns, TWO_SIGNS));
     let full = upstreams::full(facts).filter(|_| upstreams::awaited::waits_behind(facts));
@@ -122,11 +124,11 @@ fn longer_us(facts: &Facts<'_>, step: &Step) -> f64 {
 
 /// Returns Xmax × R1 (highest rate times response time with one client) as a line of evidence.
 pub(super) fn held_line(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
-    let (r1, x) = (facts.unloaded.and_then(r1_us)?, facts.x_max()?);
+    let (service_us, x) = (crate::laws::service_us(facts)?, facts.x_max()?);
     let places = held_places(facts)?;
     let text = format!(
         "{} per request with one client × {} at most = {} requests at a time",
-        duration(r1),
+        duration(service_us),
         rate(x),
         figure(places)
     );
@@ -157,6 +159,18 @@ pub(super) fn filled_cpus(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence
     let chain = Chain::of(view.trial, view).filter(|_| upstreams::fills_cpus(facts))?;
     let text = format!("the CPUs were busy {} of the time: {}", percent(chain.share()), chain.text());
     Some(line(view, "cpu.idle", "", text))
+}
+
+/// Returns evidence that the last part of each answer waits for a delayed acknowledgement under a light load.
+pub(super) fn acknowledgement_line(facts: &Facts<'_>) -> Option<Evidence> {
+    let light = facts.unloaded?;
+    let (wait_us, (view, acks)) = (ack_timer::transfer_wait_us(light)?, ack_timer::delayed_acks_of_answers(light)?);
+    let text = format!(
+        "under a light load, the last part of each answer waits {} for a delayed acknowledgement: set TCP_NODELAY, or send \
+         each answer in one write",
+        duration(wait_us)
+    );
+    Some(measured(&view, ("tcp.delayed_acks", ""), (acks, FigureUnit::Plain), None, text))
 }
 
 /// Returns Xmax × R1, the number of requests handled at a time, if Xmax and R1 are known and R1 is the service time.

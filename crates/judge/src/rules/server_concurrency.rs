@@ -5,8 +5,8 @@ use run::FigureUnit;
 
 use super::concurrency_words;
 use super::queue_signs::{
-    filled_cpus, held_connections, held_line, held_places, looks_the_same, not_the_way, signs, waits_for_a_disk,
-    waits_longer,
+    acknowledgement_line, filled_cpus, held_connections, held_line, held_places, looks_the_same, not_the_way, signs,
+    waits_for_a_disk, waits_longer,
 };
 use super::rule::{PLAIN, Rule, Tier, Verdict, cannot_say, server};
 use super::withheld;
@@ -106,6 +106,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     evidence.extend(signs.into_iter().map(|(line, _)| line).chain(doubt).chain(grows));
     evidence.extend(held_line(facts, &view).filter(|_| !ack_timer::fills_light_load(facts) && delayed.is_none()));
     evidence.extend(delayed.map(|delayed| line(&view, "latency_us.mean", "", delayed.text)));
+    evidence.extend(acknowledgement_line(facts));
     evidence.extend(waits_for_a_disk(&view));
     evidence.extend(super::streams::waits(&view));
     let mut of_upstreams = upstreams::evidence(&view, &facts.upstreams);

@@ -2,12 +2,13 @@
 //! to be accepted.
 
 use run::number::number;
-use run::{Bottleneck, ClientConnections, Intensity, Trial, WaitFinding, WaitProfile};
+use run::{Bottleneck, ClientConnections, ErrorKind, Intensity, Trial, WaitFinding, WaitProfile};
 
 use super::explain::{UNKNOWN, WordOrder, line, tell};
 use super::is_queue;
 use super::pools::MIN_MEMBERS;
 use crate::thresholds::{LIMIT_CONNECTS, LIMIT_READINGS, WAIT_FEW, WAIT_POOL_BUSY, WAIT_QUEUE};
+use crate::view::program;
 
 /// Adds a limit on connections to the sentence, the evidence and the advice of a verdict. Changes only verdicts that a
 /// limit on connections can explain. A process that has another cause among `findings` accepts no further connections
@@ -22,19 +23,43 @@ pub(crate) fn explain_connection_limit(
         return;
     }
     let trial = run.sampled_trial().and_then(|at| run.trials.get(at));
-    let Some(Limit { process, open, queued, is_proxy }) = trial.and_then(limit) else { return };
+    let Some(Limit { process, open, queued, is_proxy, refuses_connects }) = trial.and_then(limit) else { return };
     if findings.iter().any(|finding| finding.process == process && is_queue(finding)) {
         return;
     }
     let [open_text, queued_text] = [open, queued].map(number);
-    let text =
-        format!("{process} never held more than {open_text} connections, and {queued_text} more waited to be accepted");
+    let others = match refuses_connects {
+        true => "other connects were refused".to_string(),
+        false => format!("{queued_text} more waited to be accepted"),
+    };
+    let text = format!("{process} never held more than {open_text} connections, and {others}");
     tell(verdict, &text, order);
     verdict.evidence.push(line(&text, process, open));
+    let option = match refuses_connects {
+        true => ", or raise the limit of a firewall in front of it".to_string(),
+        false => option(program(process), is_proxy),
+    };
+    verdict.advice.insert(0, format!("Let {process} hold more than {open_text} connections of clients{option}."));
+}
+
+/// Programs, and the option with which each of them limits its connections. Source: the manuals of these programs.
+const OPTIONS: &[(&str, &str)] = &[
+    ("haproxy", "maxconn"),
+    ("memcached", "-c"),
+    ("mariadbd", "max_connections"),
+    ("mysqld", "max_connections"),
+    ("nginx", "worker_connections"),
+    ("postgres", "max_connections"),
+    ("redis-server", "maxclients"),
+    ("valkey-server", "maxclients"),
+];
+
+/// Returns the option that limits the connections of a program, as a part of a sentence. Returns the empty text for
+/// unknown programs.
+fn option(program: &str, is_proxy: bool) -> String {
+    let Some((_, option)) = OPTIONS.iter().find(|(name, _)| *name == program) else { return String::new() };
     let counts = if is_proxy { ", which also counts connections to other servers" } else { "" };
-    let advice =
-        format!("Let {process} hold more than {open_text} connections of clients (nginx: worker_connections{counts}).");
-    verdict.advice.insert(0, advice);
+    format!(" ({option}{counts})")
 }
 
 /// Limit on the connections of a process with an event loop.
@@ -47,6 +72,8 @@ struct Limit<'a> {
     /// True if the process also has connections to other servers. In nginx, connections to other servers count towards
     /// the limit, too.
     is_proxy: bool,
+    /// True if connects beyond the limit are refused. A firewall may refuse them, too.
+    refuses_connects: bool,
 }
 
 /// Returns the limit on connections that a trial shows. Returns `None` if the trial shows no limit on connections.
@@ -56,12 +83,20 @@ fn limit(trial: &Trial) -> Option<Limit<'_>> {
     let process = profile.processes.iter().find(|process| process.epoll && !process.behind)?;
     let is_constant = clients.max_open > 0.0 && clients.max_open <= clients.open + WAIT_FEW;
     let is_limit = clients.open >= MIN_MEMBERS && (is_constant || refuses(trial, clients));
-    (is_limit && keeps_connections(trial) && clients.queued >= WAIT_QUEUE).then(|| Limit {
+    let refuses_connects = is_constant && refuses_connects(trial);
+    let others_wait = clients.queued >= WAIT_QUEUE || refuses_connects;
+    (is_limit && keeps_connections(trial) && others_wait).then(|| Limit {
         process: &process.process,
         open: clients.max_open,
         queued: clients.queued,
         is_proxy: profile.peers.iter().any(|peer| peer.process == process.process),
+        refuses_connects,
     })
+}
+
+/// Returns true if connects were refused although the server accepted others.
+fn refuses_connects(trial: &Trial) -> bool {
+    trial.tally.errors.0.get(&ErrorKind::ConnectRefused).is_some_and(|count| *count > 0)
 }
 
 /// Returns true if the clients use a connection for many requests. A connection that replaces a failed connection does
@@ -141,8 +176,11 @@ mod tests {
 
     #[test]
     fn a_constant_number_of_connections_beside_a_queue_of_others_is_a_limit() {
-        let told = ["Let app:7 hold more than 36 connections of clients (nginx: worker_connections)."];
+        let told = ["Let app:7 hold more than 36 connections of clients."];
         assert_eq!(advice("unknown", &planted(|_, _| ())), told);
+        let nginx = planted(|_, profile| profile.processes[0].process = "nginx:7".into());
+        let told = ["Let nginx:7 hold more than 36 connections of clients (worker_connections)."];
+        assert_eq!(advice("unknown", &nginx), told);
         assert!(advice("server-cpu", &planted(|_, _| ())).is_empty());
         type Change = fn(&mut ClientConnections);
         let changes: [(&str, Change); 5] = [
@@ -152,6 +190,11 @@ mod tests {
             ("one connection at a time", |c| (c.open, c.max_open) = (1.0, 1.0)),
             ("a run of an older version", |c| c.max_open = 0.0),
         ];
+        let refused = planted(|trial, profile| {
+            trial.tally.errors = run::Errors([(ErrorKind::ConnectRefused, 369)].into());
+            profile.clients.iter_mut().for_each(|clients| clients.queued = 0.0);
+        });
+        assert_eq!(advice("unknown", &refused).len(), 1, "connects that a firewall refuses");
         for (why, change) in changes {
             let run = planted(|_, profile| profile.clients.iter_mut().for_each(change));
             assert!(advice("unknown", &run).is_empty(), "{why}");

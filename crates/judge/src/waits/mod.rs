@@ -10,6 +10,7 @@
 
 mod activity;
 mod advice;
+mod blocked_workers;
 mod blocking;
 mod collectors;
 mod connection_limit;
@@ -22,6 +23,7 @@ mod holder;
 mod locks;
 mod monitors;
 mod only_worker;
+mod passed_on;
 mod pools;
 mod requests;
 mod runtime_cpus;
@@ -31,10 +33,12 @@ mod tasks;
 
 use run::{DatabaseKind, DatabaseProfile, Run, ThreadState, Trial, WaitCause, WaitFinding, WaitProfile};
 
+pub(crate) use blocked_workers::BlockedWorkers;
 pub(crate) use connection_limit::{explain_connection_limit, keeps_connections};
 pub(crate) use event_loop::explain_idle_loop;
 pub(crate) use explain::{EVIDENCE, WordOrder, evidence, explain};
 pub(crate) use functions::of_run as waiting_functions;
+pub(crate) use passed_on::PassedOn;
 pub use sentence::headline;
 
 use requests::Requests;
@@ -55,6 +59,20 @@ pub(crate) fn of_run(run: &Run, is_light: impl Fn(&Trial) -> bool) -> Vec<WaitFi
         Some(waits(threads.unwrap_or(&none), &trial.databases)).filter(|causes| !causes.is_empty())
     };
     run.trials_by_samples().into_iter().find_map(of_trial).unwrap_or_default()
+}
+
+/// Returns the threads that are always blocked while requests wait, from the most informative samples of a run.
+pub(crate) fn blocked_workers(run: &Run) -> Vec<BlockedWorkers> {
+    run.sampled_waits().map(blocked_workers::blocked_workers).unwrap_or_default()
+}
+
+/// Returns the requests that processes have passed on to other servers while more requests wait inside these processes,
+/// from the trial in which the connections were read most often.
+pub(crate) fn passed_on(run: &Run) -> Vec<PassedOn> {
+    let sampled = run.trials_by_samples().into_iter().filter_map(|at| run.trials.get(at)?.server.as_ref());
+    let profiles = sampled.filter_map(|server| server.waits.as_deref());
+    let readings = |profile: &&WaitProfile| profile.clients.as_ref().map_or(0, |clients| clients.readings);
+    profiles.max_by_key(readings).map(passed_on::passed_on).unwrap_or_default()
 }
 
 /// Returns the first cause that is a queue in the server.

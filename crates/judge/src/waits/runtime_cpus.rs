@@ -63,7 +63,7 @@ mod tests {
     fn a_runtime_with_fewer_cpus_than_the_process_is_named() {
         let found = waits(&go(1, 13.0, 13.0), &[]);
         assert!(found.len() == 1 && is_limit(&found[0]), "{found:#?}");
-        let said = "13 of 16 goroutines of app:7 are ready to run, but its runtime uses too few CPUs (GOMAXPROCS=1)";
+        let said = "GOMAXPROCS=1 leaves 13 of 16 goroutines of app:7 without a CPU";
         assert_eq!(found[0].sentence, said);
         assert!(waits(&go(3, 13.0, 13.0), &[]).iter().any(is_limit));
     }

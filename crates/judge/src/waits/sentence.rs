@@ -86,7 +86,7 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
             format!("{name} takes {} of the CPU time of {process} while requests wait", percent(finding.share))
         }
         WaitCause::SerialCpu if runtime_cpus::is_limit(finding) => {
-            format!("{who} are ready to run, but its runtime uses too few CPUs ({name})")
+            format!("{name} leaves {who} without a CPU")
         }
         WaitCause::SerialCpu => {
             format!("one thread of {process} computes all the time ({name}), and requests wait for it")

@@ -20,6 +20,7 @@ mod monitors;
 mod names;
 mod own_function;
 mod paced;
+mod peer_readings;
 mod process;
 mod profile;
 mod reader;

@@ -10,12 +10,13 @@ use super::client_sums::ClientSums;
 use super::futex_sums::{FutexSums, UserRounds};
 use super::holder_functions::Held;
 use super::names::Names;
-use super::round::{ConnectionSample, PeerId, PeerSample, ProcessSample, Round, ThreadSample, WaitKey};
+use super::peer_readings::PeerReadings;
+use super::round::{ConnectionSample, ProcessSample, Round, ThreadSample, WaitKey};
 use super::rows::{address_text, largest};
 
 /// Maximum number of distinct groups of threads (process, thread name, state and object) during the sampling. Further
 /// groups are dropped, because a server may open any number of files.
-const MAX_GROUPS: usize = 4096;
+pub(super) const MAX_GROUPS: usize = 4096;
 /// Maximum number of distinct process titles per process name. A title is text that a program writes over its command
 /// line, as PostgreSQL does.
 const MAX_TITLES: usize = 1024;
@@ -48,64 +49,6 @@ struct ProcessSums {
     rounds_before: u64,
     epoll: bool,
     titles: BTreeMap<Arc<str>, f64>,
-}
-
-/// Sums over the readings of the connections to a peer.
-#[derive(Debug, Default)]
-struct PeerSums {
-    readings: u64,
-    open: f64,
-    busy: f64,
-    max_open: f64,
-    to: Option<Arc<str>>,
-}
-
-impl PeerSums {
-    fn add(&mut self, peer: &PeerSample) {
-        self.open += peer.open;
-        self.busy += peer.busy;
-        self.max_open = self.max_open.max(peer.open);
-        self.to = peer.to.clone().or(self.to.take());
-    }
-}
-
-/// Readings of the connections to all peers.
-#[derive(Debug, Default)]
-struct PeerReadings {
-    sums: BTreeMap<PeerId, PeerSums>,
-}
-
-impl PeerReadings {
-    /// Adds a reading of all peers (if `is_full` is true) or of some peers. A peer that is missing in a reading of all
-    /// peers has no open connection any more. Readings before a peer was first seen do not count for that peer. Before
-    /// a peer was first seen, the process that connects to the peer may have been unknown.
-    fn add(&mut self, peers: &[PeerSample], is_full: bool) {
-        for peer in peers {
-            let id = (peer.process.clone(), peer.address.clone());
-            if self.sums.len() < MAX_GROUPS || self.sums.contains_key(&id) {
-                let sums = self.sums.entry(id).or_default();
-                sums.add(peer);
-                sums.readings += u64::from(!is_full);
-            }
-        }
-        if is_full {
-            self.sums.values_mut().for_each(|sums| sums.readings += 1);
-        }
-    }
-
-    fn rows(&self, instance: impl Fn(&Arc<str>) -> String) -> impl Iterator<Item = PeerConnections> {
-        self.sums.iter().map(move |((process, address), sums)| {
-            let mean = |sum: f64| sum / sums.readings.max(1) as f64;
-            PeerConnections {
-                process: instance(process),
-                address: address.to_string(),
-                to: sums.to.as_ref().map(&instance).unwrap_or_default(),
-                open: mean(sums.open),
-                busy: mean(sums.busy),
-                max_open: sums.max_open,
-            }
-        })
-    }
 }
 
 /// Sums over the rounds so far.
@@ -198,7 +141,7 @@ impl ProfileSums {
     fn entries(&self) -> usize {
         let of_process = |sums: &ProcessSums| 1 + sums.pids.len() + sums.running.len() + sums.titles.len();
         let processes: usize = self.processes.values().map(of_process).sum();
-        processes + self.groups.len() + self.futexes.entries() + self.users.len() + self.peers.sums.len()
+        processes + self.groups.len() + self.futexes.entries() + self.users.len() + self.peers.len()
     }
 
     /// Returns the process and the address of each futex for which at least two threads waited.

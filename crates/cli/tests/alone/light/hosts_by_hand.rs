@@ -15,7 +15,7 @@ const WORK_US: f64 = 3000.0;
 const SLEEP_MS: f64 = 15.0;
 
 /// Flags of every search in these tests.
-const FIND: [&str; 8] = ["--budget", "9s", "--prove", "off", "--connections", "8", "--at-rest", "100ms"];
+const FIND: [&str; 8] = ["--budget", "18s", "--prove", "off", "--connections", "8", "--at-rest", "100ms"];
 
 /// Compares the search by hand with two other searches. In the first search, loadline reaches the hosts by ssh, and in
 /// the second search, through a Slurm allocation.

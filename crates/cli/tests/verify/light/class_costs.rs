@@ -25,7 +25,7 @@ fn the_path_with_five_times_the_cpu_time_costs_most() {
     let file = dir.path().join("mix.toml");
     std::fs::write(&file, "[[request]]\npath = \"/cheap\"\nweight = 1\n[[request]]\npath = \"/dear\"\n").unwrap();
     let (url, file) = (format!("http://{addr}/"), file.display().to_string());
-    let run = json(&binary, &["find", &url, "--requests", &file, "--budget", "16s", "--prove", "off"]);
+    let run = json(&binary, &["find", &url, "--requests", &file, "--budget", "24s", "--prove", "off"]);
     let (classes, costs) = (&run["findings"]["classes"], &run["findings"]["class_costs"]);
     let windows = run["trials"].as_array().unwrap().iter().filter(|trial| trial["kind"] == "classes");
     let windows = windows.count();

@@ -1,6 +1,6 @@
-use run::{FutexKind, HolderState, HolderThread, MAX_WAIT_ROWS};
+use run::{FutexKind, HolderState, HolderThread, MAX_WAIT_ROWS, PeerConnections};
 
-use super::super::round::FutexSample;
+use super::super::round::{FutexSample, PeerSample};
 use super::*;
 
 const LOCK: u64 = 0x5000;

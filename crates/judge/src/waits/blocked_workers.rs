@@ -1,0 +1,57 @@
+//! Threads that are blocked all the time, while more requests than threads wait in their process. Such threads are a pool
+//! of workers, or threads of housekeeping, which sleep whatever the load is. Only a comparison with the number of
+//! requests handled at a time tells the two apart.
+
+use run::{ThreadState, WaitProfile};
+
+use super::activity::Activity;
+use super::pools::MIN_MEMBERS;
+use super::requests::Requests;
+use crate::thresholds::{WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
+
+/// Threads of the processes with one name that are blocked all the time.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct BlockedWorkers {
+    /// Name of the process, with its ID if it is the only process of this name.
+    pub(crate) process: String,
+    /// Number of the blocked threads, a whole number.
+    pub(crate) threads: f64,
+}
+
+/// Returns the threads that are blocked all the time, at most one entry for each process name. Requests wait for such
+/// threads only if another thread receives the requests, so a thread of the process must wait for events.
+pub(super) fn blocked_workers(profile: &WaitProfile) -> Vec<BlockedWorkers> {
+    let requests = Requests::of(profile);
+    let most_requests = requests.in_progress().map_or(0.0, |(_, high)| high) + requests.queued;
+    let of = |process| {
+        let activity = Activity::of(profile, process);
+        let (_, blocked, _) = activity.blocked()?;
+        let threads = blocked.round();
+        let is_always_blocked = blocked >= WAIT_POOL_BUSY * threads && threads >= MIN_MEMBERS;
+        let receives = activity.all_threads(|state| state == ThreadState::Events) >= WAIT_MOSTLY;
+        let is_queue = most_requests >= threads + WAIT_QUEUE;
+        (is_always_blocked && receives && is_queue)
+            .then(|| BlockedWorkers { process: process.process.clone(), threads })
+    };
+    profile.processes.iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{clients, process};
+    use super::*;
+
+    /// Figures of a server with gevent, whose four native threads sleep for 20 ms per request.
+    #[test]
+    fn threads_that_always_sleep_beside_an_idle_loop_and_a_queue_are_counted() {
+        let count = |asleep: f64, in_progress: f64| {
+            let mut profile = process(5.0, &[(ThreadState::Sleep, "", asleep), (ThreadState::Events, "", 0.88)]);
+            profile.clients = Some(clients(in_progress, 0.0));
+            blocked_workers(&profile).first().map(|found| found.threads)
+        };
+        assert_eq!(count(3.93, 115.0), Some(4.0));
+        assert_eq!(count(3.5, 115.0), None, "idle at times");
+        assert_eq!(count(3.93, 3.0), None, "no request waits");
+        assert_eq!(count(1.0, 115.0), None, "one thread is no pool");
+    }
+}

@@ -1,0 +1,62 @@
+//! Requests that a process has passed on to other servers, while more requests wait inside the process. Something in the
+//! process then limits how many requests are passed on at a time, such as `maxconn` of HAProxy.
+
+use run::{ThreadState, WaitProfile};
+
+use super::activity::Activity;
+use super::pools::MIN_MEMBERS;
+use super::requests::Requests;
+use crate::thresholds::{WAIT_MOSTLY, WAIT_QUEUE};
+
+/// Requests that a process has passed on to other servers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PassedOn {
+    /// Name of the process, with its ID if it is the only process of this name.
+    pub(crate) process: String,
+    /// Mean number of requests that wait for replies of other servers.
+    pub(crate) requests: f64,
+    /// Address of the server with the most of these requests.
+    pub(crate) peer: String,
+}
+
+/// Returns the requests that each process of the server with an idle event loop has passed on, while more requests wait
+/// inside this process.
+pub(super) fn passed_on(profile: &WaitProfile) -> Vec<PassedOn> {
+    let requests = Requests::of(profile);
+    let least_requests = requests.in_progress().map_or(0.0, |(low, _)| low);
+    let of = |process| {
+        let activity = Activity::of(profile, process);
+        let is_idle = activity.all_threads(|state| state == ThreadState::Events) >= WAIT_MOSTLY;
+        let own = || profile.peers.iter().filter(|peer| peer.process == process.process && peer.busy > 0.0);
+        let busy: f64 = own().map(|peer| peer.busy).sum();
+        let most = own().max_by(|a, b| a.busy.total_cmp(&b.busy))?;
+        let waits_inside = least_requests >= busy + WAIT_QUEUE && busy >= MIN_MEMBERS;
+        (process.epoll && !process.behind && is_idle && waits_inside).then(|| PassedOn {
+            process: process.process.clone(),
+            requests: busy,
+            peer: most.address.clone(),
+        })
+    };
+    profile.processes.iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{clients, peer, process};
+    use super::*;
+
+    /// Figures of HAProxy with `maxconn 6` for its only server. HAProxy keeps a seventh connection open.
+    #[test]
+    fn requests_inside_a_proxy_are_compared_with_those_at_its_server() {
+        let count = |in_progress: f64, events: f64| {
+            let mut profile = process(2.0, &[(ThreadState::Events, "", events), (ThreadState::OnCpu, "", 0.3)]);
+            profile.processes[0].epoll = true;
+            profile.peers = vec![peer("app:7", 6.7, 5.8)];
+            profile.clients = Some(clients(in_progress, 0.0));
+            passed_on(&profile).first().map(|found| found.requests)
+        };
+        assert_eq!(count(86.0, 1.4), Some(5.8));
+        assert_eq!(count(6.0, 1.4), None, "no request waits inside");
+        assert_eq!(count(86.0, 0.2), None, "the loop has no time left");
+    }
+}

@@ -1,0 +1,131 @@
+//! Means over the readings of the connections to peers. A dump reads all connections of a network namespace. Between two
+//! dumps, only the connections that the last dump found are read again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use run::PeerConnections;
+
+use super::profile::MAX_GROUPS;
+use super::round::{PeerId, PeerSample};
+
+/// Sums over the readings of the connections to a peer.
+#[derive(Debug, Default)]
+struct PeerSums {
+    counted: Sums,
+    /// Sums over the readings since the last dump. If the next dump finds more connections, these readings have missed
+    /// the new connections, and do not count.
+    since_dump: Sums,
+    max_open: f64,
+    to: Option<Arc<str>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    readings: u64,
+    open: f64,
+    busy: f64,
+}
+
+impl Sums {
+    fn add(&mut self, open: f64, busy: f64) {
+        (self.readings, self.open, self.busy) = (self.readings + 1, self.open + open, self.busy + busy);
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { readings: self.readings + other.readings, open: self.open + other.open, busy: self.busy + other.busy }
+    }
+
+    /// Returns the mean of a sum.
+    fn mean(&self, sum: f64) -> f64 {
+        sum / self.readings.max(1) as f64
+    }
+}
+
+impl PeerSums {
+    fn add(&mut self, peer: &PeerSample, is_dump: bool) {
+        self.max_open = self.max_open.max(peer.open);
+        self.to = peer.to.clone().or(self.to.take());
+        match is_dump {
+            true => self.add_dump(peer.open, peer.busy),
+            false => self.since_dump.add(peer.open, peer.busy),
+        }
+    }
+
+    fn add_dump(&mut self, open: f64, busy: f64) {
+        let since = std::mem::take(&mut self.since_dump);
+        if open <= since.mean(since.open) {
+            self.counted = self.counted.and(since);
+        }
+        self.counted.add(open, busy);
+    }
+}
+
+/// Readings of the connections to all peers.
+#[derive(Debug, Default)]
+pub(super) struct PeerReadings {
+    sums: BTreeMap<PeerId, PeerSums>,
+}
+
+impl PeerReadings {
+    /// Adds a reading of all peers (if `is_dump` is true) or of some peers. A peer that is missing in a reading of all
+    /// peers has no open connection any more. Readings before a peer was first seen do not count for that peer. Before
+    /// a peer was first seen, the process that connects to the peer may have been unknown.
+    pub(super) fn add(&mut self, peers: &[PeerSample], is_dump: bool) {
+        let mut closed: Vec<PeerId> = if is_dump { self.sums.keys().cloned().collect() } else { Vec::new() };
+        for peer in peers {
+            let id = (peer.process.clone(), peer.address.clone());
+            closed.retain(|other| *other != id);
+            if self.sums.len() < MAX_GROUPS || self.sums.contains_key(&id) {
+                self.sums.entry(id).or_default().add(peer, is_dump);
+            }
+        }
+        for id in closed {
+            self.sums.entry(id).or_default().add_dump(0.0, 0.0);
+        }
+    }
+
+    /// Returns the number of peers.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.sums.len()
+    }
+
+    /// Returns the means for each peer. `instance` names a process.
+    pub(super) fn rows(&self, instance: impl Fn(&Arc<str>) -> String) -> impl Iterator<Item = PeerConnections> {
+        self.sums.iter().map(move |((process, address), sums)| {
+            let all = sums.counted.and(sums.since_dump);
+            PeerConnections {
+                process: instance(process),
+                address: address.to_string(),
+                to: sums.to.as_ref().map(&instance).unwrap_or_default(),
+                open: all.mean(all.open),
+                busy: all.mean(all.busy),
+                max_open: sums.max_open,
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// HAProxy opened its connections to a server after the first dump. The readings before the second dump saw only one
+    /// of them.
+    #[test]
+    fn readings_that_missed_new_connections_do_not_count() {
+        let mut readings = PeerReadings::default();
+        let mut read = |open: f64, busy: f64, is_dump: bool| {
+            let (process, address) = ("haproxy".into(), "127.0.0.1:80".into());
+            readings.add(&[PeerSample { process, address, open, busy, to: None }], is_dump);
+            let row = readings.rows(|process| process.to_string()).next().unwrap();
+            (row.open, row.busy, row.max_open)
+        };
+        read(1.0, 0.0, true);
+        assert_eq!(read(1.0, 1.0, false), (1.0, 0.5, 1.0));
+        assert_eq!(read(7.0, 6.0, true), (4.0, 3.0, 7.0), "without the second reading");
+        read(7.0, 3.0, false);
+        assert_eq!(read(7.0, 6.0, true), (5.5, 3.75, 7.0), "all but the second reading");
+    }
+}
