@@ -63,6 +63,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if costs_no_rate(facts, trial) {
         return Verdict::RuledOut(format!("{text}, but fewer connections carried no higher rate"));
     }
+    if kept_up(trial) && facts.sweep.iter().any(|step| is_slow(step, &facts.limits)) {
+        return Verdict::RuledOut(format!("{text}, but answers were as late with a fixed number of connections"));
+    }
     let view = View::new("client", trial, &trial.client);
     let evidence =
         vec![measured(&view, ("connects_past_need", ""), (past, FigureUnit::Plain), Some(STORM_CONNECTS), text)];
@@ -96,19 +99,26 @@ mod tests {
     /// closed loop, and opened connections without need, because the two CPUs were full.
     #[test]
     fn connects_that_cost_no_rate_are_no_storm() {
-        let verdict = |completes: f64| {
+        // The open loop offers `offers` and completes `completes`, both as a share of the best closed loop's rate.
+        let verdict = |offers: f64, completes: f64, sweep_is_slow: bool| {
             let storm = move |t: &mut run::Trial, p: &Point| {
-                if p.offered > p.capacity {
+                if sweep_is_slow && p.n == 2.0 && t.kind == run::TrialKind::Sweep {
+                    t.latency_us.p99 = 2e6;
+                }
+                if p.offered >= offers * p.capacity {
                     (t.tally.attempted, t.tally.connected, t.tally.connects_past_need) = (8200, 8100, 7900);
                     t.rates.completed_rate = completes * p.capacity;
                     t.latency_us.p99 = 2e6;
                 }
             };
-            let mut run = PlantedRun::new(1000.0, 4000.0).rates(&[0.9, 1.2]).change(storm).run();
+            let mut run = PlantedRun::new(1000.0, 4000.0).rates(&[0.5, offers]).change(storm).run();
             crate::judge(&mut run);
             run.findings.bottleneck.id
         };
-        assert_ne!(verdict(1.0), "client-connects");
-        assert_eq!(verdict(0.1), "client-connects");
+        assert_ne!(verdict(1.2, 1.0, false), "client-connects");
+        assert_eq!(verdict(1.2, 0.1, false), "client-connects");
+        // The window of the sweep was short, so its rate was too high. The open loop kept up with its own rate.
+        assert_ne!(verdict(0.9, 0.88, true), "client-connects");
+        assert_eq!(verdict(0.9, 0.1, true), "client-connects");
     }
 }
