@@ -69,7 +69,7 @@ fn slowing_a_generator_that_parses_answers_proves_it() {
     file("login.json", login.to_string());
     let requests = file("token.toml", TOKEN.into());
     let url = format!("http://{}/", server.addr);
-    let Some(run) = prove(&binary, &url, &["--requests", &requests, "--connections", "8", "--budget", "16s"]) else {
+    let Some(run) = prove(&binary, &url, &["--requests", &requests, "--connections", "8", "--budget", "26s"]) else {
         return;
     };
     proven(&run, "client-cpu");

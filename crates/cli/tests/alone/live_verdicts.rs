@@ -10,8 +10,8 @@ use testkit::{Hog, alone_with_release, bottleneck, json, nginx, num, serve, skip
 fn a_starved_generator_is_named_and_not_the_server() {
     let (_alone, binary) = alone_with_release!("client-cpu");
     let Some(server) = nginx(1, "", "") else { return skip("client-cpu", "nginx is not installed") };
-    // Three busy loops run on the generator's CPU, so the generator gets only a quarter of this CPU.
-    let hogs = Hog::on(0, 3);
+    // Five busy loops run on the generator's CPU, so the generator gets only a sixth of this CPU.
+    let hogs = Hog::on(0, 5);
     let url = format!("http://{}/file", server.addr);
     let run = json(&binary, &["find", &url, "--budget", "10s", "--cpus", "0"]);
     drop(hogs);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use testkit::{ChildProcess, alone, binary, free_port, json, program, served, skip};
+use testkit::{ChildProcess, alone, alone_with_release, binary, free_port, json, program, served, skip};
 
 /// A Python server. The server has either one thread per connection and one lock for all threads, or a pool of workers
 /// and no lock.
@@ -150,22 +150,23 @@ fn a_computing_event_loop_is_serial() {
 /// A computing function shows up only in stacks, so without stacks no function is known.
 #[test]
 fn without_stacks_no_function_is_told_and_no_stack_is_kept() {
-    let _alone = alone();
-    let mut command = Command::new(binary!());
+    // In an unoptimized build, the function spends its time in functions of the standard library that it calls.
+    let (_alone, binary) = alone_with_release!("waits without stacks");
+    let mut command = Command::new(&binary);
     command.args(["serve", "http", "--model", "blocking", "--option", "spin=500"]);
     let own = served(command);
     let (port, dir) = (own.addr.port(), tempfile::tempdir().unwrap());
     let _load = loaded(port, 4);
     let port = port.to_string();
     let args = ["waits", "--port", &port, "--duration", "2s"];
-    let found = json(binary!(), &args);
+    let found = json(&binary, &args);
     let hot = found["hot"].to_string();
     assert!(
         hot.contains("planted_spin") && found["profile"]["stacks"].is_object(),
         "{:#}",
         found["profile"]["missing"]
     );
-    let found = json(binary!(), &[&args[..], &["--no-stacks"]].concat());
+    let found = json(&binary, &[&args[..], &["--no-stacks"]].concat());
     assert_eq!((found["hot"].as_array().map(Vec::len), found["waiting"].as_array().map(Vec::len)), (Some(0), Some(0)));
     assert!(
         found["profile"]["rounds"].as_u64().unwrap() > 0 && !found.to_string().contains("planted_spin"),
@@ -174,7 +175,7 @@ fn without_stacks_no_function_is_told_and_no_stack_is_kept() {
     let out = dir.path().join("run");
     let watch =
         ["watch", "--port", &port, "--duration", "2s", "--waits", "--no-stacks", "--out", out.to_str().unwrap()];
-    let said = testkit::loadline(binary!(), &watch);
+    let said = testkit::loadline(&binary, &watch);
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
     for file in std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
         let text = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned();

@@ -19,20 +19,29 @@ fn found(binary: &Path, server: &Running, out: &Path) -> Value {
     json(binary, &["find", &url, "--cpus", "0", "--prove", "off", "--budget", "12s", "--out", out])
 }
 
+/// A measured throughput, requests per second.
+struct Came {
+    rate: f64,
+    /// Half of the width of the 95 % confidence interval.
+    error: f64,
+}
+
 /// Returns the median of the throughputs in each second of a load. Seconds in which the machine stalls hardly change a
-/// median. The function uses whole seconds, because each second contains ten periods of the CPU quota.
+/// median. The function uses whole seconds, because each second contains ten periods of the CPU quota. The standard error
+/// of a median of normally distributed values is 1.25 times that of their mean.
 #[track_caller]
-fn completed(run: &Value) -> f64 {
+fn completed(run: &Value) -> Came {
     let tenths = run["trials"][0]["measured"]["series_completed"].as_array().unwrap();
     let seconds = tenths.chunks_exact(10).map(|second| second.iter().map(num).sum::<f64>() / 10.0);
     let mut seconds: Vec<f64> = seconds.collect();
     assert!(seconds.len() >= 7, "{} seconds of 8: {run:#}", seconds.len());
     seconds.sort_by(f64::total_cmp);
-    seconds[seconds.len() / 2]
+    let error = stats::NORMAL_95 * 1.25 * stats::Sample::of(&seconds).unwrap().error();
+    Came { rate: seconds[seconds.len() / 2], error }
 }
 
 /// Returns the measured throughput of the changed server. The load has more clients than are needed to fill the server.
-fn came(binary: &Path, server: &Running) -> f64 {
+fn came(binary: &Path, server: &Running) -> Came {
     let url = format!("http://{}/", server.addr);
     let run = json(binary, &["load", &url, "--cpus", "0", "--connections", "16", "--duration", "8s"]);
     completed(&run)
@@ -44,27 +53,31 @@ struct Predicted {
     /// Maximum error of the prediction, as a share of the measured result.
     share: f64,
     answer: Value,
-    came: f64,
+    came: Came,
 }
 
 impl Predicted {
     /// Creates a prediction that may differ from the measured result by at most a tenth of this result.
-    fn new(what: &'static str, answer: Value, came: f64) -> Option<Self> {
+    fn new(what: &'static str, answer: Value, came: Came) -> Option<Self> {
         Some(Self { what, share: 0.1, answer, came })
     }
 
     fn near(&self) -> bool {
-        (num(&self.answer["rate"]["value"]) / self.came - 1.0).abs() <= self.share
+        (num(&self.answer["rate"]["value"]) / self.came.rate - 1.0).abs() <= self.share
     }
 
     fn covers(&self) -> bool {
-        let [low, high] = ["low", "high"].map(|of| num(&self.answer["rate"][of]));
-        low <= self.came && self.came <= high
+        let [value, low, high] = ["value", "low", "high"].map(|of| num(&self.answer["rate"][of]));
+        let half = if self.came.rate < value { value - low } else { high - value };
+        (self.came.rate - value).abs() <= half.hypot(self.came.error)
     }
 
     fn sentence(&self) -> String {
         let [value, low, high] = ["value", "low", "high"].map(|of| num(&self.answer["rate"][of]));
-        format!("{}: predicted {value:.1} ({low:.1} to {high:.1}), came {:.1}", self.what, self.came)
+        format!(
+            "{}: predicted {value:.1} ({low:.1} to {high:.1}), came {:.1} (± {:.1})",
+            self.what, self.came.rate, self.came.error
+        )
     }
 }
 
