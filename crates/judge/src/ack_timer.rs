@@ -38,8 +38,7 @@ pub(crate) fn distance_us(light: &Trial) -> Option<f64> {
     (trip >= TRIP_SHARE * light.latency_us.p50).then_some(trip)
 }
 
-/// Returns the time at the lightest load for which the last part of an answer waits for a delayed acknowledgement,
-/// microseconds. A server that sends an answer in two writes without TCP_NODELAY holds the second write back until the
+/// Returns how long the last part of an answer waits for a delayed acknowledgement at the lightest load, microseconds. A server that sends an answer in two writes without TCP_NODELAY holds the second write back until the
 /// client has acknowledged the first, so the transfer of the answer takes as long as the timer. Returns `None` if
 /// answers do not wait for the timer.
 pub(crate) fn transfer_wait_us(light: &Trial) -> Option<f64> {

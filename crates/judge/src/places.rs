@@ -132,7 +132,7 @@ pub(crate) fn is_threads(counted: &Counted) -> bool {
     counted.what == THREADS
 }
 
-/// Returns true for a count of threads or connections that hold a request each, while samples showed more requests that
+/// Returns true for a count of threads or connections that each hold one request, if samples showed further requests that
 /// wait in the process.
 pub(crate) fn is_seen_before_a_queue(counted: &Counted) -> bool {
     [BLOCKED_THREADS, BUSY_CONNECTIONS].contains(&counted.what.as_str())
@@ -260,7 +260,7 @@ fn threads(view: &View<'_>) -> Counts {
     groups.into_iter().map(of).collect()
 }
 
-/// Counts the threads of the server and of its upstreams that are always blocked while requests wait.
+/// Counts the threads of the server and of its upstreams that are always blocked while further requests wait.
 fn blocked(facts: &Facts<'_>, view: &View<'_>) -> Counts {
     let of = |workers: waits::BlockedWorkers| {
         let of = program(&workers.process).to_string();
@@ -270,7 +270,7 @@ fn blocked(facts: &Facts<'_>, view: &View<'_>) -> Counts {
     waits::blocked_workers(facts.run).into_iter().filter_map(of).collect()
 }
 
-/// Counts the requests that wait for replies of other servers while more requests wait inside the server.
+/// Counts the requests that wait for replies of other servers while further requests wait inside the server.
 fn passed_on(facts: &Facts<'_>, view: &View<'_>) -> Counts {
     let of = |passed: waits::PassedOn| {
         let (of, count) = (program(&passed.process).to_string(), passed.requests.round());
@@ -280,7 +280,7 @@ fn passed_on(facts: &Facts<'_>, view: &View<'_>) -> Counts {
     waits::passed_on(facts.run).into_iter().filter_map(of).collect()
 }
 
-/// Returns the distance of a process from the server. `name` is the name of the process, with or without its ID. Returns
+/// Returns the distance of a process from the server: 0 for the server, and 1 for its direct upstreams. `name` is the name of the process, with or without its ID. Returns
 /// `None` if neither the server nor its upstreams on the same machine have such a process.
 fn depth(view: &View<'_>, name: &str) -> Option<u32> {
     let is_of = |(own, _): &&(&str, u32)| [*own, program(own)].contains(&name);

@@ -102,7 +102,7 @@ fn a_mix_equals_the_server_s_log_for_each_path() {
         let (a, b, all) = (of("GET /a") as f64, of("GET /b") as f64, total(&run, "completed") as f64);
         assert_eq!(logged.values().sum::<u64>() as f64, all);
         // In a sequence or a shuffle, each of the four connections sends rounds of ten requests, and its last round may be
-        // incomplete. In an incomplete round, the number of each request differs from its share by less than 3.
+        // incomplete. In an incomplete round, the count of each request differs from its expected count by less than 3.
         let tolerances = match order {
             "weighted" => [0.24, 0.21].map(|variance: f64| 4.0 * (variance / all).sqrt()),
             _ => [4.0 * 3.0 / all; 2],

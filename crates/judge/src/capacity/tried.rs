@@ -83,7 +83,8 @@ impl<'f, 'a> Tried<'f, 'a> {
     /// capacity, and in a search for a number of users, which uses closed loops on purpose.
     pub(super) fn closed_loop(&self, has_estimate: bool) -> Option<ClosedLoopSource> {
         let shown = self.found().zip(self.closed).is_some_and(|(found, closed)| std::ptr::eq(found, closed));
-        // A window that met the objective although other programs disturbed it would meet the objective without them.
+        // If a window met the objective although other programs disturbed it, it would also have met the objective
+        // without these programs.
         let disturbed: Vec<&Trial> = self.facts.spoiled.iter().copied().filter(|t| !closed(t)).collect();
         let held = [self.open, best(self.facts, &disturbed, carried)].into_iter().flatten().map(carried);
         let open_held = held.filter(|rate| rate.is_finite()).reduce(f64::max);

@@ -74,8 +74,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     Verdict::Binds { confidence: WEAK_SIGN, sentence, evidence }
 }
 
-/// Returns true if a trial completed as much as the best step of the sweep, which opens no connections without need. The
-/// connects then took nothing from the server's rate.
+/// Returns true if a trial completed as many requests per second as the best step of the sweep. The sweep opens only the
+/// connections that it needs. The connects of the trial then did not reduce the throughput.
 fn costs_no_rate(facts: &Facts<'_>, trial: &Trial) -> bool {
     let most = facts.x_max().filter(|_| !facts.sweep.is_empty());
     most.is_some_and(|most| good(trial) >= KEEPS_UP * most)
@@ -95,8 +95,9 @@ fn kept_up(trial: &Trial) -> bool {
 mod tests {
     use crate::planted::{PlantedRun, Point};
 
-    /// Seen with a server that answers 1 % of the requests after 500 ms. The open loop completed as much as the best
-    /// closed loop, and opened connections without need, because the two CPUs were full.
+    /// This test repeats a situation that was observed with a server that answers 1 % of the requests after 500 ms. The
+    /// two CPUs were full, so the open loop opened connections that it did not need. The open loop still completed as many
+    /// requests per second as the best closed loop.
     #[test]
     fn connects_that_cost_no_rate_are_no_storm() {
         // The open loop offers `offers` and completes `completes`, both as a share of the best closed loop's rate.
@@ -117,7 +118,8 @@ mod tests {
         };
         assert_ne!(verdict(1.2, 1.0, false), "client-connects");
         assert_eq!(verdict(1.2, 0.1, false), "client-connects");
-        // The window of the sweep was short, so its rate was too high. The open loop kept up with its own rate.
+        // The window of the sweep was short, so the rate measured in it was too high. The open loop completed the rate
+        // that it offered.
         assert_ne!(verdict(0.9, 0.88, true), "client-connects");
         assert_eq!(verdict(0.9, 0.1, true), "client-connects");
     }

@@ -37,7 +37,7 @@ pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>)
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
         let text = format!("about {} requests at a time: {}", figure(all.places), places::text(one));
         // A count that equals the number of requests at a time is a weak sign of a queue, because small counts may be
-        // equal by chance. Samples that show more requests waiting in the process are a second sign.
+        // equal by chance. Samples that show further requests waiting in the process are a second sign.
         let sign = if places::is_seen_before_a_queue(one) { TWO_SIGNS } else { WEAK_SIGN };
         (measured(view, ("places", ""), (all.places, FigureUnit::Requests), Some(one.count), text), sign)
     });

@@ -1,6 +1,6 @@
 //! Threads that are blocked all the time, while more requests than threads wait in their process. Such threads are a pool
-//! of workers, or threads of housekeeping, which sleep whatever the load is. Only a comparison with the number of
-//! requests handled at a time tells the two apart.
+//! of workers, or threads of housekeeping, which sleep whatever the load is. A pool of workers has as many threads as the
+//! server handles requests at a time.
 
 use run::{ThreadState, WaitProfile};
 
@@ -9,7 +9,7 @@ use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
 
-/// Threads of the processes with one name that are blocked all the time.
+/// Threads that are blocked all the time, in all processes that have the same name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BlockedWorkers {
     /// Name of the process, with its ID if it is the only process of this name.
@@ -18,8 +18,8 @@ pub(crate) struct BlockedWorkers {
     pub(crate) threads: f64,
 }
 
-/// Returns the threads that are blocked all the time, at most one entry for each process name. Requests wait for such
-/// threads only if another thread receives the requests, so a thread of the process must wait for events.
+/// Returns the threads that are blocked all the time, at most one entry for each process name. Requests can wait for such
+/// threads only if another thread receives the requests. Leaves out processes without a thread that waits for events.
 pub(super) fn blocked_workers(profile: &WaitProfile) -> Vec<BlockedWorkers> {
     let requests = Requests::of(profile);
     let most_requests = requests.in_progress().map_or(0.0, |(_, high)| high) + requests.queued;

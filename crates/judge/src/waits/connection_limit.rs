@@ -72,7 +72,7 @@ struct Limit<'a> {
     /// True if the process also has connections to other servers. In nginx, connections to other servers count towards
     /// the limit, too.
     is_proxy: bool,
-    /// True if connects beyond the limit are refused. A firewall may refuse them, too.
+    /// True if connects beyond the limit are refused. A firewall may also refuse such connects.
     refuses_connects: bool,
 }
 

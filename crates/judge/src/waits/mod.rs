@@ -61,13 +61,13 @@ pub(crate) fn of_run(run: &Run, is_light: impl Fn(&Trial) -> bool) -> Vec<WaitFi
     run.trials_by_samples().into_iter().find_map(of_trial).unwrap_or_default()
 }
 
-/// Returns the threads that are always blocked while requests wait, from the most informative samples of a run.
+/// Returns the threads that are always blocked while further requests wait, from the most informative samples of a run.
 pub(crate) fn blocked_workers(run: &Run) -> Vec<BlockedWorkers> {
     run.sampled_waits().map(blocked_workers::blocked_workers).unwrap_or_default()
 }
 
-/// Returns the requests that processes have passed on to other servers while more requests wait inside these processes,
-/// from the trial in which the connections were read most often.
+/// Returns the requests that processes have passed on to other servers while further requests wait inside these
+/// processes. Uses the trial with the most readings of connections.
 pub(crate) fn passed_on(run: &Run) -> Vec<PassedOn> {
     let sampled = run.trials_by_samples().into_iter().filter_map(|at| run.trials.get(at)?.server.as_ref());
     let profiles = sampled.filter_map(|server| server.waits.as_deref());

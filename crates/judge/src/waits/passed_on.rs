@@ -1,4 +1,4 @@
-//! Requests that a process has passed on to other servers, while more requests wait inside the process. Something in the
+//! Requests that a process has passed on to other servers, while further requests wait inside the process. Something in the
 //! process then limits how many requests are passed on at a time, such as `maxconn` of HAProxy.
 
 use run::{ThreadState, WaitProfile};
@@ -19,8 +19,8 @@ pub(crate) struct PassedOn {
     pub(crate) peer: String,
 }
 
-/// Returns the requests that each process of the server with an idle event loop has passed on, while more requests wait
-/// inside this process.
+/// For each process of the server whose event loop is idle, returns the requests that the process has passed on while
+/// further requests wait inside the process.
 pub(super) fn passed_on(profile: &WaitProfile) -> Vec<PassedOn> {
     let requests = Requests::of(profile);
     let least_requests = requests.in_progress().map_or(0.0, |(low, _)| low);

@@ -119,7 +119,7 @@ impl Core {
 
     /// Replaces a connection that ended. If `due_ns` is given, the new connect starts at this time. Otherwise, the new
     /// connect starts at once if requests must be sent again, or after the think time if there are none. The next
-    /// request is due when the connect starts, because a client without a connection waits for the connect, too.
+    /// request is due when the connect starts, so its response time includes the client's wait for the connect.
     pub(super) fn closed_replace<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         self.record.record_service();
         self.conns[conn as usize].is_awaited = true;

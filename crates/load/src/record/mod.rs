@@ -32,7 +32,7 @@ pub(crate) use part::Offered;
 /// Options that say which optional parts are recorded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RecordOptions {
-    /// True to record service times from the start. Requests with due times need service times, because their response
+    /// True to record service times from the beginning of the load. Requests with due times need service times, because their response
     /// times include the wait before the send.
     pub(crate) service: bool,
     /// True to record the times of handshakes.
@@ -212,8 +212,8 @@ impl Record {
         self.has_details = true;
     }
 
-    /// Records service times apart from response times from now on. If they were not recorded apart, all service times
-    /// so far equal the response times.
+    /// From now on, records service times separately from response times. If service times were not recorded separately
+    /// until now, all of them equal the response times.
     pub(crate) fn record_service(&mut self) {
         if self.service.is_none() {
             self.service = Some(self.response.clone());

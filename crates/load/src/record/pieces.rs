@@ -35,7 +35,7 @@ impl PieceTimes {
         Self { response: Hist::new(), first_byte: Hist::new(), sent, transfer: Hist::new() }
     }
 
-    /// Records times from the send apart from the other times from now on. All times so far started with the send.
+    /// From now on, records the times that start with the send separately. All times so far started with the send.
     pub(super) fn record_service(&mut self) {
         self.sent = Some(SentTimes { service: self.response.clone(), wait: self.first_byte.clone() });
     }

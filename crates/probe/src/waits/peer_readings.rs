@@ -36,7 +36,7 @@ impl Sums {
         Self { readings: self.readings + other.readings, open: self.open + other.open, busy: self.busy + other.busy }
     }
 
-    /// Returns the mean of a sum.
+    /// Returns the mean: the sum divided by the number of readings.
     fn mean(&self, sum: f64) -> f64 {
         sum / self.readings.max(1) as f64
     }
@@ -111,8 +111,8 @@ impl PeerReadings {
 mod tests {
     use super::*;
 
-    /// HAProxy opened its connections to a server after the first dump. The readings before the second dump saw only one
-    /// of them.
+    /// HAProxy opened most of its connections to a server after the first dump. The readings before the second dump saw
+    /// only one of the connections.
     #[test]
     fn readings_that_missed_new_connections_do_not_count() {
         let mut readings = PeerReadings::default();

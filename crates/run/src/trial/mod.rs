@@ -123,7 +123,7 @@ pub struct Trial {
     /// Counts and other measurements of the measured window.
     pub measured: Measured,
     /// Response time to the last byte: from the intended start (open loop) or the send (closed loop). In a
-    /// closed loop, it starts at the connect if each request has its own connection, or if the server closed the
+    /// closed loop, the response time starts at the connect if each request has its own connection, or if the server closed the
     /// client's previous connection.
     pub latency_us: Summary,
     /// Time to the first byte of the answer, measured from the same start as `latency_us`. If every answer arrived in

@@ -103,8 +103,8 @@ fn the_reason_of_a_close_is_sent_after_pending_bytes() {
     assert!(!ops.send_last(0, |_| unreachable!("there is no place behind a whole piece")));
 }
 
-/// While cancelled operations are running, a wait asks for more completions, and ends later. An operation that has failed
-/// is no longer running, so it must not count as cancelled.
+/// While cancelled operations are running, a wait also asks for their completions, so it ends later. An operation that
+/// has failed is no longer running, so it must not count as cancelled.
 #[test]
 fn failed_operations_are_not_waited_for() {
     if (SPEC.usable)().is_err() {
