@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use run::PeerConnections;
 
-use super::profile::MAX_GROUPS;
 use super::round::{PeerId, PeerSample};
+
+/// Maximum number of peers whose readings are added up.
+const MAX_PEERS: usize = 4096;
 
 /// Sums over the readings of the connections to a peer.
 #[derive(Debug, Default)]
@@ -76,7 +78,7 @@ impl PeerReadings {
         for peer in peers {
             let id = (peer.process.clone(), peer.address.clone());
             closed.retain(|other| *other != id);
-            if self.sums.len() < MAX_GROUPS || self.sums.contains_key(&id) {
+            if self.sums.len() < MAX_PEERS || self.sums.contains_key(&id) {
                 self.sums.entry(id).or_default().add(peer, is_dump);
             }
         }

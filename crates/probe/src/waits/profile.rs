@@ -16,7 +16,7 @@ use super::rows::{address_text, largest};
 
 /// Maximum number of distinct groups of threads (process, thread name, state and object) during the sampling. Further
 /// groups are dropped, because a server may open any number of files.
-pub(super) const MAX_GROUPS: usize = 4096;
+const MAX_GROUPS: usize = 4096;
 /// Maximum number of distinct process titles per process name. A title is text that a program writes over its command
 /// line, as PostgreSQL does.
 const MAX_TITLES: usize = 1024;
