@@ -193,7 +193,12 @@ fn script(commands: &[String]) -> String {
         script.push_str(&match command.split_once("127.0.0.1:").filter(|_| command.starts_with("loadline serve")) {
             Some((_, rest)) => {
                 let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
-                format!("{command}\nuntil (: </dev/tcp/127.0.0.1/{port}) 2>/dev/null; do sleep 0.05; done\n")
+                // An HTTP/3 server has no TCP port. The kernel lists its UDP port in hexadecimal digits.
+                let listens = match command.starts_with("loadline serve h3") {
+                    true => format!("grep -q $(printf ':%04X' {port}) /proc/net/udp"),
+                    false => format!("(: </dev/tcp/127.0.0.1/{port}) 2>/dev/null"),
+                };
+                format!("{command}\nuntil {listens}; do sleep 0.05; done\n")
             }
             // Statuses 1 (a change for the worse, or an exceeded limit) and 3 (an undecided comparison) are results,
             // not errors.
