@@ -122,8 +122,8 @@ pub struct Trial {
     pub rates: Rates,
     /// Counts and other measurements of the measured window.
     pub measured: Measured,
-    /// Response time to the last byte: from the intended start (open loop) or the send (closed loop). In a
-    /// closed loop, the response time starts at the connect if each request has its own connection, or if the server closed the
+    /// Response time to the last byte: from the intended start (open loop) or the send (closed loop). In a closed loop,
+    /// the response time starts at the connect if each request has its own connection, or if the server closed the
     /// client's previous connection.
     pub latency_us: Summary,
     /// Time to the first byte of the answer, measured from the same start as `latency_us`. If every answer arrived in
