@@ -1,5 +1,5 @@
-//! Reads any text as `run.json`. Nothing may panic. If the text is a run, it must be possible to write, read again,
-//! judge and render the run.
+//! Reads any text as `run.json`. Nothing may panic. If the text is a run, writing the run, reading it again, judging
+//! it and rendering it must succeed.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -159,8 +159,8 @@ fn sample_until_stop(
 #[derive(Debug, Default)]
 struct Shared {
     stop: bool,
-    /// True if the caller has asked for the profile before the end of the sampling. The thread copies the profile for
-    /// the caller after each sample only if the caller has asked for it.
+    /// True if the caller has asked for the profile before the end of the sampling. Only then
+    /// does the thread copy the profile for the caller after each sample.
     wanted: bool,
     profile: DatabaseProfile,
 }

@@ -38,9 +38,10 @@ pub(crate) fn distance_us(light: &Trial) -> Option<f64> {
     (trip >= TRIP_SHARE * light.latency_us.p50).then_some(trip)
 }
 
-/// Returns how long the last part of an answer waits for a delayed acknowledgement at the lightest load, microseconds. A server that sends an answer in two writes without TCP_NODELAY holds the second write back until the
-/// client has acknowledged the first, so the transfer of the answer takes as long as the timer. Returns `None` if
-/// answers do not wait for the timer.
+/// Returns how long the last part of an answer waits for a delayed acknowledgement at the lightest load, microseconds.
+/// A server that sends an answer in two writes without TCP_NODELAY holds the second write back until the client has
+/// acknowledged the first, so the transfer of the answer takes as long as the timer. Returns `None` if answers do not
+/// wait for the timer.
 pub(crate) fn transfer_wait_us(light: &Trial) -> Option<f64> {
     let waits = TIMER_US.contains(&light.transfer_us.p50)
         && distance_us(light).is_none()

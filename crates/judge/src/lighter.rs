@@ -54,10 +54,10 @@ impl<'a> LighterLoads<'a> {
     /// side, if it is known. If throughput still grows, one load of at most half the rate with a full share suffices
     /// for a low probability, because a full thread cannot double its rate. If throughput stopped growing or a load
     /// missed the objective, one such load does not suffice for a low probability, because the first trials of a server
-    /// that warms up may be slow. In this case, a low probability needs a full share under all loads of at most half
-    /// the rate, or by the utilization law ([`room_by_law`]). The recording before any load is used only if no lighter
-    /// load shows the share: a compiler or a polling thread may be idle before the load, and equally busy under every
-    /// load. Returns `None` if neither a lighter load nor the recording before any load shows the share.
+    /// that warms up may be slow. In this case, the probability is low only if the share is full under all loads of at
+    /// most half the rate, or full by the utilization law ([`room_by_law`]). The recording before any load is used only
+    /// if no lighter load shows the share: a compiler or a polling thread may be idle before the load, and equally busy
+    /// under every load. Returns `None` if neither a lighter load nor the recording before any load shows the share.
     pub(crate) fn had_room(&self, share: impl Fn(&View<'a>) -> Option<f64>) -> Option<f64> {
         let rate = self.now.trial.rates.completed_rate;
         let loads = self.views.iter().filter_map(|view| Load::of(view, share(view)?, rate));

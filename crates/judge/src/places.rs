@@ -132,8 +132,8 @@ pub(crate) fn is_threads(counted: &Counted) -> bool {
     counted.what == THREADS
 }
 
-/// Returns true for a count of threads or connections that each hold one request, if samples showed further requests that
-/// wait in the process.
+/// Returns true for a count of threads or connections that each hold one request, if samples showed further requests
+/// that wait in the process.
 pub(crate) fn is_seen_before_a_queue(counted: &Counted) -> bool {
     [BLOCKED_THREADS, BUSY_CONNECTIONS].contains(&counted.what.as_str())
 }
@@ -280,8 +280,9 @@ fn passed_on(facts: &Facts<'_>, view: &View<'_>) -> Counts {
     waits::passed_on(facts.run).into_iter().filter_map(of).collect()
 }
 
-/// Returns the distance of a process from the server: 0 for the server, and 1 for its direct upstreams. `name` is the name of the process, with or without its ID. Returns
-/// `None` if neither the server nor its upstreams on the same machine have such a process.
+/// Returns the distance of a process from the server: 0 for the server, and 1 for its direct upstreams. `name` is the
+/// name of the process, with or without its ID. Returns `None` if neither the server nor its upstreams on the same
+/// machine have such a process.
 fn depth(view: &View<'_>, name: &str) -> Option<u32> {
     let is_of = |(own, _): &&(&str, u32)| [*own, program(own)].contains(&name);
     all(view).values().filter(is_of).map(|(_, depth)| *depth).min()

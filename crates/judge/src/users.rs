@@ -1,5 +1,5 @@
 //! Capacity as a number of users with think times. Finds the largest number of users with which the objective was met.
-//! Also finds the smallest larger number of users with which the objective was missed. If a number of users was tried
+//! Of the larger numbers of users, also finds the smallest with which the objective was missed. If a number of users was tried
 //! in several windows (measured periods), the majority of these windows decides whether the objective was met.
 
 use std::collections::BTreeMap;

@@ -27,8 +27,8 @@ struct Came {
 }
 
 /// Returns the median of the throughputs in each second of a load. Seconds in which the machine stalls hardly change a
-/// median. The function uses whole seconds, because each second contains ten periods of the CPU quota. The standard error
-/// of a median of normally distributed values is 1.25 times that of their mean.
+/// median. The function uses whole seconds, because each second contains ten periods of the CPU quota. The standard
+/// error of a median of normally distributed values is 1.25 times that of their mean.
 #[track_caller]
 fn completed(run: &Value) -> Came {
     let tenths = run["trials"][0]["measured"]["series_completed"].as_array().unwrap();

@@ -101,8 +101,9 @@ fn a_mix_equals_the_server_s_log_for_each_path() {
         assert_eq!(classes, expected.map(|(name, n)| (name.to_owned(), n)).into(), "{order} {logged:?}");
         let (a, b, all) = (of("GET /a") as f64, of("GET /b") as f64, total(&run, "completed") as f64);
         assert_eq!(logged.values().sum::<u64>() as f64, all);
-        // In a sequence or a shuffle, each of the four connections sends rounds of ten requests, and its last round may be
-        // incomplete. In an incomplete round, the count of each request differs from its expected count by less than 3.
+        // In a sequence or a shuffle, each of the four connections sends rounds of ten requests, and its last round may
+        // be incomplete. In an incomplete round, the count of each request differs from its expected count by less than
+        // 3.
         let tolerances = match order {
             "weighted" => [0.24, 0.21].map(|variance: f64| 4.0 * (variance / all).sqrt()),
             _ => [4.0 * 3.0 / all; 2],

@@ -220,8 +220,8 @@ fn run(script: &str) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(format!("{}\n{said}\n{script}", output.status)) }
 }
 
-/// Runs the commands of the pages that are chosen by their folder and file name. At least `expected` of these pages have
-/// commands.
+/// Runs the commands of the pages that are chosen by their folder and file name. At least `expected` of these pages
+/// have commands.
 fn run_pages(is_chosen: fn(folder: &str, name: &str) -> bool, expected: usize) {
     let mut ran = 0;
     for page in pages() {

@@ -151,8 +151,8 @@ impl Slowed {
         wants / (1.0 - self.on + self.on * self.ratio / self.left)
     }
 
-    /// Returns the utilization of CPUs without the lever. With the lever, the CPU thief (a busy loop) keeps the CPUs
-    /// busy, too.
+    /// Returns the utilization that the CPUs would have without the lever. While the lever is on, its CPU thief (a busy
+    /// loop) also keeps the CPUs busy.
     fn cpus(&self, busy: f64) -> f64 {
         (busy - self.on * (1.0 - self.left)) / (1.0 - self.on + self.on * self.ratio)
     }

@@ -74,8 +74,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     Verdict::Binds { confidence: WEAK_SIGN, sentence, evidence }
 }
 
-/// Returns true if a trial completed as many requests per second as the best step of the sweep. The sweep opens only the
-/// connections that it needs. The connects of the trial then did not reduce the throughput.
+/// Returns true if a trial completed as many requests per second as the best step of the sweep. The sweep opens only
+/// the connections that it needs. The connects of the trial then did not reduce the throughput.
 fn costs_no_rate(facts: &Facts<'_>, trial: &Trial) -> bool {
     let most = facts.x_max().filter(|_| !facts.sweep.is_empty());
     most.is_some_and(|most| good(trial) >= KEEPS_UP * most)
@@ -96,8 +96,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point};
 
     /// This test repeats a situation that was observed with a server that answers 1 % of the requests after 500 ms. The
-    /// two CPUs were full, so the open loop opened connections that it did not need. The open loop still completed as many
-    /// requests per second as the best closed loop.
+    /// two CPUs were full, so the open loop opened connections that it did not need. The open loop still completed as
+    /// many requests per second as the best closed loop.
     #[test]
     fn connects_that_cost_no_rate_are_no_storm() {
         // The open loop offers `offers` and completes `completes`, both as a share of the best closed loop's rate.

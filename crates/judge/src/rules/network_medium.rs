@@ -1,10 +1,10 @@
 //! Rule for a full link. Either the link carries its maximum rate, or all signs point to a queue between the hosts.
 //!
 //! The conditions (a) to (d) come from R. Blake, *Optimizing Windows NT* (1993). (a) One more client raises the rate by
-//! less than 2 %, or twice as many clients raise it by less than 5 %. (b) Each further client lengthens the response
-//! time by 1 / Xmax (Xmax: highest rate), within 10 %. (c) No host uses more than 80 % of its CPUs. (d) The link
-//! carries nearly all of its rate, framing included (Blake names 90 %), or at least 66.7 % while retransmissions or
-//! deferrals rise. If the conditions (a) to (c) are met but (d) is not, the queue is outside every measured device.
+//! less than 2 %, or twice as many clients raise the rate by less than 5 %. (b) Each further client lengthens the
+//! response time by 1 / Xmax (Xmax: highest rate), within 10 %. (c) No host uses more than 80 % of its CPUs. (d) The
+//! link carries nearly all of its rate, framing included (Blake names 90 %), or at least 66.7 % while retransmissions
+//! or deferrals rise. If the conditions (a) to (c) are met but (d) is not, the queue is outside every measured device.
 
 use run::{Evidence, FigureUnit, Trial};
 

@@ -1,6 +1,6 @@
-//! Threads that are blocked all the time, while more requests than threads wait in their process. Such threads are a pool
-//! of workers, or threads of housekeeping, which sleep whatever the load is. A pool of workers has as many threads as the
-//! server handles requests at a time.
+//! Threads that are blocked all the time, while more requests than threads wait in their process. Such threads are a
+//! pool of workers, or threads of housekeeping, which sleep whatever the load is. A pool of workers has as many threads
+//! as the server handles requests at a time.
 
 use run::{ThreadState, WaitProfile};
 
@@ -18,8 +18,9 @@ pub(crate) struct BlockedWorkers {
     pub(crate) threads: f64,
 }
 
-/// Returns the threads that are blocked all the time, at most one entry for each process name. Requests can wait for such
-/// threads only if another thread receives the requests. Leaves out processes without a thread that waits for events.
+/// Returns the threads that are blocked all the time, at most one entry for each process name. Requests can wait for
+/// such threads only if another thread receives the requests. Leaves out processes without a thread that waits for
+/// events.
 pub(super) fn blocked_workers(profile: &WaitProfile) -> Vec<BlockedWorkers> {
     let requests = Requests::of(profile);
     let most_requests = requests.in_progress().map_or(0.0, |(_, high)| high) + requests.queued;

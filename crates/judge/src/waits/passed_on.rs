@@ -1,5 +1,5 @@
-//! Requests that a process has passed on to other servers, while further requests wait inside the process. Something in the
-//! process then limits how many requests are passed on at a time, such as `maxconn` of HAProxy.
+//! Requests that a process has passed on to other servers, while further requests wait inside the process. Something in
+//! the process then limits how many requests are passed on at a time, such as `maxconn` of HAProxy.
 
 use run::{ThreadState, WaitProfile};
 

@@ -32,8 +32,8 @@ pub(crate) use part::Offered;
 /// Options that say which optional parts are recorded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RecordOptions {
-    /// True to record service times from the beginning of the load. Requests with due times need service times, because their response
-    /// times include the wait before the send.
+    /// True to record service times from the beginning of the load. Requests with due times need service times, because
+    /// their response times include the wait before the send.
     pub(crate) service: bool,
     /// True to record the times of handshakes.
     pub(crate) handshake: bool,

@@ -1,5 +1,5 @@
-//! Means over the readings of the connections to peers. A dump reads all connections of a network namespace. Between two
-//! dumps, only the connections that the last dump found are read again.
+//! Means over the readings of the connections to peers. A dump reads all connections of a network namespace. Between
+//! two dumps, only the connections that the last dump found are read again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

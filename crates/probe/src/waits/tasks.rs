@@ -74,8 +74,8 @@ impl TaskSums {
         }
     }
 
-    /// Records how many goroutines of a process may run at the same time (GOMAXPROCS), and how many CPUs the process may
-    /// use.
+    /// Records how many goroutines of a process may run at the same time (GOMAXPROCS), and how many CPUs the process
+    /// may use.
     pub(super) fn count_cpus(&mut self, pid: u32, process: &Arc<str>, max_running: Option<u32>) {
         let cpus = sys::limits::cpus_of_thread(pid).ok().map(|cpus| cpus.len() as u32);
         let limits = max_running.zip(cpus).map(|(max_running, cpus)| Limits { max_running, cpus });
