@@ -39,7 +39,7 @@ pub use arena::state::{
 pub use bounded_read::{MAX_REQUEST_FILE_BYTES, read_bounded};
 pub use findings::Findings;
 pub use findings::bottleneck::{
-    BOTTLENECKS, Bottleneck, BottleneckSpec, Caveat, Counted, Evidence, Margin, NextBottleneck, RuledOut, bottleneck,
+    BOTTLENECKS, Bottleneck, BottleneckSpec, Caveat, Evidence, Margin, NextBottleneck, RuledOut, bottleneck,
 };
 pub use findings::capacity::{Capacity, ClosedLoopSource, ExcludedTime, Knee, OwnLimit};
 pub use findings::check::{Check, Relation};
@@ -48,6 +48,7 @@ pub use findings::comparison::{
     ComparedCurves, ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, CurvePoint, FigureRole,
     NeededData, SideDeath, TlsCost, WindowOrder,
 };
+pub use findings::counted::{Counted, CountedKind};
 pub use findings::course::{CourseFinding, CoursePart};
 pub use findings::decisions::{Breach, BreachKind, Certainty, Failure, Limits, LoadState, Outcome, Picks};
 pub use findings::device::Device;

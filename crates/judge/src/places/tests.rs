@@ -42,7 +42,7 @@ fn chain(x_max: f64, children: u32, pool: f64) -> PlantedRun {
 #[test]
 fn children_that_match_the_places_are_named_and_so_is_a_pool() {
     let b = chain(254.0, 5, 23.0).verdict();
-    let first = b.counted.first().map(|c| (c.what.as_str(), c.count, c.of.as_str()));
+    let first = b.counted.first().map(|c| (c.what.nouns(), c.count, c.of.as_str()));
     assert_eq!((b.id.as_str(), first), ("server-concurrency", Some(("children", 5.0, "app"))), "{b:#?}");
     assert!(b.sentence.contains("app has 5 children") && b.confidence >= 0.7, "{b:#?}");
     assert!(b.advice.iter().any(|a| a.contains("Raise the number of children of app (now 5)")), "{:?}", b.advice);

@@ -28,6 +28,7 @@ mod sentence;
 pub(crate) mod servers;
 #[cfg(test)]
 mod shared_signs;
+mod waits;
 mod warned;
 mod words;
 #[cfg(test)]

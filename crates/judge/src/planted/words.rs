@@ -6,20 +6,21 @@ use run::{Findings, Run};
 
 use super::sentence::Sentence;
 use super::warned::WARNED;
-use super::{PLANTED, proofs, without};
+use super::{PLANTED, proofs, waits, without};
 use crate::{RULES, judge};
 
 /// Returns one sentence of each kind. Sentences that differ only in their figures are of the same kind.
 pub fn sentences() -> Vec<Sentence> {
     let mut seen = BTreeSet::new();
-    let mut all: Vec<Sentence> = rules().into_iter().chain(judged()).chain(proofs::sentences()).collect();
+    let mut all: Vec<Sentence> =
+        rules().into_iter().chain(judged()).chain(proofs::sentences()).chain(waits::sentences()).collect();
     all.retain(|s| seen.insert((s.kind, s.id.clone(), kind_of(s))));
     all.sort_by(|a, b| (place(a.kind), a.kind, order(&a.id)).cmp(&(place(b.kind), b.kind, order(&b.id))));
     all
 }
 
 /// Kinds of sentences, in the order in which a report prints them.
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 13] = [
     "verdict",
     "evidence",
     "advice",
@@ -31,6 +32,8 @@ const KINDS: [&str; 11] = [
     "warning",
     "held",
     "argument",
+    "waits",
+    "advice on waits",
 ];
 
 fn place(kind: &str) -> usize {

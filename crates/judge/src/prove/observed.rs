@@ -118,6 +118,8 @@ pub(super) fn observed(facts: &Facts<'_>, verdict: &Bottleneck, other: Option<&S
 
 #[cfg(test)]
 mod tests {
+    use run::CountedKind::{self, Children, Connections, Threads};
+
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
@@ -136,16 +138,16 @@ mod tests {
     /// shows that nginx passes all requests on, but its child processes leave no request unread.
     #[test]
     fn children_that_read_all_requests_at_once_are_not_seen_directly() {
-        let seen = |unread: f64, what: &str| {
+        let seen = |unread: f64, what: CountedKind| {
             let planted = PlantedRun::new(20_000.0, 200.0).level(Who::Server, "connection.receive_queue", "", unread);
             let mut run = planted.run();
             crate::judge(&mut run);
-            let counted = vec![Counted { what: what.into(), count: 4.0, of: "srv".into(), peer: String::new() }];
+            let counted = vec![Counted { what, count: 4.0, of: "srv".into(), peer: String::new() }];
             let verdict = Bottleneck { id: "server-concurrency".into(), counted, ..Bottleneck::default() };
             observed(&Facts::of(&run), &verdict, None)
         };
-        assert_eq!((seen(0.0, "children"), seen(60.0, "children")), (Observed::Nothing, Observed::Agrees));
-        assert_eq!((seen(0.0, "connections"), seen(60.0, "threads")), (Observed::Agrees, Observed::Nothing));
+        assert_eq!((seen(0.0, Children), seen(60.0, Children)), (Observed::Nothing, Observed::Agrees));
+        assert_eq!((seen(0.0, Connections), seen(60.0, Threads)), (Observed::Agrees, Observed::Nothing));
     }
 
     /// A router between the hosts queues the packets, as a router in front of a slow uplink does. The interfaces of

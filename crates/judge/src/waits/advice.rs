@@ -7,7 +7,7 @@ use super::collectors::is_collection;
 use super::runtime_cpus;
 
 /// Returns the advice on a cause for which requests wait.
-pub(super) fn advice(finding: &WaitFinding) -> String {
+pub(crate) fn advice(finding: &WaitFinding) -> String {
     let WaitFinding { process, peer, name, .. } = finding;
     if let Some(session) = finding.session {
         return database_advice(session, finding);

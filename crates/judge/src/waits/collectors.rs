@@ -1,6 +1,6 @@
 //! Garbage collectors of language runtimes, which stop the threads of a program while they compute.
 
-use run::{ThreadState, WaitCause, WaitFinding, WaitProfile};
+use run::{CountedKind, ThreadState, WaitCause, WaitFinding, WaitProfile};
 use stats::shares::chance_above_half;
 
 use super::activity::Activity;
@@ -10,8 +10,6 @@ use crate::thresholds::{HOLDER_SURE, WAIT_MOSTLY, WAIT_QUEUE};
 /// Beginnings of the names of the threads of Java's collectors, with `#` for each number. The serial collector runs in
 /// the VM thread. Source: HotSpot (`src/hotspot/share/gc`).
 const THREADS: &[&str] = &["VM Thread", "GC Thread#", "G# Conc#", "G# Main Marker", "ZWorker", "Shenandoah"];
-/// Noun for the threads of a garbage collector in sentences.
-const COLLECTORS: &str = "collector threads";
 
 /// Returns the processes whose garbage collector computes at least half of the time, and for at least half of the
 /// process' time on a CPU, while requests wait.
@@ -37,7 +35,7 @@ fn collection(profile: &WaitProfile, activity: &Activity<'_>, requests: &Request
         cause: WaitCause::SerialCpu,
         name: "garbage collection".into(),
         process: process.process.clone(),
-        counted: COLLECTORS.into(),
+        counted: CountedKind::CollectorThreads,
         threads: computes,
         of: process.threads,
         share: (computes / all).min(1.0),
@@ -47,7 +45,7 @@ fn collection(profile: &WaitProfile, activity: &Activity<'_>, requests: &Request
 
 /// Returns true for the work of a garbage collector.
 pub(super) fn is_collection(finding: &WaitFinding) -> bool {
-    finding.cause == WaitCause::SerialCpu && finding.counted == COLLECTORS
+    finding.cause == WaitCause::SerialCpu && finding.counted == CountedKind::CollectorThreads
 }
 
 #[cfg(test)]

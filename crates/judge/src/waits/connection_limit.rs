@@ -23,23 +23,16 @@ pub(crate) fn explain_connection_limit(
         return;
     }
     let trial = run.sampled_trial().and_then(|at| run.trials.get(at));
-    let Some(Limit { process, open, queued, is_proxy, refuses_connects }) = trial.and_then(limit) else { return };
+    let Some(Limit { process, open, is_proxy, others }) = trial.and_then(limit) else { return };
     if findings.iter().any(|finding| finding.process == process && is_queue(finding)) {
         return;
     }
-    let [open_text, queued_text] = [open, queued].map(number);
-    let others = match refuses_connects {
-        true => "other connects were refused".to_string(),
-        false => format!("{queued_text} more waited to be accepted"),
-    };
-    let text = format!("{process} never held more than {open_text} connections, and {others}");
+    let most = number(open);
+    let text = format!("{process} never held more than {most} connections, and {}", others.text());
     tell(verdict, &text, order);
     verdict.evidence.push(line(&text, process, open));
-    let option = match refuses_connects {
-        true => ", or raise the limit of a firewall in front of it".to_string(),
-        false => option(program(process), is_proxy),
-    };
-    verdict.advice.insert(0, format!("Let {process} hold more than {open_text} connections of clients{option}."));
+    let option = others.option(program(process), is_proxy);
+    verdict.advice.insert(0, format!("Let {process} hold more than {most} connections of clients{option}."));
 }
 
 /// Programs, and the option with which each of them limits its connections. Source: the manuals of these programs.
@@ -67,13 +60,37 @@ struct Limit<'a> {
     process: &'a str,
     /// Maximum number of accepted connections in the samples.
     open: f64,
-    /// Mean number of connections that wait to be accepted.
-    queued: f64,
     /// True if the process also has connections to other servers. In nginx, connections to other servers count towards
     /// the limit, too.
     is_proxy: bool,
-    /// True if connects beyond the limit are refused. A firewall may also refuse such connects.
-    refuses_connects: bool,
+    others: Others,
+}
+
+/// What happens to the connects beyond the limit.
+#[derive(Clone, Copy)]
+enum Others {
+    /// The connects are refused. A firewall may also refuse them.
+    Refused,
+    /// The connections wait to be accepted. The value is their mean number.
+    Queued(f64),
+}
+
+impl Others {
+    /// Returns what happens to the connects beyond the limit, as a clause.
+    fn text(self) -> String {
+        match self {
+            Self::Refused => "other connects were refused".into(),
+            Self::Queued(mean) => format!("{} more waited to be accepted", number(mean)),
+        }
+    }
+
+    /// Returns what raises the limit, as a part of a sentence. Returns an empty text if unknown.
+    fn option(self, program: &str, is_proxy: bool) -> String {
+        match self {
+            Self::Refused => ", or raise the limit of a firewall in front of it".into(),
+            Self::Queued(_) => option(program, is_proxy),
+        }
+    }
 }
 
 /// Returns the limit on connections that a trial shows. Returns `None` if the trial shows no limit on connections.
@@ -88,9 +105,8 @@ fn limit(trial: &Trial) -> Option<Limit<'_>> {
     (is_limit && keeps_connections(trial) && others_wait).then(|| Limit {
         process: &process.process,
         open: clients.max_open,
-        queued: clients.queued,
         is_proxy: profile.peers.iter().any(|peer| peer.process == process.process),
-        refuses_connects,
+        others: if refuses_connects { Others::Refused } else { Others::Queued(clients.queued) },
     })
 }
 

@@ -51,7 +51,7 @@ fn sessions_of_a_database_name_the_lock_its_statement_and_its_holder() {
     let mut mixed = database(SessionState::RowLock, "Lock:transactionid", 12.0);
     mixed.blockers[0].share = 0.4;
     let found = waits(&profile, &[mixed]);
-    assert!(found[0].sentence.ends_with("; its holder holds it for 9 ms"), "{}", found[0].sentence);
+    assert!(found[0].sentence.ends_with("; it is held for 9 ms"), "{}", found[0].sentence);
     let mut open = database(SessionState::Lock, "Lock:relation", 12.0);
     open.blockers[0].state = SessionState::OpenTransaction;
     let found = waits(&profile, &[open]);

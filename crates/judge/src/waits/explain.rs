@@ -189,6 +189,8 @@ pub(super) fn line(text: &str, process: &str, value: f64) -> Evidence {
 
 #[cfg(test)]
 mod tests {
+    use run::CountedKind;
+
     use super::super::advice::ROW_LOCK_ADVICE;
     use super::WordOrder::{WaitsFirst, WaitsLast};
     use super::*;
@@ -321,9 +323,12 @@ mod tests {
 
     #[test]
     fn a_used_up_pool_gives_one_piece_of_advice() {
-        let count =
-            |what: &str, of: &str| Counted { what: what.into(), count: 3.0, of: of.into(), peer: String::new() };
-        let counted = vec![count("connections", "node"), count("children", "postgres"), count("threads", "node")];
+        let count = |what: CountedKind, of: &str| Counted { what, count: 3.0, of: of.into(), peer: String::new() };
+        let counted = vec![
+            count(CountedKind::Connections, "node"),
+            count(CountedKind::Children, "postgres"),
+            count(CountedKind::Threads, "node"),
+        ];
         let advice = counted.iter().map(places::advice).collect();
         let mut found = Bottleneck { counted, advice, ..verdict("server-concurrency") };
         let pool = WaitFinding { cause: ConnectionPool, name: "postgres".into(), queued: Some(13.0), ..lock(None) };

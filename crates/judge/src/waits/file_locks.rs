@@ -1,14 +1,11 @@
 //! Locks on files (flock, fcntl) and semaphores of System V, for which the kernel itself says that a thread waits.
 
-use run::{ThreadState, WaitCause, WaitFinding, WaitProfile};
+use run::{CountedKind, ThreadState, WaitCause, WaitFinding, WaitProfile};
 
 use super::activity::Activity;
 use super::pools::demand_of;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY};
-
-/// Noun for the processes that take a file lock, in sentences.
-const PROCESSES: &str = "processes";
 
 /// Returns the file locks for which requests wait, at most one for each process name.
 ///
@@ -46,7 +43,7 @@ fn lock(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> 
         process: process.process.clone(),
         threads: waiting,
         of: process.threads,
-        counted: if process.processes > 1.0 { PROCESSES.into() } else { String::new() },
+        counted: if process.processes > 1.0 { CountedKind::Processes } else { CountedKind::Threads },
         holder,
         holder_probable: holder.is_some(),
         share: (waiting / process.threads.max(waiting)).min(1.0),

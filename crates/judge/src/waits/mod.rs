@@ -33,6 +33,7 @@ mod tasks;
 
 use run::{DatabaseKind, DatabaseProfile, Run, ThreadState, Trial, WaitCause, WaitFinding, WaitProfile};
 
+pub(crate) use advice::advice;
 pub(crate) use blocked_workers::BlockedWorkers;
 pub(crate) use connection_limit::{explain_connection_limit, keeps_connections};
 pub(crate) use event_loop::explain_idle_loop;
@@ -40,6 +41,7 @@ pub(crate) use explain::{EVIDENCE, WordOrder, evidence, explain};
 pub(crate) use functions::of_run as waiting_functions;
 pub(crate) use passed_on::PassedOn;
 pub use sentence::headline;
+pub(crate) use sentence::sentence;
 
 use requests::Requests;
 use stats::shares::chance_above_half;

@@ -64,7 +64,7 @@ fn a_parent_that_sleeps_is_no_worker() {
     profile.processes[0].processes = 5.0;
     profile.clients = Some(clients(30.0, 0.0));
     let found = waits(&profile, &[]);
-    assert_eq!((found[0].of, found[0].counted.as_str()), (4.0, "children"), "{found:#?}");
+    assert_eq!((found[0].of, found[0].counted), (4.0, run::CountedKind::Children), "{found:#?}");
 }
 
 #[test]

@@ -3,17 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use run::{PeerConnections, ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
+use run::{CountedKind, PeerConnections, ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
 use super::activity::Activity;
 use super::databases;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
-
-/// Words for the members of a pool.
-const CONNECTIONS: &str = "connections";
-const CHILDREN: &str = "children";
-const PROCESSES: &str = "processes";
 
 /// Minimum mean number of members of a pool. A single connection may carry many requests at once, and a single thread
 /// is not a pool.
@@ -37,7 +32,7 @@ pub(super) fn busy_children(
     let sleeps = if state == ThreadState::Sleep { 0.0 } else { activity.all_threads(|s| s == ThreadState::Sleep) };
     let is_one = |threads: f64| (threads - 1.0).abs() <= WAIT_FEW;
     let has_parent = activity.has_parent || is_one(idle) || is_one(sleeps);
-    let (of, counted) = if has_parent { (all - 1.0, CHILDREN) } else { (all, PROCESSES) };
+    let (of, counted) = if has_parent { (all - 1.0, CountedKind::Children) } else { (all, CountedKind::Processes) };
     let parent = if activity.has_parent {
         1.0
     } else if is_one(sleeps) {
@@ -50,7 +45,7 @@ pub(super) fn busy_children(
         cause: WaitCause::WorkerPool,
         name: pool_name(profile, process, of),
         process: process.process.clone(),
-        counted: counted.into(),
+        counted,
         threads: busy,
         of,
         holder: Some(state),
@@ -61,7 +56,7 @@ pub(super) fn busy_children(
 
 /// Returns true for a pool of worker processes.
 pub(super) fn is_of_processes(pool: &WaitFinding) -> bool {
-    pool.cause == WaitCause::WorkerPool && [CHILDREN, PROCESSES].contains(&pool.counted.as_str())
+    pool.cause == WaitCause::WorkerPool && matches!(pool.counted, CountedKind::Children | CountedKind::Processes)
 }
 
 /// Returns true for a pool of connections that leads to a smaller pool of worker processes. `workers` are the pools of
@@ -149,7 +144,7 @@ fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Reques
         name: peer.to.clone(),
         process: process.process.clone(),
         peer: peer.address.clone(),
-        counted: CONNECTIONS.into(),
+        counted: CountedKind::Connections,
         threads: peer.busy,
         of: peer.open,
         queued: Some(demand - peer.open),

@@ -1,9 +1,8 @@
 //! Tasks that are ready to run, but wait because their language runtime uses fewer CPUs than it may (GOMAXPROCS of Go).
 
-use run::{TaskGroup, TaskRuntime, TaskState, WaitCause, WaitFinding, WaitProfile};
+use run::{CountedKind, TaskGroup, TaskRuntime, TaskState, WaitCause, WaitFinding, WaitProfile};
 
 use super::requests::Requests;
-use super::tasks::GOROUTINES;
 use crate::thresholds::{WAIT_MOSTLY, WAIT_QUEUE};
 
 /// Returns the processes whose tasks mostly wait for one of the CPUs that their runtime uses, although the process may
@@ -27,7 +26,7 @@ fn limit(profile: &WaitProfile, runtime: &TaskRuntime, requests: &Requests) -> O
         cause: WaitCause::SerialCpu,
         name: format!("GOMAXPROCS={max_running}"),
         process: process.clone(),
-        counted: GOROUTINES.into(),
+        counted: CountedKind::Goroutines,
         threads: ready,
         of: tasks(|_| true),
         share: (ready / (ready + running)).min(1.0),
@@ -37,7 +36,7 @@ fn limit(profile: &WaitProfile, runtime: &TaskRuntime, requests: &Requests) -> O
 
 /// Returns true for a runtime that uses fewer CPUs than it may.
 pub(super) fn is_limit(finding: &WaitFinding) -> bool {
-    finding.cause == WaitCause::SerialCpu && finding.counted == GOROUTINES
+    finding.cause == WaitCause::SerialCpu && finding.counted == CountedKind::Goroutines
 }
 
 #[cfg(test)]

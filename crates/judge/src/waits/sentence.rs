@@ -1,7 +1,7 @@
 //! Sentences about causes of waiting.
 
 use run::number::{Unit, number, quantity};
-use run::{SessionState, ThreadState, WaitCause, WaitFinding, WaitProfile};
+use run::{CountedKind, SessionState, ThreadState, WaitCause, WaitFinding, WaitProfile};
 
 use super::collectors::is_collection;
 use super::locks::is_of_runtime;
@@ -14,13 +14,13 @@ use crate::thresholds::WAIT_MOSTLY;
 const MAX_STATEMENT_CHARS: usize = 60;
 
 /// Returns the sentence about a finding.
-pub(super) fn sentence(finding: &WaitFinding) -> String {
+pub(crate) fn sentence(finding: &WaitFinding) -> String {
     let WaitFinding { name, process, threads, of, peer, .. } = finding;
     let object = if finding.holder == Some(ThreadState::Disk) { &finding.holder_call } else { peer };
     if let Some(session) = finding.session {
         return database(session, finding);
     }
-    let counted = if finding.counted.is_empty() { "threads" } else { &finding.counted };
+    let counted = finding.counted;
     let function = if finding.function.is_empty() { String::new() } else { format!(" in {}", finding.function) };
     let who = format!("{} of {} {counted} of {process}", number(*threads), number(*of));
     match finding.cause {
@@ -62,7 +62,7 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
             )
         }
         WaitCause::ConnectionPool if finding.queued.is_some() => connection_pool(finding),
-        WaitCause::ConnectionPool if !finding.counted.is_empty() => {
+        WaitCause::ConnectionPool if finding.counted != CountedKind::Threads => {
             let to = if peer.is_empty() { String::new() } else { format!(" to {peer}") };
             format!("{who} wait for a free connection{to}; all are busy")
         }
@@ -166,11 +166,12 @@ fn holder(finding: &WaitFinding) -> String {
         Some(_) => Some("is in"),
     };
     let does = does.map(|does| format!("{does} {}", short(&finding.holder_statement)));
-    let held = finding.held_s.map(|s| format!("holds it for {}", quantity(s, Unit::Seconds)));
+    let held = finding.held_s.map(|s| quantity(s, Unit::Seconds));
     match (does, held) {
         (None, None) => String::new(),
-        (Some(does), Some(held)) => format!("; its holder {does} and {held}"),
-        (Some(one), None) | (None, Some(one)) => format!("; its holder {one}"),
+        (Some(does), Some(held)) => format!("; its holder {does} and holds it for {held}"),
+        (Some(does), None) => format!("; its holder {does}"),
+        (None, Some(held)) => format!("; it is held for {held}"),
     }
 }
 

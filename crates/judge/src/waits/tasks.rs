@@ -1,13 +1,11 @@
 //! Causes among the tasks that a language runtime schedules: goroutines that wait for a mutex, for room in a channel,
 //! or for a connection.
 
-use run::{TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding, WaitProfile};
+use run::{CountedKind, TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding, WaitProfile};
 
 use super::requests::Requests;
 use crate::thresholds::WAIT_MOSTLY;
 
-/// Name of the tasks of Go's runtime.
-pub(super) const GOROUTINES: &str = "goroutines";
 /// Function of Go's standard library in which tasks wait for a connection of a pool.
 const POOL_FUNCTION: &str = "database/sql.(*DB).conn";
 
@@ -50,7 +48,7 @@ fn finding(profile: &WaitProfile, group: &TaskGroup, cause: WaitCause) -> WaitFi
         cause,
         name: group.function.clone(),
         process: group.process.clone(),
-        counted: GOROUTINES.into(),
+        counted: CountedKind::Goroutines,
         threads: group.tasks,
         of,
         holder,

@@ -42,7 +42,7 @@ pub struct Bottleneck {
     pub margins: Vec<Margin>,
     /// Counts of processes, threads or connections that match the server's number of concurrent requests.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub counted: Vec<Counted>,
+    pub counted: Vec<crate::Counted>,
     /// Reasons that lowered the confidence in the verdict. loadline appends the reasons to the verdict's sentence only
     /// at the end of its analysis, because an experiment may still raise the confidence.
     #[serde(skip)]
@@ -122,22 +122,6 @@ pub struct Margin {
     pub threshold: f64,
     /// Verdict that loadline would give if the value were beyond `threshold`, one ID of [`BOTTLENECKS`].
     pub would_be: String,
-}
-
-/// Number of processes, threads, or connections to one peer, if each of them handles one request at a time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct Counted {
-    /// Kind of the counted things: `children` (processes), `threads` or `connections`.
-    pub what: String,
-    /// Number of counted processes, threads or connections.
-    #[serde(with = "Figure")]
-    pub count: f64,
-    /// Name of the master process, of the threads, or of the process with the connections.
-    pub of: String,
-    /// Other end of the connections, as `name address`; empty for processes and threads.
-    pub peer: String,
 }
 
 /// A ruled-out bottleneck.

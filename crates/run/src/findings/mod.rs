@@ -6,6 +6,7 @@ pub(crate) mod capacity;
 pub(crate) mod check;
 pub(crate) mod classes;
 pub(crate) mod comparison;
+pub(crate) mod counted;
 pub(crate) mod course;
 pub(crate) mod decisions;
 pub(crate) mod device;

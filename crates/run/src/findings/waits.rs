@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ThreadState;
 use crate::figure::Figure;
+use crate::{CountedKind, ThreadState};
 
 /// Cause of a wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -44,9 +44,9 @@ pub struct WaitFinding {
     pub name: String,
     /// Name of the process, with its ID if it is the only process of this name.
     pub process: String,
-    /// Kind of the things that `threads` and `of` count: connections, goroutines or processes; empty for threads.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub counted: String,
+    /// Kind of the things that `threads` and `of` count; absent for threads.
+    #[serde(skip_serializing_if = "CountedKind::is_threads")]
+    pub counted: CountedKind,
     /// Mean number of threads that wait because of this cause, or mean number of busy connections.
     #[serde(with = "Figure")]
     pub threads: f64,
