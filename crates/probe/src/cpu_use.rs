@@ -1,11 +1,13 @@
 //! Reads the idle CPU time of a host, the time of interrupts, and the CPU time of the followed processes ten times per
-//! second. CPU time that is neither idle nor of a followed process was used by other programs or by interrupts. No
-//! other counters are read so often, because each reading costs CPU time. Source: proc_stat(5).
+//! second. Also reads the CPU time of loadline itself. CPU time that is neither idle, nor of a followed process or of
+//! loadline, was used by other programs or by interrupts. No other counters are read so often, because each reading
+//! costs CPU time. Source: proc_stat(5).
 
 use run::CpuUse;
 
 use crate::reread_file::RereadFile;
 use crate::text::{lines, number, words};
+use crate::tree_cpu::TreeCpu;
 use crate::units;
 
 /// Time between two readings, nanoseconds.
@@ -19,8 +21,8 @@ pub(crate) struct CpuUseMeter {
     file: RereadFile,
     /// CPUs whose idle time is counted; empty for all CPUs of the host.
     cpus: Vec<u32>,
-    /// ID of each followed process, and its CPU time at the last reading in nanoseconds.
-    processes: Vec<(u32, u64)>,
+    /// CPU times of the followed processes at the last reading.
+    processes: TreeCpu,
     own_ns: u64,
     readings: CpuUse,
 }
@@ -28,7 +30,7 @@ pub(crate) struct CpuUseMeter {
 impl CpuUseMeter {
     /// Creates a meter that reads `file`, which has the format of `/proc/stat`.
     pub(crate) fn new(file: RereadFile, cpus: Vec<u32>) -> Self {
-        Self { file, cpus, processes: Vec::new(), own_ns: 0, readings: CpuUse::default() }
+        Self { file, cpus, processes: TreeCpu::default(), own_ns: 0, readings: CpuUse::default() }
     }
 
     /// Takes a reading at `t_s` seconds since the origin (time zero) of the load test. `pids` are the processes of this
@@ -38,26 +40,24 @@ impl CpuUseMeter {
             return;
         }
         let Some(host) = self.file.read().ok().and_then(|text| host_times(text, &self.cpus)) else { return };
-        for pid in pids {
-            let Ok(now_ns) = sys::cpuclock::process_cpu_ns(pid) else { continue };
-            match self.processes.iter_mut().find(|(known, _)| *known == pid) {
-                Some((_, before_ns)) => {
-                    self.own_ns += now_ns.saturating_sub(*before_ns);
-                    *before_ns = now_ns;
-                }
-                None => self.processes.push((pid, now_ns)),
-            }
-        }
+        let observer = std::process::id();
+        let pids: Vec<u32> = pids.collect();
+        let observer_ns = if pids.contains(&observer) { 0 } else { sys::clock::process_cpu_ns() };
+        let now = TreeCpu::of(pids.into_iter());
+        self.own_ns += now.since_ns(&self.processes);
+        self.processes = now;
         self.readings.cpus = host.cpus;
         self.readings.t_s.push(t_s);
         self.readings.idle_s.push(host.idle_s);
         self.readings.interrupts_s.push(host.interrupts_s);
         self.readings.own_s.push(self.own_ns as f64 / 1e9);
+        self.readings.observer_pid = observer;
+        self.readings.observer_s.push(observer_ns as f64 / 1e9);
     }
 
     /// Returns all readings since the last call, and forgets the followed processes.
     pub(crate) fn take(&mut self) -> CpuUse {
-        (self.own_ns, self.processes) = (0, Vec::new());
+        (self.own_ns, self.processes) = (0, TreeCpu::default());
         std::mem::take(&mut self.readings)
     }
 }

@@ -32,6 +32,7 @@ mod sources;
 mod testing;
 mod text;
 mod tree;
+mod tree_cpu;
 mod udp_sockets;
 mod units;
 mod waits;

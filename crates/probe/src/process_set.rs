@@ -11,6 +11,8 @@ pub struct ProcessSet {
     wanted_behind: Vec<u32>,
     members_behind: Vec<(u32, String)>,
     met: Vec<(Upstream, Vec<u32>)>,
+    /// Instances with the CPU time of ended children that were never followed, by the ID of the parent.
+    ended_children: Vec<(u32, String)>,
     /// Number that increases when the processes to follow are replaced.
     edition: u64,
 }
@@ -63,9 +65,16 @@ impl ProcessSet {
         self.members.iter().chain(&self.members_behind).map(|(pid, _)| *pid)
     }
 
+    /// Adds an instance with the CPU time of the children of `parent` that ended without being followed.
+    pub fn add_ended_children(&mut self, parent: u32, instance: &str) {
+        self.ended_children.push((parent, instance.to_owned()));
+    }
+
     /// Returns the instances `name:pid` of the followed processes, without those of upstreams.
     pub fn instances(&self) -> impl Iterator<Item = &str> {
-        self.members.iter().map(|(_, instance)| instance.as_str())
+        let is_own = |parent: &u32| self.members.iter().any(|(pid, _)| pid == parent);
+        let ended = self.ended_children.iter().filter(move |(parent, _)| is_own(parent));
+        self.members.iter().chain(ended).map(|(_, instance)| instance.as_str())
     }
 
     /// Adds an upstream service of the server. The processes `pids`, which listen at the upstream's address, will be
@@ -106,7 +115,10 @@ impl ProcessSet {
     pub fn behind(&self) -> Vec<Upstream> {
         let named = |pid: &u32| self.members_behind.iter().find(|(p, _)| p == pid).map(|(_, name)| name.clone());
         let with = |(behind, pids): &(Upstream, Vec<u32>)| {
-            let (pids, processes) = pids.iter().filter_map(|pid| Some((*pid, named(pid)?))).unzip();
+            let (pids, mut processes): (Vec<u32>, Vec<String>) =
+                pids.iter().filter_map(|pid| Some((*pid, named(pid)?))).unzip();
+            let ended = self.ended_children.iter().filter(|(parent, _)| pids.contains(parent));
+            processes.extend(ended.map(|(_, instance)| instance.clone()));
             Upstream { processes, pids, ..behind.clone() }
         };
         self.met.iter().map(with).collect()

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::tree_cpu::TreeCpu;
+
 /// Maximum number of threads that are read, so that reading a server with thousands of threads takes little time.
 const MAX_THREADS: usize = 256;
 
@@ -38,8 +40,8 @@ impl SchedTimes {
 /// Times of the threads of some processes since their start, read at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct SchedReading {
-    /// CPU time of each process, nanoseconds, including the threads that have ended.
-    processes: BTreeMap<u32, u64>,
+    /// CPU times of the processes, including their threads and children that have ended.
+    processes: TreeCpu,
     /// Times of each thread.
     threads: BTreeMap<u32, SchedTimes>,
     /// True if there were more threads than [`MAX_THREADS`].
@@ -50,7 +52,7 @@ impl SchedReading {
     /// Reads the CPU times of the given processes, and the times of at most [`MAX_THREADS`] of their threads. Processes
     /// and threads that cannot be read are left out.
     pub fn of(pids: &[u32]) -> Self {
-        let processes = pids.iter().filter_map(|pid| Some((*pid, sys::clock::cpu_ns_of(*pid).ok()?))).collect();
+        let processes = TreeCpu::of(pids.iter().copied());
         let mut tasks =
             pids.iter().filter_map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")).ok()).flatten().flatten();
         let threads = tasks.by_ref().take(MAX_THREADS).filter_map(|task| {
@@ -65,8 +67,8 @@ impl SchedReading {
     ///
     /// The kernel deletes the times of a thread that ends, for example of a thread that handled one request. The CPU
     /// time of the process still includes this thread's time on a CPU, but the thread's waiting time is unknown. The
-    /// result assumes that ended threads, and threads that were not read, waited as long per second on a CPU as the
-    /// other threads.
+    /// result assumes that ended threads and children, and threads that were not read, waited as long per second on a
+    /// CPU as the other threads.
     pub fn since(&self, earlier: &Self) -> SchedTimes {
         let of_thread = |(id, now): (&u32, &SchedTimes)| match earlier.threads.get(id) {
             Some(before) => now.since(*before),
@@ -74,9 +76,7 @@ impl SchedReading {
             None => *now,
         };
         let seen = self.threads.iter().map(of_thread).fold(SchedTimes::default(), SchedTimes::plus);
-        let of_process = |(pid, now): (&u32, &u64)| Some(now.saturating_sub(*earlier.processes.get(pid)?));
-        let all_ns: u64 = self.processes.iter().filter_map(of_process).sum();
-        let run_ns = all_ns.max(seen.run_ns);
+        let run_ns = self.processes.since_ns(&earlier.processes).max(seen.run_ns);
         let wait_ns = match seen.run_ns {
             0 => seen.wait_ns,
             seen_ns => (seen.wait_ns as f64 * (run_ns as f64 / seen_ns as f64)) as u64,
@@ -115,7 +115,7 @@ mod tests {
         let thread = |&(id, run, wait): &(u32, u64, u64)| {
             (id, SchedTimes { run_ns: run * 1_000_000, wait_ns: wait * 1_000_000 })
         };
-        let processes = BTreeMap::from([(1, process_ms * 1_000_000)]);
+        let processes = TreeCpu::of_one(1, process_ms * 1_000_000);
         SchedReading { processes, threads: threads.iter().map(thread).collect(), is_cut: false }
     }
 

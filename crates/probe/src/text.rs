@@ -58,7 +58,8 @@ pub(crate) fn stat_fields(text: &[u8]) -> Option<(String, impl Iterator<Item = &
     let open = text.iter().position(|b| *b == b'(')?;
     let close = text.iter().rposition(|b| *b == b')')?;
     let comm = text.get(open + 1..close)?;
-    Some((name(comm).into_owned(), words(&text[close + 1..])))
+    // The kernel cuts names after 15 characters, so a name may end with a space.
+    Some((name(comm.trim_ascii_end()).into_owned(), words(&text[close + 1..])))
 }
 
 #[cfg(test)]
@@ -84,7 +85,7 @@ mod tests {
 
     #[test]
     fn names_may_contain_brackets_and_spaces() {
-        let (comm, mut rest) = stat_fields(b"7 (a) (b c) S 1 2").unwrap();
+        let (comm, mut rest) = stat_fields(b"7 (a) (b c ) S 1 2").unwrap();
         assert_eq!((comm.as_str(), rest.next()), ("a) (b c", Some(&b"S"[..])));
         assert!(stat_fields(b"7 odd").is_none() && stat_fields(b")(").is_none());
     }

@@ -27,35 +27,6 @@ pub fn process_cpu_ns() -> u64 {
     read(rustix::time::ClockId::ProcessCPUTime)
 }
 
-/// Highest ID of a process on Linux (PID_MAX_LIMIT).
-const MAX_PID: u32 = 1 << 22;
-
-/// Returns the CPU time of another process in nanoseconds, including the time of its threads that have ended. Every
-/// user may read the CPU time of every process. Source: clock_getcpuclockid(3).
-///
-/// # Errors
-///
-/// Returns the error of the kernel, for example if the process has ended.
-pub fn cpu_ns_of(pid: u32) -> std::io::Result<u64> {
-    // The ID of the clock contains the process ID. The ID of a clock has no room for a higher process ID, which would
-    // yield the ID of another clock.
-    if pid > MAX_PID {
-        return Err(std::io::Error::from_raw_os_error(libc::ESRCH));
-    }
-    let pid = pid as libc::pid_t;
-    let mut clock: libc::clockid_t = 0;
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: both pointers are valid for one value, which the calls fill or leave as it is.
-    let error = unsafe {
-        match libc::clock_getcpuclockid(pid, &raw mut clock) {
-            0 if libc::clock_gettime(clock, &raw mut time) == 0 => None,
-            0 => Some(std::io::Error::last_os_error()),
-            code => Some(std::io::Error::from_raw_os_error(code)),
-        }
-    };
-    error.map_or_else(|| Ok((time.tv_sec as u64).wrapping_mul(1_000_000_000) + time.tv_nsec as u64), Err)
-}
-
 /// Start time of a trial (one load), on the monotonic clock of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin(u64);
@@ -135,18 +106,6 @@ mod tests {
         let ahead = Origin::after(std::time::Duration::from_secs(10)).now_s();
         assert!((-10.0..-5.0).contains(&ahead), "{ahead}");
         assert_eq!(Origin::at_ns(3_000_000_000).s_at(1_500_000_000), -1.5);
-    }
-
-    #[test]
-    fn the_cpu_time_of_a_process_contains_its_ended_threads() {
-        let work = || {
-            let begin = thread_cpu_ns();
-            while thread_cpu_ns() - begin < 2_000_000 {}
-        };
-        let before = cpu_ns_of(std::process::id()).unwrap();
-        std::thread::spawn(work).join().unwrap();
-        assert!(cpu_ns_of(std::process::id()).unwrap() >= before + 2_000_000);
-        assert!(cpu_ns_of(i32::MAX as u32).is_err() && cpu_ns_of(u32::MAX).is_err());
     }
 
     #[test]

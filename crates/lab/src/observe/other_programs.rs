@@ -15,7 +15,7 @@ pub(crate) struct Taken {
 }
 
 /// Returns the shares of the CPUs that were taken in each tenth of a second of `window`. CPU time counts as taken by
-/// other programs if it was neither idle nor used by an observed process. If there are several machines, the one with
+/// other programs if it was neither idle nor used by an observed process or by loadline's observers. If there are several machines, the one with
 /// the largest share of other programs counts. The shares are 0 before the first reading and after the last. Returns an
 /// empty list if no reading is in `window`.
 pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<Taken> {
@@ -45,9 +45,15 @@ fn taken(sides: &[SideUse], machine: &str, host: &CpuUse, begin_s: f64) -> Optio
     };
     let span = here().try_fold((begin_s, begin_s + TENTH_S), covered)?;
     let own_s: f64 = here().map(|side| growth(&side.t_s, &side.own_s, span)).sum::<Option<f64>>()?;
+    // One observer may watch both sides.
+    let mut observers: Vec<&CpuUse> = here().collect();
+    observers.sort_by_key(|side| side.observer_pid);
+    observers.dedup_by_key(|side| side.observer_pid);
+    let growths = observers.iter().map(|side| growth(&side.t_s, &side.observer_s, span));
+    let observers_s: f64 = growths.sum::<Option<f64>>()?;
     let length_s = span.1 - span.0;
     let of_all = |seconds: f64| seconds / (host.cpus * length_s);
-    let others = 1.0 - of_all(growth(&host.t_s, &host.idle_s, span)? + own_s);
+    let others = 1.0 - of_all(growth(&host.t_s, &host.idle_s, span)? + own_s + observers_s);
     let interrupts = of_all(growth(&host.t_s, &host.interrupts_s, span)?);
     // The shares are rounded to thousandths (0.1 ms), because the ticks in which the kernel counts CPU time are longer
     // than 0.1 ms.
@@ -83,6 +89,7 @@ mod tests {
             readings.idle_s.push(idle_s);
             readings.own_s.push(own * t_s);
             readings.interrupts_s.push(0.3 * t_s);
+            readings.observer_s.push(0.0);
             idle_s += 0.1 * (2.0 - busy(t_s));
         }
         (machine.into(), readings)
@@ -104,6 +111,23 @@ mod tests {
         let window = Window { begin_s: 0.3, end_s: 0.8 };
         let shares = others(&sides, window);
         assert!(about(&shares, &[0.0, 0.0, 0.25, 0.5, 0.5]), "{shares:?}");
+    }
+
+    /// An earlier version of loadline counted its own work at the start of each load as that of other programs, and
+    /// repeated the load again and again.
+    #[test]
+    fn an_observer_is_no_other_program_and_counts_once() {
+        let shares = |pids: [u32; 2]| {
+            let sides = pids.map(|pid| {
+                let (machine, mut readings) = side("m", 0.1, |_| 1.0);
+                readings.observer_pid = pid;
+                readings.observer_s = readings.t_s.iter().map(|t_s| 0.2 * t_s).collect();
+                (machine, readings)
+            });
+            others(&sides, Window { begin_s: 0.3, end_s: 0.5 })
+        };
+        assert!(about(&shares([7, 7]), &[0.3, 0.3]), "{:?}: one process watches both sides", shares([7, 7]));
+        assert!(about(&shares([7, 8]), &[0.2, 0.2]), "{:?}: two processes", shares([7, 8]));
     }
 
     #[test]

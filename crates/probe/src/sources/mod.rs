@@ -8,6 +8,7 @@ mod connection;
 mod conntrack;
 mod cpu;
 mod disk;
+mod ended_children;
 mod ended_processes;
 mod exported;
 mod interface;

@@ -4,6 +4,7 @@
 //! Files stay open, so an ended process is not confused with a new process that has the same ID. Limits and Pss are
 //! read only at phase starts and ends. Pss is expensive, because the kernel walks the page tables to compute it.
 
+use super::ended_children::KnownChildren;
 use super::ended_processes::EndedProcesses;
 use super::process_member::{CPU, FDS, INSTRUCTIONS, IO, LIMIT, Member, PSS, STAT, STATUS};
 use super::thread::{self, ThreadRoom};
@@ -23,6 +24,7 @@ struct Processes {
     members: Vec<Member>,
     room: ThreadRoom,
     ended: EndedProcesses,
+    known_children: KnownChildren,
     buffer: Vec<u8>,
     /// IDs of this process and its ancestors. Loadline and its ancestors never count as processes of an upstream, even
     /// if a process of the upstream started them.
@@ -37,6 +39,7 @@ pub(super) fn open(_: &Scope, _: &Tree) -> Box<dyn Source> {
         members: Vec::new(),
         room: ThreadRoom::WHOLE,
         ended,
+        known_children: KnownChildren::new(),
         buffer: Vec::new(),
         own_line,
     })
@@ -54,12 +57,14 @@ impl Source for Processes {
         let mut behind = round.process_set.take_wanted_behind();
         self.admit(&mut behind, round, true);
         let mut at = 0;
+        let mut newly_ended = Vec::new();
         while at < self.members.len() {
             let member = &mut self.members[at];
             let (parent, is_behind) = (member.pid, member.behind);
             if !member.ended {
                 let spare = self.ended.spare_threads();
                 member.sample(round, &mut self.room, spare, &mut self.buffer);
+                newly_ended.extend(member.ended.then(|| member.left_to_parent()));
                 let children = if is_behind { &mut behind } else { &mut wanted };
                 member.children(round, &mut self.buffer, children);
             }
@@ -69,6 +74,7 @@ impl Source for Processes {
                 false => self.admit(&mut wanted, round, false),
             }
         }
+        self.put_ended_children(&newly_ended, round);
         self.ended.merge(&mut self.members, round);
         self.put_instructions(round);
         if self.members.is_empty() {
@@ -96,6 +102,18 @@ impl Processes {
             false => "this machine has no hardware counter of instructions, or this user may not use it",
         };
         round.writer.absent_all(INSTRUCTIONS, "", format_args!("{reason}"));
+    }
+
+    /// Writes the CPU time of children that ended without being followed. `newly_ended` are the parents of followed
+    /// processes that ended since the last sample, each with the CPU time of the ended process in nanoseconds.
+    fn put_ended_children(&mut self, newly_ended: &[(u32, u64)], round: &mut Round<'_>) {
+        for member in &mut self.members {
+            let followed = newly_ended.iter().filter(|(parent, _)| *parent == member.pid);
+            followed.for_each(|(_, ns)| member.children_cpu.take_followed(*ns));
+            if !member.ended {
+                member.put_ended_children(&mut self.known_children, round, &mut self.buffer);
+            }
+        }
     }
 
     /// Starts to follow new children of the upstream process `parent`. A pool of connections to a database grows with

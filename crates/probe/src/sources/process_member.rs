@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::ended_children::{EndedChildren, KnownChildren, ParentOfEnded};
 use super::thread::{self, ReadContext, Status, ThreadRoom, Threads};
 use crate::column_writer::{ColumnWriter, Slots};
 use crate::process_tree;
@@ -52,6 +53,9 @@ pub(super) struct Member {
     /// True for a process of an upstream.
     pub(super) behind: bool,
     pub(super) ended: bool,
+    /// CPU time of the process itself at its last reading, nanoseconds.
+    cpu_ns: u64,
+    pub(super) children_cpu: EndedChildren,
 }
 
 #[derive(Clone, Copy)]
@@ -131,6 +135,8 @@ impl Member {
             instructions: count_instructions(round, pid),
             behind: false,
             ended: false,
+            cpu_ns: 0,
+            children_cpu: EndedChildren::default(),
         })
     }
 
@@ -142,7 +148,10 @@ impl Member {
         buffer: &mut Vec<u8>,
     ) {
         let count = match reread(&self.stat, buffer) {
-            Ok(text) if !text.is_empty() => put_stat(round.writer, self.slots.stat, text),
+            Ok(text) if !text.is_empty() => {
+                self.children_cpu.read(text);
+                put_stat(round.writer, self.slots.stat, text)
+            }
             Ok(_) | Err(_) => {
                 self.ended = true;
                 self.threads.release(room);
@@ -151,6 +160,7 @@ impl Member {
             }
         };
         let leader = self.put_status(round, buffer);
+        self.children_cpu.cpus = leader.cpus;
         self.put_io(round, buffer);
         self.put_fds(round);
         if round.full {
@@ -164,10 +174,28 @@ impl Member {
             true => sys::cpuclock::process_cpu_ns(self.pid).ok(),
             false => summed,
         };
+        self.cpu_ns = exact.unwrap_or(self.cpu_ns);
         match exact {
             Some(ns) => round.writer.put(self.slots.cpu, 0, units::ns_us(ns as f64)),
             None => round.writer.absent_all(CPU, &self.instance, format_args!("this kernel has no CPU clocks")),
         }
+    }
+
+    /// Returns the parent of this process, and the CPU time that the parent's counter of ended children contains after
+    /// the end of this process, nanoseconds.
+    pub(super) fn left_to_parent(&self) -> (u32, u64) {
+        (self.children_cpu.parent(), self.cpu_ns.saturating_add(self.children_cpu.total_ns()))
+    }
+
+    /// Writes the CPU time of the children that ended without being followed.
+    pub(super) fn put_ended_children(
+        &mut self,
+        known: &mut KnownChildren,
+        round: &mut Round<'_>,
+        buffer: &mut Vec<u8>,
+    ) {
+        let parent = ParentOfEnded { pid: self.pid, instance: &self.instance, task: &self.task };
+        self.children_cpu.put(&parent, self.threads.tids(), known, round, buffer);
     }
 
     /// Returns true if the instructions of the process are counted.

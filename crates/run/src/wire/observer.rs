@@ -93,6 +93,10 @@ pub struct CpuUse {
     pub interrupts_s: Vec<f64>,
     /// CPU time of the watched processes and of their upstream services, seconds.
     pub own_s: Vec<f64>,
+    /// Process ID of the observer, a process of loadline.
+    pub observer_pid: u32,
+    /// CPU time of the observer itself, seconds; 0 if the observer is one of the watched processes.
+    pub observer_s: Vec<f64>,
 }
 
 impl CpuUse {
@@ -103,6 +107,7 @@ impl CpuUse {
 
     /// Returns true if each list has one value per reading.
     pub(crate) fn is_whole(&self) -> bool {
-        [&self.idle_s, &self.interrupts_s, &self.own_s].iter().all(|values| values.len() == self.t_s.len())
+        let lists = [&self.idle_s, &self.interrupts_s, &self.own_s, &self.observer_s];
+        lists.iter().all(|values| values.len() == self.t_s.len())
     }
 }
