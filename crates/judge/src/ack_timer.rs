@@ -2,8 +2,8 @@
 //! 3.8.6.3; RFC 896.
 
 use crate::Facts;
-use crate::single::sides_of;
-use crate::thresholds::{ACK_TIMER_HIGH_US, ACK_TIMER_LOW_US, ACKS_BY_TIMER, TRIP_SHARE};
+use crate::single::{r1_us, sides_of};
+use crate::thresholds::{ACK_TIMER_HIGH_US, ACK_TIMER_LOW_US, ACKS_BY_TIMER, LEAST_PLACES, TRIP_SHARE};
 use crate::view::View;
 use run::Trial;
 
@@ -49,12 +49,60 @@ pub(crate) fn transfer_wait_us(light: &Trial) -> Option<f64> {
     waits.then_some(light.transfer_us.p50)
 }
 
-/// Returns true if the delayed-acknowledgement timer makes up most of the response time at the lightest load. If the
-/// delayed-acknowledgement timer makes up most of a response time, the response time is longer than the service time.
+/// Returns how long the last part of an answer waits for a delayed acknowledgement at the lightest load, microseconds,
+/// if no worker of the server is occupied meanwhile. See [`holds_workers`].
+pub(crate) fn wait_without_worker_us(facts: &Facts<'_>) -> Option<f64> {
+    facts.unloaded.and_then(transfer_wait_us).filter(|_| !holds_workers(facts))
+}
+
+/// Returns true if a worker of the server stays occupied while an answer waits for the delayed-acknowledgement timer. A
+/// server with one process or thread per connection, for example, reads the next request of another connection only
+/// when the client closes this one. Without the wait, Xmax × R1 (highest rate times response time with one client) is
+/// then less than one request.
+fn holds_workers(facts: &Facts<'_>) -> bool {
+    let without_wait = || {
+        let light = facts.unloaded?;
+        Some(facts.highest_rate()? * (r1_us(light)? - transfer_wait_us(light)?) / 1e6)
+    };
+    without_wait().is_some_and(|places| places < LEAST_PLACES)
+}
+
+/// Returns true if the response time at the lightest load consists mostly of waits for the delayed-acknowledgement
+/// timer that occupy no worker. The response time is then longer than the service time.
+pub(crate) fn hides_service_time(facts: &Facts<'_>) -> bool {
+    fills_light_load(facts) && !holds_workers(facts)
+}
+
+/// Returns true if the delayed-acknowledgement timer makes up most of the response time at the lightest load.
 pub(crate) fn fills_light_load(facts: &Facts<'_>) -> bool {
     facts.unloaded.is_some_and(|light| {
         TIMER_US.contains(&light.latency_us.p50)
             && distance_us(light).is_none()
             && delayed_acks(light).is_some_and(|(_, acks)| acks >= ACKS_BY_TIMER)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Facts;
+    use crate::planted::{PlantedRun, Who};
+
+    /// The figures of this test were seen with 32 processes that handle one connection each.
+    #[test]
+    fn a_wait_for_the_timer_counts_as_service_time_if_it_occupies_a_worker() {
+        let service_us = |x_max: f64| {
+            let mut run = PlantedRun::new(44_000.0, x_max)
+                .per_s(Who::Client, "tcp.delayed_acks", "", |p| p.x)
+                .per_s(Who::Server, "tcp.delayed_acks", "", |p| p.x)
+                .change(|trial, _| trial.transfer_us.p50 = 43_900.0)
+                .run();
+            crate::judge(&mut run);
+            let facts = Facts::of(&run);
+            (crate::laws::service_us(&facts), super::hides_service_time(&facts))
+        };
+        let (held_us, is_hidden) = service_us(719.0);
+        assert!(held_us.is_some_and(|us| (us - 44_000.0).abs() < 100.0) && !is_hidden, "{held_us:?}");
+        let (work_us, is_hidden) = service_us(20_000.0);
+        assert!(work_us.is_some_and(|us| us < 200.0) && is_hidden, "{work_us:?}");
+    }
 }

@@ -11,7 +11,7 @@ use crate::other_programs::other_processes_cpu_of;
 use crate::refusals::Refusals;
 use crate::single::{clients, closed, good, good_bytes, highest_rate, keeps_up, server_of, several_sizes};
 use crate::sweep::{Plateau, is_outdone, is_outgrown, lightest, plateau, plateau_of_open_loops, sweep, top};
-use crate::thresholds::REACHED;
+use crate::thresholds::{PAST_XMAX, REACHED};
 use crate::upstreams::FullUpstreams;
 use crate::view::View;
 
@@ -267,6 +267,20 @@ impl<'a> Facts<'a> {
     /// Returns the rate of good answers in the decisive trial (which represents the run).
     pub fn x_max(&self) -> Option<f64> {
         self.decisive.map(good).and_then(positive)
+    }
+
+    /// Returns the measurement with the highest rate of the open-loop search, if this rate is clearly above the highest
+    /// rate of the closed loop. The closed loop may have had too few clients, or other programs may have disturbed it.
+    pub(crate) fn beyond_closed_loop(&self) -> Option<&'a Trial> {
+        let closed = self.sweep.iter().map(|step| good(step)).reduce(f64::max).and_then(positive)?;
+        let most = self.search.iter().copied().max_by(|a, b| good(a).total_cmp(&good(b)))?;
+        (good(most) > (1.0 + PAST_XMAX) * closed).then_some(most)
+    }
+
+    /// Returns the highest rate of good answers that was measured in the closed loop, or in the open-loop search if it
+    /// was clearly higher there.
+    pub(crate) fn highest_rate(&self) -> Option<f64> {
+        self.beyond_closed_loop().map(good).or_else(|| self.x_max())
     }
 
     /// Returns true if more clients gave no higher rate, or if an open loop missed the objective.

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use run::{HotFunction, Run, StackProfile};
 
+use crate::Facts;
 use crate::thresholds::{HOT_EVERYTHING, HOT_INCLUSIVE, HOT_SHARE, WORKS};
+use crate::view::{View, program};
 
 /// Maximum number of functions in the list. A reader looks at the first few functions only; the flame graph shows all
 /// functions.
@@ -38,10 +40,21 @@ pub(crate) fn of_run(run: &Run) -> Vec<HotFunction> {
 }
 
 /// Returns the function that explains the CPU time. If no function's own code explains the CPU time, returns a function
-/// that explains the CPU time together with the functions that it calls.
-pub(crate) fn first<'a>(run: &Run, functions: &'a [HotFunction]) -> Option<&'a HotFunction> {
-    let samples = run.cpu_stacks()?.cpu_samples;
-    by_own_code(functions, samples).or_else(|| functions.iter().find(|function| function.inclusive.is_some()))
+/// that explains the CPU time together with the functions that it calls. Returns `None` if the function's process spends
+/// most of its CPU time in the kernel: stacks show only where the rest is spent, and which functions call the kernel.
+pub(crate) fn first<'a>(facts: &Facts<'_>, functions: &'a [HotFunction]) -> Option<&'a HotFunction> {
+    let samples = facts.run.cpu_stacks()?.cpu_samples;
+    let found = by_own_code(functions, samples).or_else(|| functions.iter().find(|f| f.inclusive.is_some()));
+    found.filter(|function| !facts.full_server().is_some_and(|view| is_mostly_kernel(&view, &function.process)))
+}
+
+/// Returns true if a process, or all processes with one name, spend most of their CPU time in the kernel.
+fn is_mostly_kernel(view: &View<'_>, process: &str) -> bool {
+    let time = |counter: &'static str| -> f64 {
+        let own = view.instances(counter).into_iter().filter(|(name, _)| name == process || program(name) == process);
+        own.map(|(_, us)| us).sum()
+    };
+    time("process.system") > time("process.user")
 }
 
 /// Returns the functions by the share of their own code, the largest first. Leaves out functions whose share may be

@@ -125,14 +125,14 @@ pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
 }
 
 /// Returns the service time of one request, microseconds: R1 (the response time with one client) without the time for
-/// which the last part of an answer waits for a delayed acknowledgement. Returns `None` if R1 is not the service time;
-/// see [`beyond_bound`].
+/// which the last part of an answer waits for a delayed acknowledgement, unless this wait occupies a worker. Returns
+/// `None` if R1 is not the service time; see [`beyond_bound`].
 pub(crate) fn service_us(facts: &Facts<'_>) -> Option<f64> {
     if beyond_bound(facts).is_some() {
         return None;
     }
-    let (unloaded, wait_us) = (facts.unloaded?, ack_timer::transfer_wait_us(facts.unloaded?));
-    positive(crate::single::r1_us(unloaded)? - wait_us.unwrap_or(0.0))
+    let wait_us = ack_timer::wait_without_worker_us(facts).unwrap_or(0.0);
+    positive(crate::single::r1_us(facts.unloaded?)? - wait_us)
 }
 
 #[cfg(test)]

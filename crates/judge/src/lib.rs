@@ -167,10 +167,11 @@ pub fn judge_so_far(run: &mut Run) {
     confidence::tell(&mut bottleneck);
     bottleneck.next =
         Some(bottleneck.id.as_str()).filter(|id| *id != "unknown").and_then(|id| what_if::next(&facts, id));
-    let waits = facts.waits.clone();
+    let waits = waits::without_refuted(facts.waits.clone(), &facts, proof.as_ref());
     let hot = hot::of_run(run);
     let order = verdict::word_order(&facts, &bottleneck);
-    waits::explain(&mut bottleneck, &waits, hot::first(run, &hot), order);
+    let places = places::Places::of(&facts).map(|places| places.places);
+    waits::explain(&mut bottleneck, &waits, &waits::Known { hot: hot::first(&facts, &hot), places }, order);
     waits::explain_idle_loop(&mut bottleneck, &waits, run);
     waits::explain_connection_limit(&mut bottleneck, &waits, run, order);
     let picks = decide::picks(&facts, found.as_ref());

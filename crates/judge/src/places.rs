@@ -40,13 +40,13 @@ impl Places {
     /// waits for a TCP timer, or of a delay that may be on purpose.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let r1 = service_us(facts)?;
-        let (one, x_max) = (facts.unloaded?, facts.x_max()?);
+        let (one, x_max) = (facts.unloaded?, facts.highest_rate()?);
         // If even the lightest step is saturated, Xmax × R1 is merely the number of clients in this step (Little's
         // law).
         if clients(one) > 1.0 && good(one) >= REACHED * x_max {
             return None;
         }
-        if ack_timer::fills_light_load(facts) || delayed_answers(facts).is_some() {
+        if ack_timer::hides_service_time(facts) || delayed_answers(facts).is_some() {
             return None;
         }
         let way = server_of(one).and_then(|v| v.value("connection.min_rtt")).filter(|us| *us > 0.0).unwrap_or(0.0);

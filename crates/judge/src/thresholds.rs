@@ -180,7 +180,8 @@ thresholds! {
         PLACES_APART: f64 = 0.15, "share of the count", "a count that equals the number of requests at a time from another number",
             Chosen, "travel to the server and the errors of two measurements stay below; 3 and 4 differ by more", "children_that_match_the_places_are_named_and_so_is_a_pool";
         MANY_PLACES: f64 = 2.0, "times the requests at a time", "workers of which most wait from workers that are the limit",
-            Chosen, "half of them wait", "if_most_workers_wait_more_workers_are_not_advised";
+            Chosen, "half of them wait", "if_most_workers_wait_more_workers_are_not_advised", also [
+            PILED_UP, "requests that pile up before an upstream from those that a quick answer of it explains"];
         ADDED_WAIT: f64 = 0.25, "share of 1/Xmax", "a response time that grows by queueing from one that grows by something else",
             Chosen, "by Little's law the growth is exact; windows of different length and warm-ups differ by some percent", "a_response_time_that_does_not_grow_shows_no_queue", also [
             POOL_SLOWED, "a server that queued the requests of a full pool from one that answered as fast as without load"];

@@ -10,7 +10,7 @@ use crate::laws::little;
 use crate::number::{counted, cpus, duration, figure, percent, positive, rate, ratio};
 use crate::single::{good, server_of, sides_of};
 use crate::thresholds::{
-    BUSY, CHARGED_APART, COMPETE, DEMAND_CHANGES, LITTLE_DIFFERS, MORE_THAN_ALL, OLD_US, OLDER, PAST_XMAX, PROBE_COSTS,
+    BUSY, CHARGED_APART, COMPETE, DEMAND_CHANGES, LITTLE_DIFFERS, MORE_THAN_ALL, OLD_US, OLDER, PROBE_COSTS,
     SENT_LATE_US, STOLEN_SHARE,
 };
 use crate::{Facts, drift, ticks};
@@ -256,8 +256,7 @@ fn ceiling(facts: &Facts<'_>, report: &mut TrustReport) {
         report.warn(format!("{text}; run `loadline find` again, now that it is warm"));
     }
     let Some(knee) = crate::knee::knee(facts) else { return };
-    let most = facts.search.iter().copied().max_by(|a, b| good(a).total_cmp(&good(b)));
-    if let Some(most) = most.filter(|t| good(t) > (1.0 + PAST_XMAX) * knee.x_max) {
+    if let Some(most) = facts.beyond_closed_loop() {
         report.warn(format!(
             "the closed loop did not reach the highest rate: the open loop completed {} (offered: {}), the closed loop {}; the knee is above {}",
             rate(good(most)),

@@ -2,6 +2,8 @@
 
 use run::{Side, StackSum, Trial, WaitProfile};
 
+use crate::planted::Who;
+
 use super::*;
 
 fn profile(cpu_samples: u64, sums: &[(&str, f64)]) -> StackProfile {
@@ -22,7 +24,7 @@ fn named(profile: StackProfile) -> Option<(String, Option<f64>)> {
     let server = Some(Side { waits, ..Side::default() });
     let run = Run { trials: vec![Trial { server, ..Trial::default() }], ..Run::default() };
     let rounded = |share: f64| (share * 1e3).round() / 1e3;
-    first(&run, &of_run(&run)).map(|hot| (hot.function.clone(), hot.inclusive.map(rounded)))
+    first(&crate::Facts::of(&run), &of_run(&run)).map(|hot| (hot.function.clone(), hot.inclusive.map(rounded)))
 }
 
 #[test]
@@ -109,4 +111,24 @@ fn equal_names_in_two_processes_are_different_functions() {
     let two = with_leaves(with_leaves(profile(1000, &[]), "a;start;loop;work", 0.4), "b;start;loop;work", 0.4);
     let rest = profile(0, &[("a;start;loop;read", 0.1), ("b;start;loop;read", 0.1)]);
     assert_eq!(named(StackProfile { cpu: [two.cpu, rest.cpu].concat(), ..two }), None);
+}
+
+/// This test repeats a situation that was observed with a small server in C, whose only function with user CPU time was
+/// `epoll_wait`.
+#[test]
+fn a_function_explains_no_cpu_time_that_is_spent_in_the_kernel() {
+    let told = |user: f64, system: f64| {
+        let mut run = crate::planted::PlantedRun::new(100.0, 40_000.0)
+            .per_s(Who::Server, "process.user", "app:100", move |p| user * p.x)
+            .per_s(Who::Server, "process.system", "app:100", move |p| system * p.x)
+            .run();
+        let stacks = profile(1000, &[("app:100;main;epoll_wait", 1.0)]);
+        for side in run.trials.iter_mut().filter_map(|trial| trial.server.as_mut()) {
+            let samples = WaitProfile { rounds: 9, stacks: Some(stacks.clone()), ..WaitProfile::default() };
+            side.waits = Some(Box::new(samples));
+        }
+        let facts = crate::Facts::of(&run);
+        first(&facts, &of_run(&run)).is_some()
+    };
+    assert!(told(60.0, 20.0) && !told(5.0, 75.0));
 }

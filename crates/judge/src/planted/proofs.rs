@@ -9,6 +9,7 @@ use run::{
 
 use super::sentence::Sentence;
 use super::{PlantedRun, Point, Who, planted};
+use crate::number::percent;
 use crate::prove::{conclude, predicted, suspects_of};
 
 /// Number of time slots in each made-up experiment.
@@ -370,8 +371,13 @@ fn recorded(waits: f64, slots: impl Fn(&str) -> ProofTrial) -> (Proof, Bottlenec
 /// Makes an experiment on the verdict that a network link is full. The load used the share `used` of the link's maximum
 /// rate. `ratio` is throughput with longer requests, divided by throughput without them.
 pub(crate) fn link_in_use(used: f64, ratio: f64) -> (Proof, Bottleneck) {
-    let carried =
-        Evidence { counter: "medium.bytes".into(), value: Some(used), limit: Some(1.0), ..Evidence::default() };
+    let carried = Evidence {
+        counter: "medium.bytes".into(),
+        value: Some(used),
+        limit: Some(1.0),
+        text: format!("eth0 carried {} of its bandwidth", percent(used)),
+        ..Evidence::default()
+    };
     let link = Bottleneck { evidence: vec![carried], ..verdict("network-medium", 0.8) };
     let mut run = Run::default();
     run.findings.bottleneck = link.clone();

@@ -67,6 +67,7 @@ fn calls() -> Vec<WaitFinding> {
         ThreadState::FileLock,
         ThreadState::ClientWrite,
         ThreadState::Pipe,
+        ThreadState::FullPipe,
         ThreadState::Child,
         ThreadState::Memory,
         ThreadState::Stopped,
@@ -84,8 +85,9 @@ fn calls() -> Vec<WaitFinding> {
         WaitFinding { peer: "10.0.0.2:5432".into(), ..only(WaitCause::Peer, ThreadState::Peer) },
         cause(WaitCause::Disk, "fsync of /var/lib/app/db", (3.6, 4.0)),
         cause(WaitCause::Sleep, "", (7.6, 8.0)),
+        WaitFinding { function: "poll_lock (app.py:41)".into(), ..cause(WaitCause::Sleep, "", (7.6, 8.0)) },
         WaitFinding { peer: "10.0.0.2:5432".into(), ..cause(WaitCause::Peer, "", (7.6, 8.0)) },
-        cause(WaitCause::Peer, "a pipe that is full", (7.6, 8.0)),
+        cause(WaitCause::Peer, "the full pipe to logger:9", (7.6, 8.0)),
     ];
     states.map(blocking).into_iter().chain(others).collect()
 }

@@ -37,7 +37,7 @@ pub(super) fn in_words(lever: &str) -> &'static str {
         "quick-ack" => "the delay of acknowledgements",
         "keep-alive" => "accepting connections",
         "descriptors" => "the number of descriptors",
-        "request-bytes" => "the bytes on the link",
+        "request-bytes" => "the link",
         CPU_COUNT_LEVER => "the number of the server's CPUs",
         LOAD_LEVER => "the load",
         "behind-cpu" => "the upstream's CPU",

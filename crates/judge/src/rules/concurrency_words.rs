@@ -1,5 +1,6 @@
 //! Sentences and advice of the rule for a fixed number of workers.
 
+use super::delaying_limit::delays_behind;
 use super::queue_signs::held_connections;
 use crate::Facts;
 use crate::number::{duration, figure, percent, rate};
@@ -23,7 +24,8 @@ pub(super) fn advise(facts: &Facts<'_>) -> Option<String> {
                 .into(),
         );
     }
-    if let Some(all) = upstreams::awaited::by_nearly_all(facts).filter(|_| upstreams::full(facts).is_none()) {
+    let awaited = upstreams::awaited::by_nearly_all(facts).or_else(|| delays_behind(facts));
+    if let Some(all) = awaited.filter(|_| upstreams::full(facts).is_none()) {
         let address = &all.behind.address;
         return Some(format!("Look at the upstream {address}: run `loadline waits` there, and compare its limits."));
     }
@@ -63,25 +65,31 @@ pub(super) fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Place
         let share = percent(load.busiest_thread.unwrap_or(0.0));
         format!("its threads wait and one thread of the upstream at {} ran {share} of the time", load.behind.address)
     });
+    let awaited = upstreams::awaited::by_nearly_all(facts).filter(|_| facts.plateau != Plateau::Grows);
+    let awaited = awaited.or_else(|| delays_behind(facts));
+    let waiting = awaited.map(|all| {
+        let [waiting, in_flight] = [all.waiting, all.in_flight].map(figure);
+        format!("{waiting} of {in_flight} requests in flight wait for replies of {}", upstreams::named(all.behind))
+    });
     let Some((places, r1)) = places.zip(crate::laws::service_us(facts)) else {
+        if let Some(waiting) = waiting {
+            return format!("{waiting}; the server stays at {}", rate(facts.x_max().unwrap_or(0.0)));
+        }
         let does = if sleeps { "its threads sleep" } else { "its CPUs have time left" };
         let does = busy.as_deref().unwrap_or(does);
         let does_not_grow = if facts.plateau == Plateau::NoResult { "completes" } else { "stays at" };
         return format!("the server {does_not_grow} {} while {does}", rate(facts.x_max().unwrap_or(0.0)));
     };
-    if let Some(all) = upstreams::awaited::by_nearly_all(facts).filter(|_| facts.plateau != Plateau::Grows) {
-        let [waiting, in_flight] = [all.waiting, all.in_flight].map(figure);
-        let (name, number) = (upstreams::named(all.behind), places::requests(places.places));
+    let number = places::requests(places.places);
+    if let Some(waiting) = waiting {
         return format!(
-            "{waiting} of {in_flight} requests in flight wait for replies of {name}; the server and its upstreams handle only \
-             about {number} at a time, {} each",
+            "{waiting}; the server and its upstreams handle only about {number} at a time, {} each",
             duration(r1)
         );
     }
     let others = if sleeps { "the others wait while its threads sleep" } else { "the others wait" };
     let others = busy.map_or(others.to_string(), |busy| format!("the others wait while {busy}"));
     let counted = places.matching().next().map_or(String::new(), |one| format!(" ({})", places::text(one)));
-    let number = places::requests(places.places);
     let each = OneCpuEach::of(facts).map_or(String::new(), |each| each.words());
     format!("the server handles only about {number} at a time, {} each{counted}; {others}{each}", duration(r1))
 }

@@ -6,11 +6,12 @@ use run::FigureUnit;
 use super::rule::{Verdict, cannot_say};
 use crate::delayed::{Delayed, NoLimit, fills_alone, works};
 use crate::evidence::measured;
-use crate::number::rate;
+use crate::number::{figure, rate};
 use crate::single::server_of;
-use crate::thresholds::{BUSY, GUESS, HALF_BUSY, LIKELY, WEAK_SIGN};
+use crate::thresholds::{BUSY, GUESS, HALF_BUSY, LIKELY, PILED_UP, WAIT_MOSTLY, WEAK_SIGN};
+use crate::upstreams::awaited::Awaited;
 use crate::view::View;
-use crate::{Facts, server_queue, waits};
+use crate::{Facts, server_queue, upstreams, waits};
 
 /// Decides whether the server delays answers to limit the rate, by the signs of [`Delayed`]. A traffic shaper that lets
 /// bursts pass has the signs of a limit, too, but its packets wait on the network path.
@@ -20,6 +21,14 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
         Some(NoLimit::Seen(text)) => return Some(Verdict::RuledOut(text)),
         Some(NoLimit::Missing(what)) => return Some(cannot_say(what)),
         None => {}
+    }
+    if let Some(awaited) = waits_behind(facts, &delayed) {
+        return Some(Verdict::RuledOut(format!(
+            "{} of {} requests in flight wait for replies of {}",
+            figure(awaited.waiting),
+            figure(awaited.in_flight),
+            upstreams::named(awaited.behind)
+        )));
     }
     let Delayed { one, most, r1_us, quick_us, text } = delayed;
     let view = server_of(one).unwrap_or_else(|| View::new("client", one, &one.client));
@@ -36,6 +45,22 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
         false => LIKELY,
     };
     Some(Verdict::Binds { confidence, sentence, evidence })
+}
+
+/// Returns the upstream for whose replies requests wait, although without a limit few would wait there. The server itself
+/// does not delay these requests: the upstream may limit the rate on purpose, or a link on the way to it may be full.
+/// While the rest of a long reply arrives, a connection does not count as waiting, so half of the requests in flight
+/// suffice. Without a limit, as many requests wait as arrive within one quick answer (Little's law).
+fn waits_behind<'a>(facts: &Facts<'a>, delayed: &Delayed<'_>) -> Option<Awaited<'a>> {
+    let without_limit = delayed.most * delayed.quick_us / 1e6;
+    let is_most =
+        |all: &Awaited<'_>| all.waiting >= WAIT_MOSTLY * all.in_flight && all.waiting >= PILED_UP * without_limit;
+    upstreams::awaited::most_awaited(facts).filter(is_most)
+}
+
+/// Returns the upstream that delays the answers, or a link on the way to it, if any.
+pub(super) fn delays_behind<'a>(facts: &Facts<'a>) -> Option<Awaited<'a>> {
+    waits_behind(facts, &Delayed::of(facts)?)
 }
 
 /// Returns true if the server likely delays answers on purpose, and no unread request points to a worker instead.
@@ -96,6 +121,26 @@ mod tests {
         let mut judged = muted().run();
         crate::judge(&mut judged);
         assert!(crate::prove::may_be_rate_limit(&judged), "more source addresses are the next test");
+    }
+
+    /// This test repeats a situation that was observed with nginx in front of an upstream behind a shaped link. An
+    /// earlier version of loadline said "limits the rate on purpose, 70 %".
+    #[test]
+    fn a_server_whose_requests_wait_for_an_upstream_delays_none_itself() {
+        const ADDRESS: &str = "10.0.0.2:8000";
+        let waiting = |replies: f64| {
+            let planted = delaying(80.0)
+                .level(Who::Server, "behind.connections", ADDRESS, 64.0)
+                .level(Who::Server, "behind.busy", ADDRESS, replies)
+                .change(|trial, _| {
+                    let upstream = run::Upstream { address: ADDRESS.into(), depth: 1, ..run::Upstream::default() };
+                    trial.server.iter_mut().for_each(|side| side.behind.push(upstream.clone()));
+                });
+            planted.verdict()
+        };
+        assert_eq!(waiting(0.0).id, "server-rate-limit");
+        let behind = waiting(1000.0);
+        assert!(behind.id == "server-concurrency" && behind.sentence.contains(ADDRESS), "{behind:#?}");
     }
 
     /// This test repeats a situation that was observed with a real firewall that let 40 SYNs per second pass. The

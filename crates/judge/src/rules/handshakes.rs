@@ -5,7 +5,7 @@ use run::{Evidence, FigureUnit};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::handshakes::{each, kinds, request_us, server_us};
-use crate::number::{duration, figure, percent, positive, rate, ratio};
+use crate::number::{counted, duration, percent, positive, rate, ratio};
 use crate::view::View;
 
 /// Returns evidence with the handshakes per request and, if known, their share of a request's CPU time. Returns `None`
@@ -22,9 +22,9 @@ pub(super) fn work(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
         None => "run with kept connections or resumed sessions to see the handshakes' part".into(),
     };
     let text = format!(
-        "a request costs the server {} with {} TLS handshakes ({}, {}): {of_it}",
+        "a request costs the server {} with {} ({}, {}): {of_it}",
         duration(whole_us),
-        figure(a_request),
+        counted(a_request, "TLS handshake"),
         rate(a_second),
         kinds(view.trial)
     );
@@ -47,7 +47,7 @@ mod tests {
         let full: Vec<_> = PLANTED.iter().filter(|p| p.id == "server-cpu").collect();
         let of = |handshakes: bool| full.iter().find(|p| p.story.contains("handshake") == handshakes).unwrap();
         let text = told(of(true)).unwrap();
-        assert!(text.contains("1 TLS handshakes") && text.contains("none resumed"), "{text}");
+        assert!(text.contains("1 TLS handshake (") && text.contains("none resumed"), "{text}");
         assert_eq!(told(of(false)), None);
     }
 }

@@ -124,7 +124,7 @@ fn longer_us(facts: &Facts<'_>, step: &Step) -> f64 {
 
 /// Returns Xmax × R1 (highest rate times response time with one client) as a line of evidence.
 pub(super) fn held_line(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
-    let (service_us, x) = (crate::laws::service_us(facts)?, facts.x_max()?);
+    let (service_us, x) = (crate::laws::service_us(facts)?, facts.highest_rate()?);
     let places = held_places(facts)?;
     let text = format!(
         "{} per request with one client × {} at most = {} requests at a time",
@@ -175,5 +175,5 @@ pub(super) fn acknowledgement_line(facts: &Facts<'_>) -> Option<Evidence> {
 
 /// Returns Xmax × R1, the number of requests handled at a time, if Xmax and R1 are known and R1 is the service time.
 pub(super) fn held_places(facts: &Facts<'_>) -> Option<f64> {
-    Some(facts.x_max()? * crate::laws::service_us(facts)? / 1e6)
+    Some(facts.highest_rate()? * crate::laws::service_us(facts)? / 1e6)
 }

@@ -104,7 +104,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     evidence.push(used);
     evidence.extend(hidden);
     evidence.extend(signs.into_iter().map(|(line, _)| line).chain(doubt).chain(grows));
-    evidence.extend(held_line(facts, &view).filter(|_| !ack_timer::fills_light_load(facts) && delayed.is_none()));
+    evidence.extend(held_line(facts, &view).filter(|_| !ack_timer::hides_service_time(facts) && delayed.is_none()));
     evidence.extend(delayed.map(|delayed| line(&view, "latency_us.mean", "", delayed.text)));
     evidence.extend(acknowledgement_line(facts));
     evidence.extend(waits_for_a_disk(&view));

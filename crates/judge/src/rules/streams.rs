@@ -3,7 +3,7 @@
 use run::{Evidence, FigureUnit, Intensity};
 
 use crate::evidence::measured;
-use crate::number::figure;
+use crate::number::{counted, figure};
 use crate::thresholds::KEEPS_UP;
 use crate::view::View;
 
@@ -18,11 +18,11 @@ pub(super) fn waits(view: &View<'_>) -> Option<Evidence> {
     }
     let (under_way, wait) = (connections * limit, connections * (asked - limit));
     let text = format!(
-        "the server allows {} streams per connection (SETTINGS_MAX_CONCURRENT_STREAMS): {} requests were in flight on {} \
-         connections, and {} more waited in the generator for a stream",
+        "the server allows {} streams per connection (SETTINGS_MAX_CONCURRENT_STREAMS): {} requests were in flight on {}, \
+         and {} more waited in the generator for a stream",
         figure(limit),
         figure(under_way),
-        figure(connections),
+        counted(connections, "connection"),
         figure(wait)
     );
     Some(measured(view, ("stream_limit", ""), (under_way, FigureUnit::Requests), Some(under_way), text))

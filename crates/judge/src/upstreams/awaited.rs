@@ -35,12 +35,17 @@ pub(crate) struct Awaited<'a> {
 /// Returns the server's upstream for which nearly all requests in flight wait, if any. Requests that wait for replies
 /// do not queue in the server, so the upstream, or something behind it, limits how many requests are handled at a time.
 pub(crate) fn by_nearly_all<'a>(facts: &Facts<'a>) -> Option<Awaited<'a>> {
+    most_awaited(facts).filter(|all| all.waiting >= NEARLY_FULL * all.in_flight)
+}
+
+/// Returns the server's upstream for which most requests in flight wait, if any.
+pub(crate) fn most_awaited<'a>(facts: &Facts<'a>) -> Option<Awaited<'a>> {
     let view = facts.crowded_server()?;
     let in_flight = positive(view.trial.rates.concurrency)?;
     let direct = view.side.behind.iter().filter(|behind| behind.depth <= 1);
     let each = direct.filter_map(|behind| Some((behind, super::awaited(&view, behind)?)));
     let (behind, waiting) = each.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    (waiting >= NEARLY_FULL * in_flight).then_some(Awaited { behind, waiting, in_flight })
+    Some(Awaited { behind, waiting, in_flight })
 }
 
 /// Returns the words about a number of connections or workers that may be the limit instead of the full upstream.

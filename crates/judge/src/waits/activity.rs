@@ -68,7 +68,7 @@ pub(super) const fn cause_of(state: ThreadState) -> Option<WaitCause> {
         ThreadState::Sleep => Some(WaitCause::Sleep),
         ThreadState::Disk => Some(WaitCause::Disk),
         // A pipe connects a process to another program, as a socket connects it to a peer.
-        ThreadState::Peer | ThreadState::Pipe => Some(WaitCause::Peer),
+        ThreadState::Peer | ThreadState::Pipe | ThreadState::FullPipe => Some(WaitCause::Peer),
         _ => None,
     }
 }

@@ -31,7 +31,11 @@ pub(crate) fn advice(finding: &WaitFinding) -> String {
         ),
         RowLock => ROW_LOCK_ADVICE.into(),
         Disk => format!("Let {process} write less, flush several requests together, or use a faster disk."),
-        Sleep => format!("Remove the pause from the requests of {process}."),
+        Sleep if finding.function.is_empty() => format!("Remove the pause from the requests of {process}."),
+        Sleep => format!(
+            "Find out what requests wait for in {} of {process}: a pause, or a lock that is tried again and again.",
+            finding.function
+        ),
         SerialCpu if is_collection(finding) => {
             format!(
                 "Give {process} a larger heap, let it allocate less, or choose a collector that works beside the requests."

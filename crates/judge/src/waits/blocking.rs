@@ -5,11 +5,12 @@ use run::{ThreadState, WaitCause, WaitFinding, WaitProfile};
 
 use super::activity::{Activity, cause_of};
 use super::functions;
+use super::library_locks::lock_of;
 use super::only_worker;
 use super::pools;
 use super::requests::Requests;
 use super::slots;
-use crate::thresholds::{FULL_MIDDLE, WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
+use crate::thresholds::{FULL_MIDDLE, WAIT_FEW, WAIT_MOSTLY, WAIT_QUEUE};
 
 /// Returns the causes other than locks, at most one cause for each process name.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
@@ -61,34 +62,56 @@ fn waits_in_calls(
     let (state, threads, key) = activity.blocked()?;
     let per_process = threads / activity.workers;
     let idle = activity.threads(ThreadState::is_idle);
-    if per_process < WAIT_MOSTLY || per_process < cpu {
+    // If there are fewer requests than workers, the other workers are idle.
+    let hold_most = state == ThreadState::Peer && threads >= WAIT_MOSTLY * demand;
+    if per_process < WAIT_MOSTLY && !hold_most || per_process < cpu {
         return None;
     }
     if let Some(workers) = pools::busy_children(profile, activity, state, requests) {
         return Some(workers);
     }
-    if process.epoll && idle < WAIT_FEW && demand >= threads + WAIT_QUEUE && per_process <= 1.0 + WAIT_FEW {
-        let function = functions::mostly_in(profile, process);
+    // A thread that waits for a full pipe is never idle. If requests are unread meanwhile, no other thread reads them.
+    let is_only_loop = idle < WAIT_FEW || state == ThreadState::FullPipe && requests.queued >= WAIT_QUEUE;
+    if process.epoll && is_only_loop && demand >= threads + WAIT_QUEUE && per_process <= 1.0 + WAIT_FEW {
+        // Beside idle threads of a runtime, most stacks are not those of the event loop.
+        let function = if idle < WAIT_FEW { functions::mostly_in(profile, process) } else { String::new() };
         let blocked = WaitFinding { function, ..finding(WaitCause::BlockingCall, threads, key.clone()) };
         return Some(only_worker::with_holder(blocked, state, &key));
+    }
+    let peer = if state == ThreadState::Peer { key.clone() } else { String::new() };
+    if let Some(pool) = pools::connections_of_threads(profile, process, (&peer, threads), requests) {
+        return Some(pool);
     }
     if !holds(demand, requests, threads) {
         return None;
     }
     let cause = cause_of(state)?;
-    let peer = if state == ThreadState::Peer { key.clone() } else { String::new() };
-    let pool = profile.peers.iter().find(|p| p.address == peer && p.busy >= WAIT_POOL_BUSY * p.open);
+    let queues = requests.queued >= WAIT_QUEUE;
     match cause {
-        WaitCause::Peer if pool.is_some_and(|pool| demand >= pool.open + WAIT_QUEUE) => {
-            Some(WaitFinding { peer, ..finding(WaitCause::ConnectionPool, threads, String::new()) })
+        WaitCause::Peer if state == ThreadState::Peer && queues && has_no_room(requests, threads) => {
+            let workers = finding(WaitCause::WorkerPool, threads, String::new());
+            Some(WaitFinding { holder: Some(state), peer, ..workers })
         }
         WaitCause::Peer if state == ThreadState::Pipe => Some(finding(cause, threads, format!("the {key}"))),
+        WaitCause::Peer if state == ThreadState::FullPipe => Some(finding(cause, threads, format!("the full {key}"))),
         WaitCause::Peer => Some(WaitFinding { peer, ..finding(cause, threads, String::new()) }),
-        WaitCause::Sleep if requests.queued >= WAIT_QUEUE && idle < WAIT_FEW => {
+        WaitCause::Sleep if queues && idle < WAIT_FEW => {
             Some(WaitFinding { holder: Some(state), ..finding(WaitCause::WorkerPool, threads, String::new()) })
+        }
+        WaitCause::Sleep => {
+            let function = functions::mostly_in(profile, process);
+            Some(match lock_of(&function) {
+                Some(lock) => finding(WaitCause::Lock, threads, lock.into()),
+                None => WaitFinding { function, ..finding(cause, threads, key) },
+            })
         }
         _ => Some(finding(cause, threads, key)),
     }
+}
+
+/// Returns true if the server has read only as many requests as `threads` threads hold.
+fn has_no_room(requests: &Requests, threads: f64) -> bool {
+    requests.in_progress().is_some_and(|(_, high)| high <= threads + WAIT_QUEUE)
 }
 
 /// Returns the wait of an event loop that is blocked for a part of the time, and computes nearly all the rest, while

@@ -9,10 +9,12 @@ use run::{
 
 use super::advice::advice;
 use super::only_worker::is_only_worker;
+use super::pools::is_of_processes;
 use super::runtime_cpus;
 use super::sentence::sentence;
 use crate::number::percent;
 use crate::places;
+use crate::thresholds::MANY_PLACES;
 use crate::view::program;
 
 /// ID of the verdict that names no bottleneck.
@@ -93,9 +95,17 @@ fn is_lock_inside(upstream: &WaitsFor, finding: &WaitFinding) -> bool {
     finding.cause == Lock && finding.holder.is_none_or(fits) && upstream.processes.iter().any(is_own)
 }
 
-/// Finds the cause that explains a verdict, and adds it to the verdict's sentence, evidence and advice. `hot` is the
-/// function that explains the CPU time. `order` is the position of the cause in the sentence.
-pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: Option<&HotFunction>, order: WordOrder) {
+/// What is known besides the causes of waiting.
+pub(crate) struct Known<'a> {
+    /// Function that explains the CPU time.
+    pub(crate) hot: Option<&'a HotFunction>,
+    /// Number of requests that the server handles at a time.
+    pub(crate) places: Option<f64>,
+}
+
+/// Finds the cause that explains a verdict, and adds it to the verdict's sentence, evidence and advice. `order` is the
+/// position of the cause in the sentence.
+pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], known: &Known<'_>, order: WordOrder) {
     let Some(agreement) = AGREEMENTS.iter().find(|row| row.bottleneck == verdict.id) else { return };
     let upstream = verdict.waits_for.as_ref();
     let behind = upstream.and_then(|upstream| findings.iter().find(|finding| is_lock_inside(upstream, finding)));
@@ -111,10 +121,11 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
                 verdict.counted.iter().filter(|c| follows(c, finding)).map(places::advice).collect();
             verdict.advice.retain(|advice| !counted.contains(advice));
         }
-        verdict.advice.insert(0, advice(finding));
+        let more_help = known.places.is_none_or(|places| !has_too_many(finding, places));
+        verdict.advice.insert(0, if more_help { advice(finding) } else { look_for_a_lock(finding) });
         return;
     }
-    if let Some(hot) = hot.filter(|_| agreement.by_function || verdict.serial) {
+    if let Some(hot) = known.hot.filter(|_| agreement.by_function || verdict.serial) {
         let share = hot.inclusive.unwrap_or(hot.share);
         let called = if hot.inclusive.is_some() { " and what it calls" } else { "" };
         let words = format!("{} of its user CPU time is in {}{called}", percent(share), hot.function);
@@ -122,6 +133,22 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
         verdict.evidence.push(line(&words, &hot.process, share));
         verdict.advice.insert(0, format!("Make {} of {} cheaper, or call it less often.", hot.function, hot.process));
     }
+}
+
+/// Returns true for a pool of workers that has many more members than requests that the server handles at a time,
+/// `places`. The members have a request, but most of them wait for something inside the server.
+fn has_too_many(pool: &WaitFinding, places: f64) -> bool {
+    let members = if is_of_processes(pool) { pool.of } else { pool.threads };
+    pool.cause == WorkerPool && members >= MANY_PLACES * places
+}
+
+/// Returns the advice on a pool with too many members.
+fn look_for_a_lock(pool: &WaitFinding) -> String {
+    format!(
+        "More workers of {} will not help, because most of them wait: look for a lock that they share, or for a row or an \
+         upstream for which they wait.",
+        pool.process
+    )
 }
 
 /// Returns a finding in the words that fit a verdict. If the verdict names the disk, but the lock's holder seems to
@@ -196,7 +223,7 @@ mod tests {
     use super::*;
 
     fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: Option<&HotFunction>) {
-        super::explain(verdict, findings, hot, WaitsFirst);
+        super::explain(verdict, findings, &Known { hot, places: None }, WaitsFirst);
     }
 
     fn verdict(id: &str) -> Bottleneck {
@@ -224,7 +251,7 @@ mod tests {
             (WaitsLast, "it is full; 14.4 of 17 threads wait for one lock"),
         ] {
             let mut found = Bottleneck { confidence: 0.0, ..verdict(UNKNOWN) };
-            super::explain(&mut found, &[lock(None)], None, order);
+            super::explain(&mut found, &[lock(None)], &Known { hot: None, places: None }, order);
             assert_eq!((found.sentence.as_str(), found.id.as_str(), found.confidence), (sentence, UNKNOWN, 0.0));
         }
         for (holder, is_told) in [(Some(ThreadState::Sleep), true), (None, false)] {
@@ -336,6 +363,20 @@ mod tests {
         assert_eq!(found.advice.len(), 2, "{:?}", found.advice);
         assert!(found.advice[0].starts_with("Raise the number of connections of app"), "{:?}", found.advice);
         assert!(found.advice[1].contains("threads of node"), "{:?}", found.advice);
+    }
+
+    /// This test repeats a situation that was observed with a server whose 32 threads all have a request, but work one at
+    /// a time.
+    #[test]
+    fn more_workers_are_not_advised_if_most_of_them_wait() {
+        let advice = |places: f64| {
+            let pool = WaitFinding { cause: WorkerPool, holder: None, threads: 32.0, of: 37.0, ..lock(None) };
+            let mut found = verdict("server-concurrency");
+            super::explain(&mut found, &[pool], &Known { hot: None, places: Some(places) }, WaitsFirst);
+            found.advice.remove(0)
+        };
+        assert!(advice(1.0).starts_with("More workers of app will not help"), "{}", advice(1.0));
+        assert!(advice(31.0).starts_with("Raise the number of workers"), "{}", advice(31.0));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use run::{CountedKind, ThreadState, WaitCause, WaitFinding, WaitProfile};
 use super::activity::Activity;
 use super::pools::demand_of;
 use super::requests::Requests;
-use crate::thresholds::{WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY};
+use crate::thresholds::{WAIT_FEW, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY};
 
 /// Returns the file locks for which requests wait, at most one for each process name.
 ///
@@ -34,7 +34,10 @@ fn lock(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> 
             (low.min((open - active) / waiting), high.min((open - active) / waiting))
         }
     };
-    let hold_one = low >= 1.0 - WAIT_HOLDS_NONE && high <= WAIT_HOLDS_TOO_MANY;
+    // If all workers have a request and most of them wait for the lock, further requests wait for a worker.
+    let idle = activity.all_threads(|state| matches!(state, ThreadState::Accept | ThreadState::ClientRead));
+    let is_full = idle < WAIT_FEW && waiting >= WAIT_MOSTLY * process.threads;
+    let hold_one = low >= 1.0 - WAIT_HOLDS_NONE && (high <= WAIT_HOLDS_TOO_MANY || is_full);
     let others = activity.groups.iter().filter(|g| g.state.is_active() && g.state != ThreadState::FileLock);
     let holder = others.max_by(|a, b| a.threads.total_cmp(&b.threads)).map(|group| group.state);
     (waiting >= WAIT_MOSTLY && hold_one).then(|| WaitFinding {
@@ -94,6 +97,18 @@ mod tests {
         assert_eq!(waits(&behind, &[])[0].cause, WaitCause::Lock);
         behind.clients = Some(clients(44.0, 0.0));
         assert_eq!(waits(&behind, &[])[0].cause, WaitCause::Lock, "most requests wait in nginx");
+    }
+
+    /// This test repeats a situation that was observed with 24 workers of PHP-FPM, whose requests open one session.
+    #[test]
+    fn requests_that_wait_for_a_worker_do_not_hide_the_lock() {
+        let full = |accepting: f64| {
+            let states = [(ThreadState::FileLock, "sess_1", 23.0), (ThreadState::Accept, "", accepting)];
+            let mut profile = process(25.0, &states);
+            profile.clients = Some(clients(55.0, 0.0));
+            waits(&profile, &[]).iter().any(|found| found.cause == WaitCause::Lock)
+        };
+        assert!(full(0.0) && !full(2.0), "idle workers would accept the other requests");
     }
 
     #[test]

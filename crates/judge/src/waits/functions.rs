@@ -107,10 +107,7 @@ mod tests {
                 "app;net/http.(*conn).serve;main.underLock;sync.(*Mutex).Lock;internal/sync.(*Mutex).lockSlow",
                 "main.underLock",
             ),
-            (
-                "java;LSync:::slow;ObjectMonitor::enter(JavaThread*);os::PlatformEvent::park();pthread_cond_wait",
-                "LSync:::slow",
-            ),
+            ("java;LSync:::slow;ObjectMonitor::enter;os::PlatformEvent::park;pthread_cond_wait", "LSync:::slow"),
             ("app;main;[app];pthread_cond_wait", "[app]"),
             ("app;main;accept_loop;[libc.so.6];__libc_accept", "accept_loop"),
             ("app;main;readers;pthread_rwlock_rdlock", "readers"),

@@ -103,7 +103,9 @@ fn finding(profile: &WaitProfile, futex: &FutexProfile) -> WaitFinding {
     let is_pool = futex.kind == FutexKind::Condition;
     let holder_thread = if is_pool { None } else { holder::thread(futex) };
     let function = holder.as_ref().filter(|_| !is_pool).and_then(|holder| holder::function(futex, holder.state));
-    let object = |state| holder.as_ref().filter(|h| h.state == state).map(|h| h.key.clone()).unwrap_or_default();
+    let object = |of: &[ThreadState]| {
+        holder.as_ref().filter(|holder| of.contains(&holder.state)).map(|holder| holder.key.clone()).unwrap_or_default()
+    };
     WaitFinding {
         cause: if is_pool { WaitCause::WorkerPool } else { WaitCause::Lock },
         name: [&futex.name, &futex.function, &futex.address]
@@ -120,8 +122,8 @@ fn finding(profile: &WaitProfile, futex: &FutexProfile) -> WaitFinding {
         holder_function: function.map(|known| known.function.clone()).unwrap_or_default(),
         holder_function_share: function.map(|known| known.share),
         function: futex.function.clone(),
-        holder_call: object(ThreadState::Disk),
-        peer: object(ThreadState::Peer),
+        holder_call: object(&[ThreadState::Disk, ThreadState::Pipe, ThreadState::FullPipe]),
+        peer: object(&[ThreadState::Peer]),
         share,
         ..WaitFinding::default()
     }

@@ -20,11 +20,13 @@ mod explain;
 mod file_locks;
 mod functions;
 mod holder;
+mod library_locks;
 mod locks;
 mod monitors;
 mod only_worker;
 mod passed_on;
 mod pools;
+mod refuted;
 mod requests;
 mod runtime_cpus;
 mod sentence;
@@ -33,14 +35,17 @@ mod tasks;
 
 use run::{DatabaseKind, DatabaseProfile, Run, ThreadState, Trial, WaitCause, WaitFinding, WaitProfile};
 
+#[cfg(any(test, feature = "planted"))]
 pub(crate) use advice::advice;
 pub(crate) use blocked_workers::BlockedWorkers;
 pub(crate) use connection_limit::{explain_connection_limit, keeps_connections};
 pub(crate) use event_loop::explain_idle_loop;
-pub(crate) use explain::{EVIDENCE, WordOrder, evidence, explain};
+pub(crate) use explain::{EVIDENCE, Known, WordOrder, evidence, explain};
 pub(crate) use functions::of_run as waiting_functions;
 pub(crate) use passed_on::PassedOn;
+pub(crate) use refuted::without_refuted;
 pub use sentence::headline;
+#[cfg(any(test, feature = "planted"))]
 pub(crate) use sentence::sentence;
 
 use requests::Requests;

@@ -75,8 +75,9 @@ fn is_queue_before(profile: &WaitProfile, process: &WaitProcess, requests: &Requ
 
 /// Adds what the blocked thread does, and the object that it waits for, to a finding.
 pub(super) fn with_holder(finding: WaitFinding, state: ThreadState, key: &str) -> WaitFinding {
-    let object = |of| if state == of { key.to_string() } else { String::new() };
-    let (peer, holder_call) = (object(ThreadState::Peer), object(ThreadState::Disk));
+    let object = |of: &[ThreadState]| if of.contains(&state) { key.to_string() } else { String::new() };
+    let (peer, holder_call) =
+        (object(&[ThreadState::Peer]), object(&[ThreadState::Disk, ThreadState::Pipe, ThreadState::FullPipe]));
     WaitFinding { holder: Some(state), peer, holder_call, ..finding }
 }
 

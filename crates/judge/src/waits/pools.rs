@@ -7,6 +7,8 @@ use run::{CountedKind, PeerConnections, ThreadState, WaitCause, WaitFinding, Wai
 
 use super::activity::Activity;
 use super::databases;
+use super::functions;
+use super::library_locks::lock_of;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
 
@@ -83,7 +85,13 @@ fn pool_name(profile: &WaitProfile, process: &WaitProcess, workers: f64) -> Stri
 /// language runtime look idle while they wait for a futex. The thread of an event loop looks idle while it waits for
 /// events.
 pub(super) fn used_up(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
-    connections(profile, activity, requests).or_else(|| worker_threads(activity, requests))
+    connections(profile, activity, requests).or_else(|| {
+        let pool = worker_threads(activity, requests)?;
+        Some(match lock_of(&functions::mostly_in(profile, activity.process)) {
+            Some(lock) => WaitFinding { cause: WaitCause::Lock, name: lock.into(), ..pool },
+            None => pool,
+        })
+    })
 }
 
 /// Finds worker threads that share one name, if their number is about the number of requests in progress while further
@@ -139,7 +147,11 @@ fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Reques
     let is_pool = |peer: &PeerConnections| profile.rounds as f64 > peer.open && is_used_up_pool(peer, demand);
     let largest = own.filter(is_pool).max_by(|a, b| a.busy.total_cmp(&b.busy));
     let peer = largest.filter(|_| process.epoll)?;
-    Some(WaitFinding {
+    Some(used_up_connections(process, &peer, demand))
+}
+
+fn used_up_connections(process: &WaitProcess, peer: &PeerConnections, demand: f64) -> WaitFinding {
+    WaitFinding {
         cause: WaitCause::ConnectionPool,
         name: peer.to.clone(),
         process: process.process.clone(),
@@ -150,7 +162,24 @@ fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Reques
         queued: Some(demand - peer.open),
         share: (peer.busy / peer.open).clamp(0.0, 1.0),
         ..WaitFinding::default()
-    })
+    }
+}
+
+/// Returns the connections to `peer`, if threads wait for replies on all of them, and the process has read more requests
+/// than there are connections. The other requests wait for a connection. `threads` is the number of threads that wait
+/// for replies.
+///
+/// A process that has read no further requests lacks threads, not connections.
+pub(super) fn connections_of_threads(
+    profile: &WaitProfile,
+    process: &WaitProcess,
+    (peer, threads): (&str, f64),
+    requests: &Requests,
+) -> Option<WaitFinding> {
+    let (read, _) = requests.in_progress()?;
+    let all = profile.peers.iter().find(|known| known.process == process.process && known.address == peer)?;
+    let is_pool = is_used_up_pool(all, read) && threads >= WAIT_POOL_BUSY * all.open;
+    is_pool.then(|| used_up_connections(process, all, requests.demand()))
 }
 
 /// Returns true if all connections are busy, their number is constant, and more requests are present. A server that

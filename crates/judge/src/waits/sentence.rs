@@ -16,7 +16,10 @@ const MAX_STATEMENT_CHARS: usize = 60;
 /// Returns the sentence about a finding.
 pub(crate) fn sentence(finding: &WaitFinding) -> String {
     let WaitFinding { name, process, threads, of, peer, .. } = finding;
-    let object = if finding.holder == Some(ThreadState::Disk) { &finding.holder_call } else { peer };
+    let object = match finding.holder {
+        Some(ThreadState::Disk | ThreadState::Pipe | ThreadState::FullPipe) => &finding.holder_call,
+        _ => peer,
+    };
     if let Some(session) = finding.session {
         return database(session, finding);
     }
@@ -56,9 +59,10 @@ pub(crate) fn sentence(finding: &WaitFinding) -> String {
             format!("all {all} threads {name} of {process} have a request, and further requests queue")
         }
         WaitCause::WorkerPool => {
-            let [asleep, all] = [*threads, *of].map(number);
+            let [blocked, all] = [*threads, *of].map(number);
+            let does = finding.holder.map(|state| plural(state, object)).unwrap_or_default();
             format!(
-                "all workers of {process} have a request, {asleep} of its {all} {counted} sleep, and further requests queue"
+                "all workers of {process} have a request, {blocked} of its {all} {counted} {does}, and further requests queue"
             )
         }
         WaitCause::ConnectionPool if finding.queued.is_some() => connection_pool(finding),
@@ -81,7 +85,7 @@ pub(crate) fn sentence(finding: &WaitFinding) -> String {
             format!("the only worker of {process} {does}{function} while requests wait")
         }
         WaitCause::Disk => format!("{who} {}", plural(ThreadState::Disk, name)),
-        WaitCause::Sleep => format!("{who} sleep while they have a request"),
+        WaitCause::Sleep => format!("{who} sleep{function} while they have a request"),
         WaitCause::SerialCpu if is_collection(finding) => {
             format!("{name} takes {} of the CPU time of {process} while requests wait", percent(finding.share))
         }
@@ -199,7 +203,10 @@ fn does(state: ThreadState, object: &str) -> String {
         ThreadState::Futex => "waits for another thread".into(),
         ThreadState::FileLock => "waits for a lock on a file".into(),
         ThreadState::ClientWrite => "waits for a slow client".into(),
-        ThreadState::Pipe => "waits for a pipe".into(),
+        ThreadState::Pipe if object.is_empty() => "waits for a pipe".into(),
+        ThreadState::Pipe => format!("waits for the {object}"),
+        ThreadState::FullPipe if object.is_empty() => "waits for a full pipe".into(),
+        ThreadState::FullPipe => format!("waits for the full {object}"),
         ThreadState::Child => "waits for a child process".into(),
         ThreadState::Memory => "waits for memory".into(),
         ThreadState::Stopped => "is stopped".into(),

@@ -1,5 +1,5 @@
 //! Causes among the tasks that a language runtime schedules: goroutines that wait for a mutex, for room in a channel,
-//! or for a connection.
+//! for a connection or for a timer.
 
 use run::{CountedKind, TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding, WaitProfile};
 
@@ -22,6 +22,7 @@ fn cause(group: &TaskGroup) -> Option<WaitCause> {
     match group.state {
         TaskState::Lock => Some(WaitCause::Lock),
         TaskState::Send if !group.function.is_empty() => Some(WaitCause::WorkerPool),
+        TaskState::Sleep if !group.function.is_empty() => Some(WaitCause::Sleep),
         TaskState::Select | TaskState::Receive if group.function.starts_with(POOL_FUNCTION) => {
             Some(WaitCause::ConnectionPool)
         }
@@ -37,12 +38,13 @@ fn finding(profile: &WaitProfile, group: &TaskGroup, cause: WaitCause) -> WaitFi
     });
     let peers = profile.peers.iter().filter(|peer| peer.process == group.process && peer.busy.is_finite());
     let peer = peers.max_by(|a, b| a.busy.total_cmp(&b.busy)).filter(|_| cause == WaitCause::ConnectionPool);
+    let has_holder = cause != WaitCause::Sleep;
     // The stack of a running goroutine cannot be read. A running goroutine may be inside the function in which the
     // other goroutines wait, so it counts as the holder.
-    let holder = match group.inside_state {
-        Some(state) if group.inside >= WAIT_MOSTLY => Some(thread_state(state)),
-        _ if running >= WAIT_MOSTLY => Some(ThreadState::OnCpu),
-        _ => None,
+    let (holder, holder_call) = match group.inside_state {
+        Some(state) if has_holder && group.inside >= WAIT_MOSTLY => (Some(thread_state(state)), String::new()),
+        _ if has_holder && running >= WAIT_MOSTLY => of_threads(profile, &group.process),
+        _ => (None, String::new()),
     };
     WaitFinding {
         cause,
@@ -52,11 +54,25 @@ fn finding(profile: &WaitProfile, group: &TaskGroup, cause: WaitCause) -> WaitFi
         threads: group.tasks,
         of,
         holder,
+        holder_call,
         holder_probable: holder.is_some(),
         function: group.function.clone(),
         peer: peer.map(|peer| peer.address.clone()).unwrap_or_default(),
         share: (group.tasks / of.max(group.tasks)).min(1.0),
         ..WaitFinding::default()
+    }
+}
+
+/// Returns what the threads of running goroutines mostly do, and the object for which they wait. Go's runtime also calls
+/// a goroutine running while its thread is blocked in a system call on a file or a pipe.
+fn of_threads(profile: &WaitProfile, process: &str) -> (Option<ThreadState>, String) {
+    let groups = || profile.groups.iter().filter(|group| group.process == process);
+    let on_cpu: f64 = groups().filter(|group| group.state.wants_cpu()).map(|group| group.threads).sum();
+    let is_in_call = |state| matches!(state, ThreadState::Disk | ThreadState::FullPipe | ThreadState::FileLock);
+    let blocked = groups().filter(|group| is_in_call(group.state)).max_by(|a, b| a.threads.total_cmp(&b.threads));
+    match blocked.filter(|group| group.threads > on_cpu) {
+        Some(group) => (Some(group.state), group.key.clone()),
+        None => (Some(ThreadState::OnCpu), String::new()),
     }
 }
 

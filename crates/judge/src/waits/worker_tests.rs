@@ -1,7 +1,7 @@
 //! Tests of causes other than locks: blocking calls, busy and computing workers, processes of a database, and
 //! goroutines.
 
-use run::{TaskGroup, TaskState, ThreadState, WaitCause, WaitProcess, WaitProfile};
+use run::{TaskGroup, TaskState, ThreadState, WaitCause, WaitGroup, WaitProcess, WaitProfile};
 
 use super::tests::{causes, clients, peer, process};
 use super::{headline, waits};
@@ -78,7 +78,40 @@ fn workers_that_sleep_or_wait_for_a_peer_are_told() {
     assert_eq!((found[0].cause, found[0].peer.as_str()), (WaitCause::Peer, "10.0.0.2:5432"));
     waiting.clients = Some(clients(8.0, 24.0));
     waiting.peers = vec![peer("app:7", 8.0, 7.9)];
-    assert_eq!(causes(&waiting), [WaitCause::ConnectionPool]);
+    assert_eq!(causes(&waiting), [WaitCause::WorkerPool], "the server reads no further request");
+    let wanted = "all workers of app:7 have a request, 8 of its 8 threads wait for a reply of 10.0.0.2:5432, and further \
+                  requests queue";
+    assert_eq!(waits(&waiting, &[])[0].sentence, wanted);
+}
+
+/// This test repeats a situation that was observed with PHP-FPM in front of a database whose table is locked. The load had
+/// 8 clients, and half of the 16 workers were idle.
+#[test]
+fn workers_that_wait_for_a_peer_are_told_beside_idle_workers() {
+    let states = [(ThreadState::Accept, "", 8.1), (ThreadState::Peer, "unix:/run/my.sock", 6.9)];
+    let mut waiting = process(17.0, &states);
+    waiting.processes[0].processes = 17.0;
+    waiting.clients = Some(clients(7.9, 0.0));
+    let found = waits(&waiting, &[]);
+    assert_eq!((found[0].cause, found[0].peer.as_str()), (WaitCause::Peer, "unix:/run/my.sock"));
+    waiting.clients = Some(clients(30.0, 0.0));
+    assert!(causes(&waiting).is_empty(), "most requests wait elsewhere");
+}
+
+/// This test repeats a situation that was observed with Tomcat, whose threads share five connections to a database.
+#[test]
+fn threads_that_wait_for_a_connection_are_told_beside_those_that_use_one() {
+    let states = [(ThreadState::Futex, "", 58.3), (ThreadState::Peer, "10.0.0.2:5432", 5.0)];
+    let mut waiting = process(64.0, &states);
+    waiting.clients = Some(clients(52.0, 0.0));
+    waiting.peers = vec![peer("app:7", 5.0, 4.7)];
+    let found = waits(&waiting, &[]);
+    assert_eq!((found[0].cause, found[0].of, found[0].queued), (WaitCause::ConnectionPool, 5.0, Some(47.0)));
+    waiting.peers = vec![peer("app:7", 10.0, 4.7)];
+    assert!(causes(&waiting).is_empty(), "unused connections");
+    waiting.peers = vec![peer("app:7", 5.0, 4.7)];
+    waiting.clients = Some(clients(5.0, 47.0));
+    assert_ne!(causes(&waiting), [WaitCause::ConnectionPool], "no further request was read");
 }
 
 /// This test repeats a situation that was observed with a server whose standard output is a pipe to a slow program.
@@ -177,9 +210,41 @@ fn goroutines_that_wait_with_requests_name_a_lock_a_pool_or_connections() {
     assert_eq!((pool.len(), pool[0].cause), (1, WaitCause::WorkerPool));
     let said = "59 of 124 goroutines of app:7 wait for a slot in main.work (app.go:9); those inside sleep";
     assert_eq!(pool[0].sentence, said);
+    let asleep = waits(&goroutines(TaskState::Sleep, "main.acquire (app.go:5)", TaskState::Sleep), &[]);
+    let said = "59 of 124 goroutines of app:7 sleep in main.acquire (app.go:5) while they have a request";
+    assert_eq!((asleep[0].cause, asleep[0].sentence.as_str()), (WaitCause::Sleep, said));
     let connections =
         waits(&goroutines(TaskState::Select, "database/sql.(*DB).conn (sql.go:1)", TaskState::Network), &[]);
     assert_eq!((connections.len(), connections[0].cause), (1, WaitCause::ConnectionPool));
+}
+
+/// This test repeats a situation that was observed with a Go program that logs to a named pipe, which a slow program
+/// reads.
+#[test]
+fn a_goroutine_in_a_blocked_system_call_does_not_compute() {
+    let mut profile = goroutines(TaskState::Lock, "log.(*Logger).output", TaskState::Running);
+    profile.tasks.push(TaskGroup {
+        process: "app:7".into(),
+        state: TaskState::Running,
+        tasks: 1.0,
+        ..Default::default()
+    });
+    profile.tasks[0].inside = 0.0;
+    let holder = |profile: &WaitProfile| waits(profile, &[])[0].sentence.clone();
+    assert!(holder(&profile).ends_with("its holder probably computes"), "{}", holder(&profile));
+    let group = |state, key: &str, threads| WaitGroup {
+        process: "app:7".into(),
+        state,
+        key: key.into(),
+        threads,
+        ..WaitGroup::default()
+    };
+    profile.groups = vec![group(ThreadState::FullPipe, "pipe to logger:9", 1.0), group(ThreadState::OnCpu, "", 0.1)];
+    assert!(
+        holder(&profile).ends_with("its holder probably waits for the full pipe to logger:9"),
+        "{}",
+        holder(&profile)
+    );
 }
 
 #[test]
@@ -194,4 +259,21 @@ fn goroutines_without_requests_or_beside_most_requests_are_no_cause() {
         assert!(causes(&profile).is_empty(), "requests are not known");
     }
     assert!(causes(&goroutines(TaskState::Receive, "main.work", TaskState::Sleep)).is_empty());
+}
+
+/// This test repeats a situation that was observed with Node.js, which writes its log to a pipe. A second thread of
+/// Node's runtime waits for events all the time.
+#[test]
+fn an_event_loop_before_a_full_pipe_is_told_beside_an_idle_thread() {
+    let told = |state, unread: f64| {
+        let states = [(state, "pipe to logger:9", 1.0), (ThreadState::Events, "", 1.0), (ThreadState::Futex, "", 5.0)];
+        let mut profile = process(7.0, &states);
+        profile.processes[0].epoll = true;
+        profile.clients = Some(clients(0.0, unread));
+        waits(&profile, &[]).first().map(|found| found.sentence.clone())
+    };
+    let said = "the event loop of app:7 waits for the full pipe to logger:9 while requests wait";
+    assert_eq!(told(ThreadState::FullPipe, 32.9).as_deref(), Some(said));
+    assert_eq!(told(ThreadState::FullPipe, 0.0), None, "no request waits");
+    assert_eq!(told(ThreadState::Sleep, 32.9), None, "a thread of the runtime may sleep");
 }

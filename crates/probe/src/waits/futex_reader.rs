@@ -7,7 +7,6 @@ use sys::remote_memory;
 use super::futex::{self, Wait, Waits};
 use super::process::Process;
 use super::round::{FutexSample, ThreadSample};
-use super::sockets::Sockets;
 use super::thread_reader::ThreadReader;
 
 /// If threads wait for `MAX_LONE_FUTEXES` or more different futexes, futexes for which only one thread waits are not
@@ -15,11 +14,10 @@ use super::thread_reader::ThreadReader;
 const MAX_LONE_FUTEXES: usize = 64;
 
 /// Reads each futex, and the activity of its owner. `processes` are the processes that the current sampling round has
-/// read.
+/// read. `reader` reads the owners' threads.
 pub(super) fn read(
     processes: &mut BTreeMap<u32, Process>,
-    sockets: &Sockets,
-    buffer: &mut Vec<u8>,
+    mut reader: ThreadReader<'_>,
     waits: &Waits,
 ) -> Vec<FutexSample> {
     let mut processes: Vec<&mut Process> = processes.values_mut().collect();
@@ -28,7 +26,7 @@ pub(super) fn read(
     let read = |(&(index, address), &(wait, _)): (&(usize, u64), &(Wait, u32))| {
         let process = processes.get_mut(index)?;
         let sample = read_futex(process, (index, address), wait, waits)?;
-        let mut reader = ThreadReader { index, sockets, buffer, waits: &mut Waits::new() };
+        reader.index = index;
         let owner = sample.owner.and_then(|owner| reader.read(process, owner));
         let again = owner.as_ref().and_then(|_| read_futex(process, (index, address), wait, waits));
         Some(FutexSample { holder: owner_if_same(owner, again), ..sample })

@@ -21,6 +21,7 @@ mod names;
 mod own_function;
 mod paced;
 mod peer_readings;
+mod pipe_ends;
 mod process;
 mod profile;
 mod reader;

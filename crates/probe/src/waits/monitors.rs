@@ -7,9 +7,9 @@ use stacks::Frame;
 
 use super::rows::largest;
 
-/// Beginning of the name of HotSpot's function in which a thread waits to enter a monitor. Source:
+/// Name of HotSpot's function in which a thread waits to enter a monitor. Source:
 /// share/runtime/objectMonitor.cpp.
-const JAVA_ENTER: &str = "ObjectMonitor::enter(";
+const JAVA_ENTER: &str = "ObjectMonitor::enter";
 
 /// Functions through which a Ruby thread waits for the interpreter lock, and also for other events. Source:
 /// thread_pthread.c of Ruby 2.6 to 3.4.
@@ -68,7 +68,7 @@ fn awaited(frames: &[Frame]) -> Option<(MonitorKind, String)> {
     if wants_ruby_lock(frames) {
         return Some((MonitorKind::RubyLock, String::new()));
     }
-    let at = frames.iter().position(|frame| frame.function.as_deref().is_some_and(|f| f.starts_with(JAVA_ENTER)))?;
+    let at = frames.iter().position(|frame| frame.function.as_deref() == Some(JAVA_ENTER))?;
     let runtime = &frames.get(at)?.module;
     let caller = frames.iter().skip(at).find(|frame| frame.module != *runtime);
     let function = caller.filter(|frame| frame.function.is_some()).map(Frame::label_and_place);
@@ -97,9 +97,9 @@ mod tests {
         let entering = |java: Option<&str>| {
             [
                 frame(Some("pthread_cond_wait"), "libc.so.6"),
-                frame(Some("ObjectMonitor::EnterI(JavaThread*)"), "libjvm.so"),
-                frame(Some("ObjectMonitor::enter(JavaThread*)"), "libjvm.so"),
-                frame(Some("Runtime1::monitorenter(JavaThread*)"), "libjvm.so"),
+                frame(Some("ObjectMonitor::EnterI"), "libjvm.so"),
+                frame(Some("ObjectMonitor::enter"), "libjvm.so"),
+                frame(Some("Runtime1::monitorenter"), "libjvm.so"),
                 frame(java, ""),
             ]
         };

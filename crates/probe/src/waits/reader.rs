@@ -12,6 +12,7 @@ use crate::process_tree::descendants;
 
 use super::futex::Waits;
 use super::futex_reader;
+use super::pipe_ends::PipeEnds;
 use super::process::Process;
 use super::refusal::refusal;
 use super::round::{ConnectionSample, PeerSample, Round, WaitKey};
@@ -38,6 +39,7 @@ pub(super) struct Reader {
     netns_pid: Option<u32>,
     processes: BTreeMap<u32, Process>,
     sockets: Sockets,
+    pipes: PipeEnds,
     /// Name of a process in which each socket is open, by the socket's inode.
     held: HashMap<u32, Arc<str>>,
     /// Upstream addresses whose processes must still be searched.
@@ -63,6 +65,7 @@ impl Reader {
             netns_pid,
             processes: BTreeMap::new(),
             sockets: Sockets::new(netns_pid),
+            pipes: PipeEnds::default(),
             held: HashMap::new(),
             new_upstreams: Vec::new(),
             upstreams: HashSet::new(),
@@ -184,8 +187,8 @@ impl Reader {
         let begin_ns = off_cpu_ns();
         for (index, process) in self.processes.values_mut().enumerate() {
             round.processes.push(process.sample(&mut self.buffer));
-            let mut reader =
-                ThreadReader { index, sockets: &self.sockets, buffer: &mut self.buffer, waits: &mut waits };
+            let (sockets, pipes, buffer) = (&self.sockets, &mut self.pipes, &mut self.buffer);
+            let mut reader = ThreadReader { index, sockets, pipes, buffer, waits: &mut waits };
             let tids = process.open_threads(turn);
             read += tids.len();
             round.threads.extend(tids.into_iter().filter_map(|tid| reader.read(process, tid)));
@@ -199,7 +202,10 @@ impl Reader {
             }
         }
         round.weight = if turn.is_whole() { 1.0 } else { all as f64 / read.max(1) as f64 };
-        round.futexes = futex_reader::read(&mut self.processes, &self.sockets, &mut self.buffer, &waits);
+        let mut none = Waits::new();
+        let (sockets, pipes, buffer) = (&self.sockets, &mut self.pipes, &mut self.buffer);
+        let reader = ThreadReader { index: 0, sockets, pipes, buffer, waits: &mut none };
+        round.futexes = futex_reader::read(&mut self.processes, reader, &waits);
         self.take_refusals();
         round
     }

@@ -10,6 +10,7 @@ use sys::remote_memory;
 
 use super::calls::{self, Arch, Blocked, Call};
 use super::futex::{Wait, Waits};
+use super::pipe_ends::PipeEnds;
 use super::process::{Process, thread_folder};
 use super::round::{ThreadSample, WaitKey};
 use super::sockets::{SocketUse, Sockets};
@@ -25,6 +26,7 @@ pub(super) struct ThreadReader<'a> {
     /// Index of the process in `Round::processes`.
     pub(super) index: usize,
     pub(super) sockets: &'a Sockets,
+    pub(super) pipes: &'a mut PipeEnds,
     pub(super) buffer: &'a mut Vec<u8>,
     /// Collects the futexes for which threads wait.
     pub(super) waits: &'a mut Waits,
@@ -80,7 +82,7 @@ impl ThreadReader<'_> {
             }
             Call::Fcntl => (ThreadState::Other, named()),
             Call::Signal => (ThreadState::Signal, WaitKey::None),
-            Call::Message => (ThreadState::Pipe, named()),
+            Call::Message => (ThreadState::Pipe, WaitKey::Text("message queue".into())),
             Call::Memory => (ThreadState::Memory, WaitKey::None),
         }
     }
@@ -121,7 +123,6 @@ impl ThreadReader<'_> {
             Some(Some(SocketUse::Client)) => (ThreadState::ClientRead, WaitKey::None),
             Some(Some(SocketUse::Peer(address))) => (ThreadState::Peer, WaitKey::Text(address.clone())),
             Some(None) => (ThreadState::NewSocket, WaitKey::None),
-            None if link.starts_with("pipe:") => (ThreadState::Pipe, text("pipe")),
             None if link.starts_with("anon_inode:[timerfd") => (ThreadState::Sleep, WaitKey::None),
             None if link.starts_with("anon_inode:[signalfd") => (ThreadState::Signal, WaitKey::None),
             None if link.starts_with("anon_inode:inotify") => (ThreadState::Events, WaitKey::None),
@@ -129,7 +130,11 @@ impl ThreadReader<'_> {
             None if link.starts_with("/dev/pts/") || link.starts_with("/dev/tty") => {
                 (ThreadState::Events, WaitKey::None)
             }
-            None => (ThreadState::Disk, on_file(name, &short_path(&link), pid, fd)),
+            None => match self.pipes.describe(pid, fd, is_write) {
+                Some(pipe) if is_write => (ThreadState::FullPipe, WaitKey::Text(pipe)),
+                Some(pipe) => (ThreadState::Pipe, WaitKey::Text(pipe)),
+                None => (ThreadState::Disk, on_file(name, &short_path(&link), pid, fd)),
+            },
         }
     }
 }

@@ -136,6 +136,7 @@ fn activity(state: ThreadState, key: &str) -> String {
         ThreadState::FileLock => with("waits for the file lock"),
         ThreadState::ClientWrite => "waits for a slow client".into(),
         ThreadState::Pipe => with("waits for the"),
+        ThreadState::FullPipe => with("waits for the full"),
         ThreadState::Child => "waits for a child process".into(),
         ThreadState::Memory => "waits for memory".into(),
         ThreadState::Stopped => "is stopped".into(),

@@ -35,8 +35,10 @@ pub enum ThreadState {
     FileLock,
     /// The thread waits until a client takes more data.
     ClientWrite,
-    /// The thread waits for a pipe or an event descriptor.
+    /// The thread waits for data from a pipe, or for an event descriptor.
     Pipe,
+    /// The thread waits until another program takes data out of a full pipe.
+    FullPipe,
     /// The thread waits for a child process.
     Child,
     /// The thread waits for a memory page (page fault).
