@@ -1,5 +1,5 @@
-//! Unconnected UDP sockets, on which servers receive datagrams: their addresses and inodes. Source: proc_net(5)
-//! (`/proc/net/udp` and `/proc/net/udp6`).
+//! UDP sockets: unconnected ones, on which servers receive datagrams, and those that are connected to a peer. Source:
+//! proc_net(5) (`/proc/net/udp` and `/proc/net/udp6`).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -9,9 +9,8 @@ use std::path::PathBuf;
 /// there is no such socket.
 pub(crate) fn receivers(addr: SocketAddr, netns_pid: Option<u32>) -> Option<(Vec<u32>, SocketAddr)> {
     let process = netns_pid.map_or_else(|| "thread-self".to_owned(), |pid| pid.to_string());
-    let read = |name: &str| std::fs::read_to_string(PathBuf::from(format!("/proc/{process}/net/{name}")));
-    let files = ["udp", "udp6"].map(|name| read(name).unwrap_or_default());
-    let found: Vec<(SocketAddr, u32)> = files.iter().flat_map(|file| file.lines().skip(1)).filter_map(line).collect();
+    let unconnected = sockets(&process).into_iter().filter(|socket| socket.remote.port() == 0);
+    let found: Vec<(SocketAddr, u32)> = unconnected.map(|socket| (socket.local, socket.inode)).collect();
     let fits = |local: &SocketAddr| {
         local.port() == addr.port() && (local.ip() == addr.ip() || local.ip().is_unspecified() || is_any(addr))
     };
@@ -26,12 +25,33 @@ fn is_any(addr: SocketAddr) -> bool {
     addr.ip().is_unspecified()
 }
 
-/// Reads the local address and the inode of one line. Returns `None` for a connected socket.
-fn line(line: &str) -> Option<(SocketAddr, u32)> {
+/// Returns the peer to which a UDP socket is connected. The socket has the inode `inode`, and is in the network namespace
+/// of the process `pid`.
+pub(crate) fn connected_to(pid: u32, inode: u32) -> Option<SocketAddr> {
+    let socket = sockets(&pid.to_string()).into_iter().find(|socket| socket.inode == inode)?;
+    (socket.remote.port() != 0).then_some(socket.remote)
+}
+
+/// UDP socket.
+struct UdpSocket {
+    local: SocketAddr,
+    /// Peer; its port is 0 for an unconnected socket.
+    remote: SocketAddr,
+    inode: u32,
+}
+
+/// Returns the UDP sockets in the network namespace of `process`, a folder of /proc.
+fn sockets(process: &str) -> Vec<UdpSocket> {
+    let read = |name: &str| std::fs::read_to_string(PathBuf::from(format!("/proc/{process}/net/{name}")));
+    let files = ["udp", "udp6"].map(|name| read(name).unwrap_or_default());
+    files.iter().flat_map(|file| file.lines().skip(1)).filter_map(line).collect()
+}
+
+/// Reads one line of the list of sockets.
+fn line(line: &str) -> Option<UdpSocket> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let (local, remote) = (address(fields.get(1)?)?, address(fields.get(2)?)?);
-    let inode = fields.get(9)?.parse().ok()?;
-    (remote.port() == 0).then_some((local, inode))
+    Some(UdpSocket { local, remote, inode: fields.get(9)?.parse().ok()? })
 }
 
 /// Reads an address in hexadecimal. Each group of 4 bytes is a number in the byte order of the machine.
@@ -56,6 +76,7 @@ fn address(text: &str) -> Option<SocketAddr> {
 #[cfg(test)]
 mod tests {
     use std::net::UdpSocket;
+    use std::os::fd::AsRawFd as _;
 
     use super::*;
 
@@ -63,15 +84,31 @@ mod tests {
     fn lines_of_the_kernel_are_read() {
         let v4 =
             "  301: 0100007F:2382 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 4711 2 x 0";
-        assert_eq!(line(v4), Some(("127.0.0.1:9090".parse().unwrap(), 4711)));
+        let read = |text: &str| line(text).map(|socket| (socket.local, socket.remote.port(), socket.inode));
+        assert_eq!(read(v4), Some(("127.0.0.1:9090".parse().unwrap(), 0, 4711)));
         let v6 = v4
             .replace("0100007F:", "00000000000000000000000001000000:")
             .replace("00000000:0000 07", "00000000000000000000000000000000:0000 07");
-        assert_eq!(line(&v6), Some(("[::1]:9090".parse().unwrap(), 4711)));
-        assert_eq!(line(&v4.replace("00000000:0000 07", "0100007F:0035 01")), None, "a connected socket");
+        assert_eq!(read(&v6), Some(("[::1]:9090".parse().unwrap(), 0, 4711)));
+        let connected = v4.replace("00000000:0000 07", "0100007F:0035 01");
+        assert_eq!(read(&connected).map(|socket| socket.1), Some(53));
         for broken in ["", "1: x", "1: 0100007F:2382 00000000:0000 07", "1: 01:2 0:0 07 0 0 0 0 0 1"] {
-            assert_eq!(line(broken), None);
+            assert_eq!(read(broken), None);
         }
+    }
+
+    #[test]
+    fn the_peer_of_a_connected_socket_is_found_by_its_inode() {
+        let (server, client) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+        let inode_of = |socket: &UdpSocket| {
+            let link = std::fs::read_link(format!("/proc/self/fd/{}", socket.as_raw_fd())).unwrap();
+            let link = link.to_str().unwrap();
+            link.trim_start_matches("socket:[").trim_end_matches(']').parse().unwrap()
+        };
+        client.connect(server.local_addr().unwrap()).unwrap();
+        let pid = std::process::id();
+        assert_eq!(connected_to(pid, inode_of(&client)), Some(server.local_addr().unwrap()));
+        assert_eq!(connected_to(pid, inode_of(&server)), None);
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn threads(view: &View<'_>, all: &Processes<'_>) -> Counts {
 fn blocked(facts: &Facts<'_>, all: &Processes<'_>) -> Counts {
     let of = |workers: waits::BlockedWorkers| {
         let of = program(&workers.process).to_string();
-        let counted = Counted { what: CountedKind::BlockedThreads, count: workers.threads, of, peer: String::new() };
+        let counted = Counted { what: CountedKind::BlockedThreads, count: workers.threads, of, peer: workers.peer };
         Some((depth(all, &workers.process)?, counted))
     };
     waits::blocked_workers(facts.run).into_iter().filter_map(of).collect()

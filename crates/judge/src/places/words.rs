@@ -10,7 +10,8 @@ pub(crate) fn text(counted: &Counted) -> String {
     let noun = if *count == 1.0 { what.noun() } else { what.nouns() };
     let number = figure(*count);
     match what {
-        CountedKind::BlockedThreads => format!("{number} threads of {of} are always blocked"),
+        CountedKind::BlockedThreads if peer.is_empty() => format!("{number} threads of {of} are always blocked"),
+        CountedKind::BlockedThreads => format!("{number} threads of {of} always wait for replies of {peer}"),
         CountedKind::Threads => format!("{number} worker {noun} of {of} ran"),
         _ if peer.is_empty() => format!("{of} has {number} {noun}"),
         _ => format!("{of} has {number} {noun} to {peer}"),
@@ -26,8 +27,12 @@ pub(crate) fn advice(counted: &Counted) -> String {
             figure(*count)
         ),
         CountedKind::Threads => format!("Raise the number of worker threads of {of} (now {}).", figure(*count)),
-        CountedKind::BlockedThreads => format!(
+        CountedKind::BlockedThreads if peer.is_empty() => format!(
             "Raise the number of worker threads of {of} (now {}), or shorten what each of them waits for.",
+            figure(*count)
+        ),
+        CountedKind::BlockedThreads => format!(
+            "Raise the number of worker threads of {of} (now {}), or make replies of {peer} faster.",
             figure(*count)
         ),
         CountedKind::BusyConnections => format!(

@@ -16,6 +16,8 @@ pub(crate) struct BlockedWorkers {
     pub(crate) process: String,
     /// Number of the blocked threads, a whole number.
     pub(crate) threads: f64,
+    /// Address of the server for whose replies the threads wait; empty if they wait for something else.
+    pub(crate) peer: String,
 }
 
 /// Returns the threads that are blocked all the time, at most one entry for each process name. Requests can wait for
@@ -26,13 +28,17 @@ pub(super) fn blocked_workers(profile: &WaitProfile) -> Vec<BlockedWorkers> {
     let most_requests = requests.in_progress().map_or(0.0, |(_, high)| high) + requests.queued;
     let of = |process| {
         let activity = Activity::of(profile, process);
-        let (_, blocked, _) = activity.blocked()?;
+        let (state, blocked, key) = activity.blocked()?;
         let threads = blocked.round();
         let is_always_blocked = blocked >= WAIT_POOL_BUSY * threads && threads >= MIN_MEMBERS;
         let receives = activity.all_threads(|state| state == ThreadState::Events) >= WAIT_MOSTLY;
         let is_queue = most_requests >= threads + WAIT_QUEUE;
-        (is_always_blocked && receives && is_queue)
-            .then(|| BlockedWorkers { process: process.process.clone(), threads })
+        let peer = if state == ThreadState::Peer { key } else { String::new() };
+        (is_always_blocked && receives && is_queue).then(|| BlockedWorkers {
+            process: process.process.clone(),
+            threads,
+            peer,
+        })
     };
     profile.processes.iter().filter_map(of).collect()
 }
@@ -51,6 +57,12 @@ mod tests {
             blocked_workers(&profile).first().map(|found| found.threads)
         };
         assert_eq!(count(3.93, 115.0), Some(4.0));
+        // Figures of Node.js, whose two free native threads look up names with a slow DNS server.
+        let looking_up = [(ThreadState::Peer, "10.0.0.3:53 (DNS)", 2.0), (ThreadState::Events, "", 1.9)];
+        let mut profile = process(9.0, &looking_up);
+        profile.clients = Some(clients(22.8, 0.0));
+        let found = blocked_workers(&profile).remove(0);
+        assert_eq!((found.threads, found.peer.as_str()), (2.0, "10.0.0.3:53 (DNS)"));
         assert_eq!(count(3.5, 115.0), None, "idle at times");
         assert_eq!(count(3.93, 3.0), None, "no request waits");
         assert_eq!(count(1.0, 115.0), None, "one thread is no pool");

@@ -188,7 +188,7 @@ impl Reader {
         for (index, process) in self.processes.values_mut().enumerate() {
             round.processes.push(process.sample(&mut self.buffer));
             let (sockets, pipes, buffer) = (&self.sockets, &mut self.pipes, &mut self.buffer);
-            let mut reader = ThreadReader { index, sockets, pipes, buffer, waits: &mut waits };
+            let mut reader = ThreadReader { index, sockets, pipes, buffer, waits: &mut waits, looked_up: 0 };
             let tids = process.open_threads(turn);
             read += tids.len();
             round.threads.extend(tids.into_iter().filter_map(|tid| reader.read(process, tid)));
@@ -204,7 +204,7 @@ impl Reader {
         round.weight = if turn.is_whole() { 1.0 } else { all as f64 / read.max(1) as f64 };
         let mut none = Waits::new();
         let (sockets, pipes, buffer) = (&self.sockets, &mut self.pipes, &mut self.buffer);
-        let reader = ThreadReader { index: 0, sockets, pipes, buffer, waits: &mut none };
+        let reader = ThreadReader { index: 0, sockets, pipes, buffer, waits: &mut none, looked_up: 0 };
         round.futexes = futex_reader::read(&mut self.processes, reader, &waits);
         self.take_refusals();
         round

@@ -14,9 +14,16 @@ use super::pipe_ends::PipeEnds;
 use super::process::{Process, thread_folder};
 use super::round::{ThreadSample, WaitKey};
 use super::sockets::{SocketUse, Sockets};
+use crate::udp_sockets::connected_to;
 
 /// Maximum length of a file's path in a [`WaitKey`], characters.
 const MAX_PATH_CHARS: usize = 120;
+
+/// Maximum number of new sockets per reader that are looked up in the lists of UDP sockets. Reading these lists takes
+/// some 40 µs.
+const MAX_LOOKED_UP: u32 = 4;
+/// Port of DNS servers.
+const DNS_PORT: u16 = 53;
 
 /// Commands of fcntl(2) that wait: F_SETLKW and F_OFD_SETLKW.
 const FCNTL_WAITS: [u64; 2] = [7, 38];
@@ -30,6 +37,8 @@ pub(super) struct ThreadReader<'a> {
     pub(super) buffer: &'a mut Vec<u8>,
     /// Collects the futexes for which threads wait.
     pub(super) waits: &'a mut Waits,
+    /// Number of new sockets that this reader has looked up in the lists of UDP sockets.
+    pub(super) looked_up: u32,
 }
 
 impl ThreadReader<'_> {
@@ -101,12 +110,26 @@ impl ThreadReader<'_> {
         }
         let [a, b, c, d, events, ..] = entry;
         let is_write = events & 4 != 0;
-        match self.descriptor(pid, u64::from(u32::from_ne_bytes([a, b, c, d])), "poll", is_write) {
+        let fd = u64::from(u32::from_ne_bytes([a, b, c, d]));
+        match self.descriptor(pid, fd, "poll", is_write) {
             (ThreadState::Peer | ThreadState::ClientRead | ThreadState::ClientWrite, key) if key != WaitKey::None => {
                 (ThreadState::Peer, key)
             }
             (state @ (ThreadState::ClientRead | ThreadState::ClientWrite), key) => (state, key),
+            (ThreadState::NewSocket, _) => self.datagrams(pid, fd),
             _ => (ThreadState::Events, WaitKey::None),
+        }
+    }
+
+    /// Returns the activity of a thread that polls the new socket `fd`. To look up a name, programs open a new UDP socket
+    /// and wait for the reply of the DNS server.
+    fn datagrams(&mut self, pid: u32, fd: u64) -> (ThreadState, WaitKey) {
+        self.looked_up += 1;
+        let is_allowed = self.looked_up <= MAX_LOOKED_UP;
+        match socket_inode(pid, fd).filter(|_| is_allowed).and_then(|inode| connected_to(pid, inode)) {
+            Some(peer) if peer.port() == DNS_PORT => (ThreadState::Peer, WaitKey::Text(format!("{peer} (DNS)").into())),
+            Some(peer) => (ThreadState::Peer, WaitKey::Text(peer.to_string().into())),
+            None => (ThreadState::Events, WaitKey::None),
         }
     }
 
@@ -116,7 +139,7 @@ impl ThreadReader<'_> {
             return (ThreadState::Other, WaitKey::Text("descriptor".into()));
         };
         let link = link.to_string_lossy();
-        let inode = link.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']')?.parse().ok());
+        let inode = inode_in(&link);
         let text = |text: &str| WaitKey::Text(text.into());
         match inode.map(|inode| self.sockets.socket_use(inode)) {
             Some(Some(SocketUse::Client)) if is_write => (ThreadState::ClientWrite, WaitKey::None),
@@ -137,6 +160,16 @@ impl ThreadReader<'_> {
             },
         }
     }
+}
+
+/// Returns the inode of the socket that is open as descriptor `fd`. Returns `None` for other descriptors.
+fn socket_inode(pid: u32, fd: u64) -> Option<u32> {
+    inode_in(&std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok()?.to_string_lossy())
+}
+
+/// Parses `socket:[4711]`.
+fn inode_in(link: &str) -> Option<u32> {
+    link.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
 }
 
 /// Returns the state of a thread that waits outside of a system call.

@@ -89,7 +89,8 @@ pub struct Counted {
     pub count: f64,
     /// Name of the master process, of the threads, or of the process with the connections.
     pub of: String,
-    /// Other end of the connections, as `name address`; empty for processes and threads.
+    /// Other end of the connections, as `name address`, or the server for whose replies blocked threads wait. Empty for
+    /// other threads and for processes.
     pub peer: String,
 }
 
