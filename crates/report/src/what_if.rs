@@ -76,7 +76,10 @@ fn key_figures(answer: &WhatIf) -> Vec<KeyFigure> {
     let figure =
         |name: &str, value: String, detail: String| KeyFigure { name: name.into(), value, detail, tone: Tone::Plain };
     let rate = |e: &Estimate| format!("{}{} requests/s", bound(e), number(e.value));
-    let now = format!("now {}", quantity(answer.now, Unit::PerSecond));
+    // Without a change of resources, the rate "before the change" is that of the same load.
+    let before = quantity(answer.now, Unit::PerSecond);
+    let differs = before != quantity(answer.rate.value, Unit::PerSecond);
+    let before = differs.then(|| format!("{before} with the resources of the run"));
     let capacity = || match between(&answer.capacity, Unit::PerSecond) {
         Some(between) => format!("{between} within the objective"),
         None => "within the objective".into(),
@@ -85,7 +88,7 @@ fn key_figures(answer: &WhatIf) -> Vec<KeyFigure> {
         figure(
             "Throughput",
             rate(&answer.rate),
-            between(&answer.rate, Unit::PerSecond).into_iter().chain([now]).collect::<Vec<_>>().join("; "),
+            between(&answer.rate, Unit::PerSecond).into_iter().chain(before).collect::<Vec<_>>().join("; "),
         ),
         response(&answer.response_us),
         match answer.capacity.value.is_nan() {

@@ -19,6 +19,7 @@ mod elsewhere;
 mod intervals;
 mod model;
 mod next;
+mod outside;
 mod pooled;
 mod seen;
 mod slowed;
@@ -78,6 +79,9 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     let in_places = now.in_places().map(|places| answered(&today, &places, &change::changed(&places, change), change));
     bounds::mark(&mut answer, &facts, &now);
     intervals(&mut answer, drawn.as_deref().unwrap_or_default(), &seen, in_places.as_ref());
+    if let Some(outside_s) = outside::outside_s(trial, &measured) {
+        outside::subtract(&mut answer, outside_s, &now, &then);
+    }
     bounds::open_ends(&mut answer);
     if pooled::without_capacity(&facts, &now, verdict) {
         answer.capacity = Estimate { value: f64::NAN, low: f64::NAN, high: f64::NAN };
