@@ -7,7 +7,8 @@
 //! these neighbours. At least [`MIN_SEGMENT`] values lie between two changes, so an isolated value is not a change.
 //! Second, the error of a mean takes the correlation of neighbouring values into account. The correlation is estimated
 //! from the differences of neighbours, which changes of the mean hardly affect (S. Chakar and others, *Bernoulli* 23,
-//! 2017).
+//! 2017). A third addition finds steps in short series whose values drift: a step is also significant if it is far larger
+//! than what a random walk with the series' usual differences would do at one point.
 
 use std::ops::Range;
 
@@ -75,6 +76,8 @@ pub struct Series {
     sums: Vec<[f64; 2]>,
     /// Correlation of neighbouring values.
     correlation: f64,
+    /// Usual differences of neighbouring values.
+    neighbours: Neighbours,
     /// Minimum standard deviation of each value.
     resolution: f64,
 }
@@ -98,7 +101,8 @@ impl Series {
             (*sum, *squares) = (*sum + value, *squares + value * value);
             Some([*sum, *squares])
         }));
-        Self { correlation: correlation(&values), values, center, sums, resolution }
+        let neighbours = Neighbours::of(&values);
+        Self { correlation: correlation(&values), neighbours, values, center, sums, resolution }
     }
 
     /// Returns the changes in order of time.
@@ -134,7 +138,23 @@ impl Series {
         let last = (1..MIN_SEGMENT).filter(|_| end == self.values.len()).map(|short| end.saturating_sub(short));
         let outlier = first.chain(last).any(|short| explained(short) > explained(at));
         let found = self.compare(begin..at, at..end);
-        Difference { p: if outlier { 1.0 } else { found.p }, ..found }
+        let p = found.p.min(self.step(at));
+        Difference { p: if outlier || found.p == 1.0 { 1.0 } else { p }, ..found }
+    }
+
+    /// Returns the p-value of the step at `at`, if the values were a random walk: the difference between the means of
+    /// [`MIN_SEGMENT`] values on each side, compared with the differences of neighbours. Independent or less correlated
+    /// values differ less, so for them the p-value is too large. The p-value is multiplied by the number of possible
+    /// steps (Bonferroni), because the largest step is tested.
+    fn step(&self, at: usize) -> f64 {
+        let (begin, end) = (at.saturating_sub(MIN_SEGMENT), at + MIN_SEGMENT);
+        if end > self.values.len() || at < MIN_SEGMENT || self.neighbours.count < MIN_SEGMENT as f64 {
+            return 1.0;
+        }
+        let change = self.part(&(at..end)).mean - self.part(&(begin..at)).mean;
+        let usual = self.neighbours.mean_square.sqrt().hypot(self.resolution);
+        let p = two_sided(change / (usual * WALK_VARIANCE.sqrt()), self.neighbours.count);
+        (p * self.values.len() as f64).min(1.0)
     }
 
     /// Returns the mean of a part of the series, with outliers moved towards their neighbours.
@@ -202,6 +222,25 @@ impl Series {
                 points[near] = point(&bounds, near + 1);
             }
         }
+    }
+}
+
+/// Variance of the difference between the means of three values before and three values after a point of a random walk,
+/// divided by the variance of one step: 1 + 2 ((2/3)^2 + (1/3)^2).
+const WALK_VARIANCE: f64 = 19.0 / 9.0;
+
+/// Differences of neighbouring values, without those that are far larger than the others, such as a change of the mean.
+#[derive(Clone, Copy, Debug)]
+struct Neighbours {
+    mean_square: f64,
+    count: f64,
+}
+
+impl Neighbours {
+    fn of(values: &[f64]) -> Self {
+        let limit = OUTLIER_SD * spread(values, 1);
+        let kept: Vec<f64> = differences(values, 1).filter(|d| *d <= limit).map(|d| d * d).collect();
+        Self { mean_square: crate::average(&kept), count: kept.len() as f64 }
     }
 }
 
@@ -276,14 +315,16 @@ fn without_outliers(values: &[f64], resolution: f64) -> Vec<f64> {
 }
 
 /// Returns the correlation of neighbouring values, computed from the mean squares of differences at distances one and
-/// two. The estimate leaves out very large differences, such as a difference across a change of the mean.
+/// two. The estimate leaves out very large differences of neighbours, such as a difference across a change of the mean,
+/// and all differences at distance two that contain such a difference.
 fn correlation(values: &[f64]) -> f64 {
-    let mean_square = |distance: usize| {
-        let limit = OUTLIER_SD * spread(values, distance);
-        let kept: Vec<f64> = differences(values, distance).filter(|d| *d <= limit).map(|d| d * d).collect();
-        crate::average(&kept)
-    };
-    let found = mean_square(2) / mean_square(1) - 1.0;
+    let limits = [1, 2].map(|distance| OUTLIER_SD * spread(values, distance));
+    let is_usual: Vec<bool> = differences(values, 1).map(|d| d <= limits[0]).collect();
+    let near = differences(values, 1).zip(&is_usual).filter(|(_, usual)| **usual).map(|(d, _)| d * d);
+    let both = is_usual.windows(2).map(|pair| pair.iter().all(|usual| *usual));
+    let far = differences(values, 2).zip(both).filter(|(d, usual)| *usual && *d <= limits[1]).map(|(d, _)| d * d);
+    let [near, far] = [near.collect::<Vec<f64>>(), far.collect()].map(|squares| crate::average(&squares));
+    let found = far / near - 1.0;
     if found.is_finite() { found.clamp(0.0, MAX_CORRELATION) } else { 0.0 }
 }
 

@@ -95,3 +95,18 @@ proptest! {
         change_points(&values, resolution);
     }
 }
+
+/// Medians of response times, in microseconds, of a server that works twice as long from the eleventh run on. The values
+/// drift slowly, so an earlier version of loadline took the step for a part of the drift.
+#[test]
+fn a_step_is_found_beside_a_drift() {
+    let drift = [361.0, 343.0, 348.0, 340.0, 333.0, 338.0, 329.0, 343.0, 363.0, 387.0];
+    let other = [374.0, 404.0, 382.0, 372.0, 344.0, 347.0, 379.0, 306.0, 344.0, 377.0];
+    let after = [580.0, 563.0, 568.0, 572.0, 578.0, 593.0, 634.0_f64];
+    for before in [drift, other] {
+        let values: Vec<f64> = before.iter().chain(&after).map(|us: &f64| us.ln()).collect();
+        let found: Vec<usize> = change_points(&values, 0.005).iter().map(|point| point.at).collect();
+        assert_eq!(found, [10], "{before:?}");
+        assert!(change_points(&values[..10], 0.005).is_empty(), "a drift alone is no step");
+    }
+}
