@@ -5,7 +5,8 @@ use stats::average;
 use stats::student::{quantile, two_sided};
 
 /// Assumed number of failures in one burst (failures that occur together). Used if a side has a single window, because
-/// one window does not show how many failures occur together.
+/// one window does not show how many failures occur together. Also used if so few windows show it that more data would
+/// make a comparison less exact than a single window.
 const BURST: f64 = 10.0;
 /// Number of failed requests, and number of all requests, of an observation.
 pub(super) type Count = (f64, f64);
@@ -49,12 +50,22 @@ fn share(observations: &[Count]) -> f64 {
     observations.iter().map(|(failed, _)| failed).sum::<f64>() / all(observations)
 }
 
-/// Failed shares of two sides. Each share comes with its effective number of independent requests.
+/// Failed shares of two sides. Each share comes with its effective number of requests, if all were independent.
 #[derive(Clone, Copy)]
 pub(super) struct Shares {
     old: (f64, f64),
     new: (f64, f64),
-    /// Degrees of freedom of the scatter between observations.
+    /// Number of failures in one burst, measured by the scatter between observations if there are enough of them.
+    measured: Bursts,
+    /// Number of failures in one burst, at least the assumed [`BURST`].
+    assumed: Bursts,
+}
+
+/// Number of failures that occur together.
+#[derive(Clone, Copy)]
+struct Bursts {
+    failures: f64,
+    /// Degrees of freedom from which the number is known; infinite for an assumption.
     freedom: f64,
 }
 
@@ -64,21 +75,26 @@ impl Shares {
         let (squares, freedom) =
             [old, new].map(Side::scatter).into_iter().fold((0.0, 0.0), |x, y| (x.0 + y.0, x.1 + y.1));
         let single = windows.0.min(windows.1) < 2;
-        let burst = if freedom > 0.0 {
-            (squares / freedom).max(1.0)
-        } else if single {
-            BURST
-        } else {
-            1.0
+        let seen = if freedom > 0.0 { (squares / freedom).max(1.0) } else { 1.0 };
+        let assumed = Bursts { failures: seen.max(BURST), freedom: f64::INFINITY };
+        let measured = match freedom > 0.0 {
+            true => Bursts { failures: seen, freedom },
+            false if single => assumed,
+            false => Bursts { failures: 1.0, freedom: f64::INFINITY },
         };
-        let freedom = if freedom > 0.0 { freedom } else { f64::INFINITY };
-        Self { old: (a, old.draws() / burst), new: (b, new.draws() / burst), freedom }
+        Self { old: (a, old.draws()), new: (b, new.draws()), measured, assumed }
     }
 
     /// Returns the new share minus the old share, with its interval. If both sides are equal in truth, the interval
     /// does not contain 0 with the probability `chance`.
     pub(super) fn difference(&self, chance: f64) -> Estimate {
-        let interval = stats::shares::difference(self.old, self.new, quantile(chance, self.freedom));
+        let each = [self.measured, self.assumed].map(|bursts| {
+            let independent = |(share, draws): (f64, f64)| (share, draws / bursts.failures);
+            let width = quantile(chance, bursts.freedom);
+            stats::shares::difference(independent(self.old), independent(self.new), width)
+        });
+        let [measured, assumed] = each;
+        let interval = if assumed.high - assumed.low < measured.high - measured.low { assumed } else { measured };
         Estimate { value: self.new.0 - self.old.0, low: interval.low, high: interval.high }
     }
 
@@ -87,7 +103,33 @@ impl Shares {
     pub(super) fn chance(&self) -> Option<f64> {
         let ((a, n), (b, m)) = (self.old, self.new);
         let both = (a * n + b * m) / (n + m);
-        let error = (both * (1.0 - both) * (1.0 / n + 1.0 / m)).sqrt();
-        (error > 0.0).then(|| two_sided((b - a) / error, self.freedom))
+        let chance = |bursts: Bursts| {
+            let error = (both * (1.0 - both) * (1.0 / n + 1.0 / m) * bursts.failures).sqrt();
+            (error > 0.0).then(|| two_sided((b - a) / error, bursts.freedom))
+        };
+        Some(chance(self.measured)?.min(chance(self.assumed)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// This test repeats a situation that was observed with a server whose every tenth answer fails: single pairs of runs
+    /// were decided, but two runs of each side together were not.
+    #[test]
+    fn more_runs_decide_what_one_run_decides() {
+        let low = |runs: usize, chance: f64| {
+            let side = |failed: f64| Side(vec![vec![(failed, 1000.0); runs]]);
+            Shares::of(&side(0.0), &side(100.0), (runs, runs)).difference(chance).low
+        };
+        let one = low(1, 0.005);
+        assert!(one > 0.0, "{one}");
+        for runs in 2..6 {
+            assert!(low(runs, 0.005) >= one, "{runs} runs: {} instead of {one}", low(runs, 0.005));
+        }
+        let burst = Side(vec![vec![(0.0, 1000.0), (100.0, 1000.0)]]);
+        let quiet = Side(vec![vec![(0.0, 1000.0), (0.0, 1000.0)]]);
+        assert!(Shares::of(&quiet, &burst, (2, 2)).difference(0.005).low <= 0.0, "all failures in one of two runs");
     }
 }
