@@ -2,7 +2,7 @@
 
 use run::{Intensity, Run, Tally, Trial};
 
-use crate::number::{positive, ratio};
+use crate::number::{finite, positive, ratio};
 use crate::thresholds::{ALL_ANSWERED, MOST_FAIL};
 use crate::view::View;
 
@@ -129,7 +129,20 @@ pub(crate) fn several_sizes(run: &Run) -> bool {
 
 /// Returns true if an open loop completed nearly all of its offered rate.
 pub(crate) fn keeps_up(trial: &Trial) -> bool {
-    trial.rates.completed_rate >= ALL_ANSWERED * trial.rates.offered_rate
+    completed_share(trial) >= ALL_ANSWERED
+}
+
+/// Returns the share of an open loop's load that was completed in the window, about 0 to 1.
+///
+/// Random arrivals may bring fewer requests than the offered rate, so the requests that were due count if they are
+/// fewer. No answer can come before the shortest response time has passed, so without a warm-up the first part of a
+/// window counts for less.
+pub(crate) fn completed_share(trial: &Trial) -> f64 {
+    let measured = &trial.measured;
+    let due_rate = ratio(measured.tally.due as f64, measured.length_s).and_then(positive).unwrap_or(f64::INFINITY);
+    let empty_s = finite(trial.latency_us.min / 1e6 - measured.window.begin_s).unwrap_or(0.0);
+    let empty = ratio(empty_s, measured.length_s).unwrap_or(0.0).clamp(0.0, 1.0);
+    trial.rates.completed_rate / (trial.rates.offered_rate.min(due_rate) * (1.0 - empty))
 }
 
 /// Returns the server's side of a trial.
