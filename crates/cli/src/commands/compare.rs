@@ -319,7 +319,8 @@ fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
     let speaks = plans.each_ref().map(|plan| plan.load.protocol.name());
     judge::same_protocol((&args.both()[0], &speaks[..1]), (&args.both()[1], &speaks[1..]))
         .map_err(anyhow::Error::msg)?;
-    let servers = own_servers(args, &plans)?;
+    let started = own_servers(args, &plans);
+    let Some(servers) = unless_interrupted(started, sys::interrupt::seen() > 0)? else { return Ok((None, true)) };
     let at = plans.each_ref().map(|plan| address(plan).ok());
     let same = same_target::warning([&args.both()[0], &args.both()[1]], at);
     let (budget_s, threshold, whole_budget) = (args.budget.unwrap_or(BUDGET_S), args.threshold, args.whole_budget);
@@ -361,11 +362,21 @@ fn own_servers(args: &Args, plans: &[Plan; 2]) -> anyhow::Result<[Option<Command
         let [a, b] = [address(&plans[0])?, address(&plans[1])?];
         ensure!(a != b, "both servers are at {a}: give each its own port");
     }
+    let stop = || sys::interrupt::seen() > 0;
     let start = |side: usize| -> anyhow::Result<Option<CommandServer>> {
         let Some(command) = commands[side] else { return Ok(None) };
-        Ok(Some(CommandServer::start(&ServerCommand::new(command), &address(&plans[side])?, &|| false)?))
+        Ok(Some(CommandServer::start(&ServerCommand::new(command), &address(&plans[side])?, &stop)?))
     };
     Ok([start(0)?, start(1)?])
+}
+
+/// Returns the started servers, or `None` if the user interrupted their start. An error of an interrupted start is only
+/// an effect of the interrupt, so it is left out.
+fn unless_interrupted<T>(started: anyhow::Result<T>, interrupted: bool) -> anyhow::Result<Option<T>> {
+    match started {
+        Err(_) if interrupted => Ok(None),
+        started => started.map(Some),
+    }
 }
 
 /// Returns the address at which a plan's server answers.
@@ -401,4 +412,17 @@ fn plan(args: &Args, at: usize, lines: &mut Vec<String>) -> anyhow::Result<Plan>
     plan.redact_secrets(&[]);
     plan.check()?;
     Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupted_start_of_a_server_is_no_error() {
+        let failed = || Err::<u8, _>(anyhow::anyhow!("\"sleep 30\" was interrupted while it started"));
+        assert!(unless_interrupted(failed(), true).is_ok_and(|servers| servers.is_none()));
+        assert!(unless_interrupted(failed(), false).is_err());
+        assert!(unless_interrupted(Ok(7), true).is_ok_and(|servers| servers == Some(7)));
+    }
 }
