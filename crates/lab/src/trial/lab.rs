@@ -191,8 +191,12 @@ impl<'w> Lab<'w> {
         let Self { run, dir, watch, began, .. } = self;
         // A failed write is reported later, when the whole run cannot be written.
         let mut keep = |trial: Trial| drop(dir.as_ref().map(|dir| save_unfinished(run, dir, trial, began.elapsed())));
-        let trial = observe_only::observe_only(observation, (interval_s, duration_s), point, *watch, &mut keep);
-        self.stopped |= trial.incidents.iter().any(|i| trial.kind.ends_with(i.kind));
+        let mut trial = observe_only::observe_only(observation, (interval_s, duration_s), point, *watch, &mut keep);
+        let by_user = observe_only::is_cut_short(&trial, duration_s, self.watch.stop());
+        if by_user {
+            trial.notes.push(interrupted_after(&trial));
+        }
+        self.stopped |= by_user || trial.incidents.iter().any(|i| trial.kind.ends_with(i.kind));
         trial
     }
 
@@ -267,7 +271,7 @@ impl<'w> Lab<'w> {
         let broken = ended == TrialEnd::Broken || trial.incidents.iter().any(|i| i.kind.invalidates_trial());
         self.stopped |= ended == TrialEnd::ByUser || broken && !observation.is_blind();
         if ended == TrialEnd::ByUser {
-            trial.notes.push(format!("interrupted after {} of measuring", run::number::span(trial.measured.length_s)));
+            trial.notes.push(interrupted_after(&trial));
         }
         Ok(trial)
     }
@@ -335,6 +339,11 @@ impl<'w> Lab<'w> {
     pub fn observation(&self, addr: impl Into<run::Address>, server: Option<ObservedServer>) -> Observation {
         Observation::new(addr, server).with_waits(&self.run.plan.observe).with_databases(&self.databases)
     }
+}
+
+/// Returns the note on a load test that the user ended.
+fn interrupted_after(trial: &Trial) -> String {
+    format!("interrupted after {} of measuring", run::number::span(trial.measured.length_s))
 }
 
 /// Connects to a database behind the server, before any load.

@@ -60,6 +60,12 @@ pub(crate) fn observe_only(
     trial
 }
 
+/// Returns true if the user ended an observation before its planned end. An observation without a planned end is
+/// complete when the user ends it.
+pub(crate) fn is_cut_short(trial: &Trial, duration_s: f64, by_user: bool) -> bool {
+    by_user && duration_s < run::MAX_DURATION_S && trial.measured.length_s < duration_s
+}
+
 fn trial(point: &Point, window: Window) -> Trial {
     let mut trial = merge::trial(point, &[], LoadPart::default(), window);
     trial.measured.length_s = window.length_s();
@@ -75,4 +81,21 @@ fn so_far(samplers: &Samplers, point: &Point, begin_s: f64) -> Option<Trial> {
         databases: samplers.databases_so_far(),
         ..trial(point, Window { begin_s, end_s })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_observation_with_a_planned_end_can_be_cut_short() {
+        let of = |length_s: f64, duration_s: f64, by_user: bool| {
+            let point = Point::default();
+            is_cut_short(&trial(&point, Window { begin_s: 0.5, end_s: 0.5 + length_s }), duration_s, by_user)
+        };
+        assert!(of(2.0, 9.0, true));
+        assert!(!of(2.0, 9.0, false), "the server ended");
+        assert!(!of(9.1, 9.0, true), "the user stopped it after its end");
+        assert!(!of(2.0, run::MAX_DURATION_S, true), "it lasts until the user ends it");
+    }
 }
