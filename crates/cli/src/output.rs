@@ -28,8 +28,27 @@ pub(crate) fn tell(line: &str) {
 /// Writes a text to a file if `file` is given, otherwise to standard output.
 pub(crate) fn save_or_print(file: Option<&Path>, text: &str) -> anyhow::Result<()> {
     let Some(file) = file else { return print(text) };
-    std::fs::write(file, text)
-        .map_err(|e| anyhow::anyhow!("cannot write {}: {e}; name a file that you may write", file.display()))
+    std::fs::write(file, text).map_err(|e| unwritable(file, &e))
+}
+
+/// Fails if a file cannot be written, so that the user learns this before a measurement. Leaves an existing file as it
+/// is, and leaves no new file. Does not open pipes and devices, because opening a pipe may wait for its reader.
+pub(crate) fn check_writable(file: &Path) -> anyhow::Result<()> {
+    let kind = std::fs::metadata(file).map(|data| data.file_type());
+    if kind.as_ref().is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
+        return Ok(());
+    }
+    let is_new = std::fs::symlink_metadata(file).is_err();
+    std::fs::OpenOptions::new().append(true).create(true).open(file).map_err(|e| unwritable(file, &e))?;
+    if is_new {
+        // A file that cannot be removed is only an empty file too many.
+        let _ = std::fs::remove_file(file);
+    }
+    Ok(())
+}
+
+fn unwritable(file: &Path, error: &io::Error) -> anyhow::Error {
+    anyhow::anyhow!("cannot write {}: {error}; name a file that you may write", file.display())
 }
 
 /// Returns the style of text for a file, or for standard output without a file.
@@ -110,5 +129,18 @@ mod tests {
         let shown = safe(answer);
         assert!(!shown.contains(['\u{1b}', '\u{7}', '\r', '\u{202e}']), "{shown:?}");
         assert_eq!(shown.lines().count(), 2);
+    }
+
+    #[test]
+    fn an_unwritable_file_is_noticed_and_the_check_changes_no_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let (new, old) = (dir.path().join("new"), dir.path().join("old"));
+        std::fs::write(&old, "kept").unwrap();
+        assert!(check_writable(&new).is_ok() && !new.exists());
+        assert!(check_writable(&old).is_ok() && std::fs::read_to_string(&old).unwrap() == "kept");
+        assert!(check_writable(Path::new("/dev/null")).is_ok());
+        for wrong in [dir.path().to_owned(), dir.path().join("none/new")] {
+            assert!(check_writable(&wrong).unwrap_err().to_string().contains("cannot write"), "{wrong:?}");
+        }
     }
 }
