@@ -109,6 +109,14 @@ mod tests {
     }
 
     #[test]
+    fn a_server_is_named_in_one_way() {
+        for command in ["watch", "waits"] {
+            let error = parsed(&format!("{command} --port 8080 --server-pid 7")).unwrap_err();
+            assert!(error.contains("cannot be used with"), "{command}: {error}");
+        }
+    }
+
+    #[test]
     fn flags_of_other_tools_are_accepted_or_answered() {
         for line in [
             "load http://h/ -c 10 -d 10s",

@@ -12,7 +12,7 @@ use crate::{Exit, output};
 
 /// Arguments of `watch`.
 #[derive(clap::Args)]
-#[command(group = clap::ArgGroup::new("server").args(["server_pid", "port"]).required(true).multiple(true))]
+#[command(group = clap::ArgGroup::new("server").args(["server_pid", "port"]).required(true))]
 pub(crate) struct Args {
     /// Process of the server, with its children
     #[arg(long, value_name = "PID")]
