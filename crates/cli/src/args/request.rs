@@ -9,7 +9,7 @@ use super::units;
 
 /// Flags that apply to all requests of a set. Commands that accept requests only as a set, such as `compare`, have
 /// these flags and no other flags of protocols.
-const FLAGS_OF_SETS: &[&str] = &["prepared", "header"];
+const FLAGS_OF_SETS: &[&str] = &["prepared", "header", "expect-status"];
 
 /// Values of the protocols' flags, as clap matched them. A command may lack some of the protocols' flags.
 #[derive(Clone, Debug, Default)]
@@ -218,6 +218,8 @@ mod tests {
         assert_eq!(applied("x", "postgres://h/db"), Ok(false));
         assert_eq!(applied("x", "http://h/"), Ok(false));
         assert_eq!(applied("x -H a:b", "http://h/"), Ok(false));
+        assert_eq!(applied("x --expect-status 503", "http://h/"), Ok(false));
+        assert!(applied("x --expect-status 503", "redis://h/").unwrap_err().contains("http://"));
         assert!(applied("x --prepared", "http://h/").unwrap_err().contains("postgres://"));
         assert!(applied("x --method PUT", "http://h/").unwrap_err().contains("--method"));
     }

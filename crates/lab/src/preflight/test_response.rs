@@ -20,7 +20,8 @@ pub(crate) fn refusal(response: &TestResponse) -> Option<String> {
     let advice = match code {
         // The request is valid, but the server cannot serve it now (RFC 9110, section 15.6; RFC 6585).
         "429" | "500" | "502" | "503" | "504" => "look at the server's log and try again",
-        _ => "correct the request (path, --method, --header, --body)",
+        // Some commands, such as `compare`, have no flags for the method and the body, so the advice names no flags.
+        _ => "correct the request (path, method, headers, body)",
     };
     // `--expect-status` accepts only statuses from 200 to 599.
     let is_valid = code.parse().is_ok_and(|code: u16| (200..600).contains(&code));
@@ -61,8 +62,8 @@ mod tests {
             refusal(&TestResponse { unexpected: true, status_line, ..TestResponse::default() }).unwrap()
         };
         let busy = refused("HTTP/1.1 503 Service Unavailable");
-        assert!(busy.contains("server's log") && busy.contains("--expect-status 503") && !busy.contains("--method"));
-        assert!(refused("HTTP/1.1 405 Method Not Allowed").contains("--method"));
+        assert!(busy.contains("server's log") && busy.contains("--expect-status 503") && !busy.contains("method"));
+        assert!(refused("HTTP/1.1 405 Method Not Allowed").contains("method, headers"));
         let body = "Client sent an HTTP request to an HTTPS server.".to_owned();
         let status_line = Some("HTTP/1.0 400 Bad Request".to_owned());
         let plain = refusal(&TestResponse { unexpected: true, status_line, body, ..TestResponse::default() }).unwrap();
