@@ -1,6 +1,9 @@
 //! Results of the capacity search of one server: its capacity, its verdict, and any reason not to rank it.
 
-use run::{ArenaCapacity, ArenaRefusal, ArenaRefusalKind, ArenaSearch, Failure, IncidentKind, Run, TrialKind};
+use run::{
+    ArenaCapacity, ArenaRefusal, ArenaRefusalKind, ArenaSearch, BreachKind, Capacity, Failure, IncidentKind, Run,
+    TrialKind,
+};
 
 use crate::capacity::early_end;
 
@@ -31,7 +34,7 @@ pub fn searched(run: &Run) -> ArenaSearch {
 
 fn refused(run: &Run) -> Option<ArenaRefusal> {
     let found = ended(run).or_else(|| stalled(run)).or_else(|| elsewhere(run));
-    let (kind, text) = found.or_else(|| errors(run)).or_else(|| bounded(run))?;
+    let (kind, text) = found.or_else(|| missed(run)).or_else(|| bounded(run))?;
     Some(ArenaRefusal { kind, text })
 }
 
@@ -54,18 +57,30 @@ fn stalled(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     Some((ArenaRefusalKind::Stall, silence.text.clone()))
 }
 
-fn errors(run: &Run) -> Option<(ArenaRefusalKind, String)> {
+/// Returns the reason not to rank the server if it refuses requests on purpose, if no request completed, or if it met
+/// the objective at none of the tested rates.
+fn missed(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let sentence = || run.findings.bottleneck.sentence.clone();
-    let text = match run.findings.capacity.as_ref() {
-        _ if run.findings.bottleneck.id == REFUSES => sentence(),
-        None => "no request completed".into(),
+    match run.findings.capacity.as_ref() {
+        _ if run.findings.bottleneck.id == REFUSES => Some((ArenaRefusalKind::Errors, sentence())),
+        None => Some((ArenaRefusalKind::Errors, "no request completed".into())),
         Some(capacity) if !capacity.held => {
             let why = capacity.failed_why.as_ref().map_or(String::new(), |why| format!(": {why}"));
-            format!("no rate that was tried held {}{why}", capacity.objective)
+            let text = format!("no rate that was tried held {}{why}", capacity.objective);
+            Some((kind_of_miss(run, capacity), text))
         }
-        Some(_) => return None,
-    };
-    Some((ArenaRefusalKind::Errors, text))
+        Some(_) => None,
+    }
+}
+
+/// Returns the kind of the reason why a server met the objective at no rate: the kind of the limit that it broke at the
+/// rate that the reason names.
+fn kind_of_miss(run: &Run, capacity: &Capacity) -> ArenaRefusalKind {
+    let failed = run.outcomes().find(|(trial, _)| Some(trial.rates.offered_rate) == capacity.failed_at);
+    match failed.and_then(|(_, outcome)| outcome.breach).map(|breach| breach.kind) {
+        Some(BreachKind::Errors | BreachKind::NothingCompleted | BreachKind::Unanswered) => ArenaRefusalKind::Errors,
+        _ => ArenaRefusalKind::Objective,
+    }
 }
 
 /// Returns the reason not to rank the server if the generator or the network was the bottleneck. If the generator or
@@ -103,7 +118,7 @@ fn bounded(run: &Run) -> Option<(ArenaRefusalKind, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use run::{Bottleneck, Capacity, Incident, Trial};
+    use run::{Bottleneck, Breach, Incident, Outcome, Trial};
 
     fn run_of(bottleneck: &str, capacity: Capacity) -> Run {
         let mut run = Run::default();
@@ -134,7 +149,7 @@ mod tests {
         let at_least = Capacity { at_least: true, ..held() };
         assert_eq!(kind(&run_of("unknown", at_least)), Some(ArenaRefusalKind::NotOverloaded));
         let failed = run_of("unknown", Capacity { held: false, ..held() });
-        assert_eq!((kind(&failed), searched(&failed).capacity), (Some(ArenaRefusalKind::Errors), None));
+        assert_eq!((kind(&failed), searched(&failed).capacity), (Some(ArenaRefusalKind::Objective), None));
         let mut limited = run_of("server-cpu", held());
         limited.findings.trust.generator_limited = true;
         assert_eq!(kind(&limited), Some(ArenaRefusalKind::Generator));
@@ -144,6 +159,23 @@ mod tests {
         assert_eq!(kind(&silent), Some(ArenaRefusalKind::Stall));
         silent.trials[0].kind = TrialKind::Overload;
         assert_eq!(kind(&silent), None, "an overloaded server may be silent");
+    }
+
+    #[test]
+    fn a_server_that_was_only_too_slow_had_no_errors() {
+        let kind = |broken| {
+            let mut run = run_of("unknown", Capacity { held: false, failed_at: Some(50.0), ..held() });
+            let mut trial = Trial { kind: TrialKind::Search, ..Trial::default() };
+            trial.rates.offered_rate = 50.0;
+            run.trials.push(trial);
+            let breach = Some(Breach { kind: broken, value: None, limit: None, at_least: false });
+            run.findings.outcomes.push(Outcome { breach, ..Outcome::default() });
+            searched(&run).refused.map(|refused| refused.kind)
+        };
+        assert_eq!(kind(BreachKind::P50), Some(ArenaRefusalKind::Objective));
+        assert_eq!(kind(BreachKind::Behind), Some(ArenaRefusalKind::Objective));
+        assert_eq!(kind(BreachKind::Errors), Some(ArenaRefusalKind::Errors));
+        assert_eq!(kind(BreachKind::NothingCompleted), Some(ArenaRefusalKind::Errors));
     }
 
     #[test]

@@ -20,8 +20,8 @@ pub fn step(setting: &SizeSetting, run: &Run) -> SizeStep {
     let refused = found.refused.as_ref();
     // If the generator was the limit, the capacity is a lower bound, and expectations up to this bound are met. A time
     // without answers (a stall) does not matter here, because the objective was met at the capacity.
-    let fails =
-        refused.is_some_and(|refused| matches!(refused.kind, ArenaRefusalKind::Failed | ArenaRefusalKind::Errors));
+    let failures = [ArenaRefusalKind::Failed, ArenaRefusalKind::Errors, ArenaRefusalKind::Objective];
+    let fails = refused.is_some_and(|refused| failures.contains(&refused.kind));
     let is_bounded = refused.is_some_and(|refused| refused.kind.is_lower_bound());
     let early = run.findings.capacity.as_ref().filter(|capacity| capacity.at_least);
     let expected = run.findings.expected.clone();

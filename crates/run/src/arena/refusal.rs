@@ -28,8 +28,10 @@ pub enum ArenaRefusalKind {
     NotOverloaded,
     /// The server or the machine paused during the measurement.
     Stall,
-    /// Requests failed, or the server met the objective at none of the tested rates.
+    /// Requests failed, stayed without an answer, or were refused on purpose.
     Errors,
+    /// The server met the objective at none of the tested rates, because it was too slow or its answers came too late.
+    Objective,
     /// The server cannot keep up with the common rate, at which all servers are compared under this load.
     TooSlow,
     /// The CPU time of the server is not known, because loadline sees no process of the server.
