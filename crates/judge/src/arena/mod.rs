@@ -77,7 +77,7 @@ fn words(plan: &run::ArenaProfile) -> String {
 }
 
 /// Returns notes that name the servers whose capacity comes from closed-loop clients, one note for each reason. A
-/// capacity from closed-loop clients cannot be compared with the open-loop capacities of the other servers.
+/// capacity from closed-loop clients cannot be compared with open-loop capacities of other servers, if there are any.
 fn closed_loops(state: &ArenaState, profile: usize) -> Vec<String> {
     let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for search in state.searches.iter().filter(|search| search.place.profile == profile) {
@@ -85,12 +85,19 @@ fn closed_loops(state: &ArenaState, profile: usize) -> Vec<String> {
             by_reason.entry(source.words()).or_default().push(&entry.name);
         }
     }
-    let note = |(reason, names): (String, Vec<&str>)| match names.as_slice() {
-        [most @ .., last] if !most.is_empty() => {
-            let most = most.join(", ");
-            format!("the capacities of {most} and {last} are not comparable with the others ({reason})")
+    let is_open = |search: &run::ArenaSearch| search.capacity.is_some() && search.closed_loop.is_none();
+    let has_open = state.searches.iter().any(|search| search.place.profile == profile && is_open(search));
+    let note = |(reason, names): (String, Vec<&str>)| {
+        let (whose, verb) = match names.as_slice() {
+            [most @ .., last] if !most.is_empty() => {
+                (format!("the capacities of {} and {last}", most.join(", ")), "are")
+            }
+            one => (format!("the capacity of {}", one.concat()), "is"),
+        };
+        match has_open {
+            true => format!("{whose} {verb} not comparable with the others ({reason})"),
+            false => format!("{whose} {verb} only known for a {reason}"),
         }
-        one => format!("the capacity of {} is not comparable with the others ({reason})", one.concat()),
     };
     by_reason.into_iter().map(note).collect()
 }

@@ -69,13 +69,17 @@ fn spoiled(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
     (2 * (1 + refusals.count()) > own().count()).then(|| first.clone())
 }
 
+/// Returns the reason not to rank a server that was measured too few times, or whose CPU time is unknown. An
+/// interrupted comparison needs no larger budget to measure the server more often.
 fn too_few(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
     let refuse = |kind, text: String| Some(ArenaRefusal { kind, text });
     let all = turns(state, place, false).count();
     let with_cpu = turns(state, place, false).filter(|turn| turn.cpu_us.is_some()).count();
     match () {
         () if all < FEWEST_WINDOWS => {
-            refuse(ArenaRefusalKind::NotMeasured, format!("{all} turns are too few: give more --budget"))
+            let advice = if state.done { "give more --budget" } else { "go on with --resume" };
+            let text = format!("{all} of at least {FEWEST_WINDOWS} turns were measured: {advice}");
+            refuse(ArenaRefusalKind::NotMeasured, text)
         }
         () if with_cpu < FEWEST_WINDOWS => {
             refuse(ArenaRefusalKind::NoCounters, "its CPU time is not known: loadline sees no process of it".into())

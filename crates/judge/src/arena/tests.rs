@@ -76,6 +76,22 @@ fn a_capacity_of_a_closed_loop_is_noted() {
         added[0].starts_with("the capacity of s1 is not comparable") && added[0].contains("closed loop"),
         "{added:?}"
     );
+    // Without another capacity, there is nothing to compare with.
+    state.searches[0].capacity = None;
+    let alone = result(&state).notes;
+    let said = "the capacity of s1 is only known for a closed loop: in an open loop";
+    assert!(alone.iter().any(|note| note.starts_with(said)), "{alone:?}");
+    assert!(!alone.iter().any(|note| note.contains("the others")), "{alone:?}");
+}
+
+#[test]
+fn an_interrupted_comparison_goes_on_and_a_finished_one_needs_more_time() {
+    let mut state = simulated(&[20.0, 40.0], 0.0, 1);
+    state.turns.retain(|turn| turn.round < 2);
+    let advice = |state: &ArenaState| result(state).cells[0].refused.clone().unwrap_or_default();
+    assert!(advice(&state).contains("--budget"), "{}", advice(&state));
+    state.done = false;
+    assert!(advice(&state).contains("--resume") && !advice(&state).contains("--budget"), "{}", advice(&state));
 }
 
 #[test]
