@@ -28,14 +28,17 @@ fn counted(count: u32, one: &str) -> String {
 
 fn document(result: &SizeResult) -> Doc {
     let mut blocks = Vec::new();
-    if result.interrupted {
+    // If no setting was measured, the title says so.
+    if result.interrupted && !none_measured(result) {
         blocks.push(Note::block(Tone::Warn, "Interrupted: not all settings were measured."));
     }
     blocks.extend(result.notes.iter().map(|note| Note::block(Tone::Warn, crate::words::capital(note))));
     blocks.extend(too_short(result).map(|text| Note::block(Tone::Warn, text)));
     blocks.extend(may_be_cheaper(result).map(|text| Note::block(Tone::Warn, text)));
     blocks.extend(chart(result));
-    blocks.push(Block::Table(table(result)));
+    if !(result.interrupted && result.steps.is_empty()) {
+        blocks.push(Block::Table(table(result)));
+    }
     blocks.extend(limited(result));
     blocks.extend(warned(result));
     blocks.extend(result.usl.as_ref().map(|law| Block::Paragraph(law_words(law))));
@@ -66,10 +69,20 @@ fn amounts(of: &PodAmounts) -> String {
     format!("{{ cpu: \"{}\"{memory} }}", of.cpu)
 }
 
+/// Returns true if the capacity of no setting was measured.
+fn none_measured(result: &SizeResult) -> bool {
+    result.steps.iter().all(|step| step.run.is_none())
+}
+
 fn title(result: &SizeResult) -> String {
     let is_sure = result.may_be_cheaper.is_empty();
     let Some(step) = result.cheapest.and_then(|at| result.steps.get(at)) else {
-        let why = if is_sure { "No setting meets the objective" } else { "The cheapest setting is not known" };
+        let why = match (result.interrupted, is_sure) {
+            (true, _) if none_measured(result) => "Interrupted before a setting was measured",
+            (true, true) => "No setting that was measured meets the objective",
+            (false, true) => "No setting meets the objective",
+            (_, false) => "The cheapest setting is not known",
+        };
         return why.into();
     };
     let what = match (result.goal, is_sure) {

@@ -64,6 +64,17 @@ fn sizes_name_the_cheapest_setting_and_its_container() {
 }
 
 #[test]
+fn an_interrupted_measurement_does_not_judge_settings_that_were_not_measured() {
+    let none = render_size("text", &SizeResult { interrupted: true, ..SizeResult::default() }, &WIDE).unwrap();
+    assert!(none.contains("Interrupted before a setting was measured"), "{none}");
+    assert!(!none.contains("objective") && !none.contains("bottleneck"), "{none}");
+    let some = SizeResult { interrupted: true, cheapest: None, may_be_cheaper: Vec::new(), ..sizes() };
+    let some = render_size("text", &some, &WIDE).unwrap();
+    assert!(some.contains("No setting that was measured meets the objective"), "{some}");
+    assert!(some.contains("Interrupted: not all settings were measured"), "{some}");
+}
+
+#[test]
 fn settings_that_differ_only_in_workers_have_a_chart_by_workers() {
     let mut result = sizes();
     for (at, step) in result.steps.iter_mut().enumerate() {
