@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use crate::{Doc, FORMS, ReportError, Style};
 
-/// Output forms that need only the document. Other forms, such as CSV, also need the run from which the document was
-/// made.
-const KNOWN: [&str; 3] = ["text", "markdown", "html"];
+/// Output forms of results other than runs. Forms that are not listed, such as CSV, need the run from which the
+/// document was made.
+pub const ANSWER_FORMS: [&str; 4] = ["text", "markdown", "html", "json"];
 
 /// Renders a result, such as a comparison, in an output form. Text, Markdown and HTML show the document `doc`, and JSON
 /// shows `answer` itself.
@@ -17,8 +17,7 @@ pub(crate) fn render<T: Serialize>(form: &str, answer: &T, doc: &Doc, style: &St
             .map_err(|e| ReportError::Broken { form: "json", message: e.to_string() })?
             + "\n");
     }
-    let row = FORMS.iter().find(|f| f.name == form && KNOWN.contains(&form));
-    let row = row
-        .ok_or_else(|| ReportError::UnknownForm { asked: form.into(), known: format!("{}, json", KNOWN.join(", ")) })?;
+    let row = FORMS.iter().find(|f| f.name == form && ANSWER_FORMS.contains(&form));
+    let row = row.ok_or_else(|| ReportError::UnknownForm { asked: form.into(), known: ANSWER_FORMS.join(", ") })?;
     (row.make)(doc, &Run::default(), style)
 }

@@ -20,6 +20,7 @@ mod tone;
 mod what_if;
 mod words;
 
+pub use answer::ANSWER_FORMS;
 pub use answer_line::{AnswerLine, Warnings};
 pub use arena::render_arena;
 pub use comparison::{brief_comparison, render_comparison};

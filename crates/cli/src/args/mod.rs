@@ -28,7 +28,7 @@ pub(crate) mod units;
 pub(crate) mod usage_errors;
 
 pub(crate) use blocks::BlockArgs;
-pub(crate) use form::FormArgs;
+pub(crate) use form::{FormArgs, form_of_file};
 pub(crate) use headers::read as read_header;
 pub(crate) use hosts::{HostArgs, ServerHostArgs};
 pub(crate) use load::LoadArgs;

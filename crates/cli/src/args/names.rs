@@ -14,6 +14,8 @@ pub(crate) enum Names {
     Rows(&'static str),
     /// Names of the tables of `loadline list`.
     Tables,
+    /// Output forms of results other than runs, such as comparisons.
+    AnswerForms,
 }
 
 impl TypedValueParser for Names {
@@ -35,6 +37,7 @@ impl TypedValueParser for Names {
                 Some(Box::new(rows(name).flat_map(|t| (t.rows)()).map(|row| PossibleValue::new(row.id))))
             }
             Self::Tables => Some(Box::new(TABLES.iter().map(|t| PossibleValue::new(t.name)))),
+            Self::AnswerForms => Some(Box::new(report::ANSWER_FORMS.into_iter().map(PossibleValue::new))),
         }
     }
 }

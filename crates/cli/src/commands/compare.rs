@@ -8,7 +8,7 @@ use lab::{CommandServer, LabError, ServerCommand};
 use run::{Address, Comparison, ComparisonOutcome, Intensity, Plan, Run, UrlParts};
 
 use crate::args::mix::{self, MixArgs};
-use crate::args::{HostArgs, SetFlagArgs, TlsArgs, read_variables, set_protocol, units};
+use crate::args::{HostArgs, Names, SetFlagArgs, TlsArgs, read_variables, set_protocol, units};
 use crate::{Exit, output, same_target};
 
 /// Directory with one subdirectory for each named baseline (a run to compare with).
@@ -84,7 +84,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOST", help_heading = "Other hosts", requires = "server_host")]
     server_host_b: Option<String>,
     /// text, markdown, html or json
-    #[arg(long, value_name = "FORM", default_value = "text")]
+    #[arg(
+        long,
+        value_name = "FORM",
+        default_value = "text",
+        value_parser = Names::AnswerForms,
+        hide_possible_values = true
+    )]
     form: String,
     /// Print all figures, not only those that decide
     #[arg(long, short)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use judge::{HistoryLimits, HistoryRuns};
 
-use crate::args::units;
+use crate::args::{Names, form_of_file, units};
 use crate::{Exit, output};
 
 /// Maximum number of directory levels below the given directory that the command searches.
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SHARE", value_parser = units::share, default_value = "0.5%")]
     threshold: f64,
     /// text, markdown, html or json [default: that of the file name of --out, or text]
-    #[arg(long, value_name = "FORM")]
+    #[arg(long, value_name = "FORM", value_parser = Names::AnswerForms, hide_possible_values = true)]
     form: Option<String>,
     /// Same as --form json
     #[arg(long, conflicts_with = "form")]
@@ -41,6 +41,8 @@ pub(crate) struct Args {
 
 /// Reads the runs, finds changes and prints them. The exit status is a failure if there is a new change for the worse.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let requested = if args.json { Some("json") } else { args.form.as_deref() };
+    let form = form_of_file(requested, args.out.as_deref(), &report::ANSWER_FORMS)?;
     ensure!(args.directory.is_dir(), "{} is no directory; name one that holds runs", args.directory.display());
     let mut files = Vec::new();
     let mut runs = HistoryRuns::default();
@@ -60,23 +62,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         );
     }
     let style = output::style_for(args.out.as_deref());
-    let text = report::render_history(form(args), &history, &style)?;
+    let text = report::render_history(form, &history, &style)?;
     output::save_or_print(args.out.as_deref(), &text)?;
     Ok(if history.fails { Exit::Failed } else { Exit::Done })
-}
-
-/// Returns the output form: the requested form, otherwise the form that matches the extension of `--out`, otherwise
-/// text.
-fn form(args: &Args) -> &str {
-    let extension = args.out.as_deref().and_then(Path::extension).and_then(|extension| extension.to_str());
-    match (args.json, &args.form, extension) {
-        (true, _, _) => "json",
-        (false, Some(form), _) => form,
-        (false, None, Some("html" | "htm")) => "html",
-        (false, None, Some("md")) => "markdown",
-        (false, None, Some("json")) => "json",
-        (false, None, _) => "text",
-    }
 }
 
 /// Collects the `run.json` files below a directory, sorted by name within each directory. Does not follow symbolic

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use judge::counters_csv::{Derived, MAX_BYTES, as_run, columns, derive, read};
 use report::{Block, Cell, Col, FORMS, Section, Table, Tone, Weight};
 
-use crate::args::Names;
+use crate::args::{Names, form_of_file};
 use crate::{Exit, output};
 
 /// Arguments of `judge`.
@@ -16,9 +16,9 @@ pub(crate) struct Args {
     /// CSV file of counters with one line per operating point, or a run. At most 10,000 lines and 8 MiB of CSV, 10,000
     /// trials and 256 MiB of run.json
     file: PathBuf,
-    /// Output form (`loadline list forms`)
-    #[arg(long, value_name = "FORM", default_value = "text", value_parser = Names::Rows("forms"))]
-    form: String,
+    /// Output form (`loadline list forms`) [default: that of the file name of --out, or text]
+    #[arg(long, value_name = "FORM", value_parser = Names::Rows("forms"))]
+    form: Option<String>,
     /// Write to a file [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -37,6 +37,10 @@ fn columns_help() -> String {
 /// Computes the derived figures, judges them and prints the result. The exit status is a failure if the counters
 /// contradict a figure that the CSV file quotes from a publication.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let all: Vec<&str> = FORMS.iter().map(|form| form.name).collect();
+    let name = form_of_file(args.form.as_deref(), args.out.as_deref(), &all)?;
+    let form = FORMS.iter().find(|form| form.name == name);
+    let form = form.ok_or_else(|| lab::LabError::name("form", name, all))?;
     let csv = !args.file.is_dir() && args.file.extension().is_none_or(|e| e != "json");
     let (mut run, derived) = if csv {
         let name = args.file.display();
@@ -55,8 +59,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     judge::judge(&mut run);
     experiments::present(&mut run);
-    let form = FORMS.iter().find(|f| f.name == args.form);
-    let form = form.ok_or_else(|| lab::LabError::name("form", &args.form, FORMS.iter().map(|f| f.name)))?;
     let mut doc = report::document(&run);
     if !derived.is_empty() {
         let at = doc.sections.len().min(1);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::args::Names;
+use crate::args::{Names, form_of_file};
 use crate::{Exit, output};
 
 /// Arguments of `report`.
@@ -10,9 +10,9 @@ use crate::{Exit, output};
 pub(crate) struct Args {
     /// Directory of a run, or its run.json
     run: PathBuf,
-    /// Output form (`loadline list forms`)
-    #[arg(long, value_name = "FORM", default_value = "text", value_parser = Names::Rows("forms"))]
-    form: String,
+    /// Output form (`loadline list forms`) [default: that of the file name of --out, or text]
+    #[arg(long, value_name = "FORM", value_parser = Names::Rows("forms"))]
+    form: Option<String>,
     /// Write to a file [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -20,11 +20,13 @@ pub(crate) struct Args {
 
 /// Judges the run and renders its report.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let all: Vec<&str> = report::FORMS.iter().map(|form| form.name).collect();
+    let form = form_of_file(args.form.as_deref(), args.out.as_deref(), &all)?;
     let mut run = crate::run_folder::load_run(&args.run)?;
     judge::judge(&mut run);
     experiments::present(&mut run);
     let style = output::style_for(args.out.as_deref());
-    let text = report::render(&args.form, &run, &style)?;
+    let text = report::render(form, &run, &style)?;
     output::save_or_print(args.out.as_deref(), &text)?;
     Ok(Exit::Done)
 }
