@@ -60,7 +60,8 @@ fn find(name: &str) -> anyhow::Result<&'static Table> {
 fn plain(table: &Table, width: usize) -> String {
     let rows = (table.rows)();
     let id = rows.iter().map(|r| r.id.len()).max().unwrap_or(0);
-    let mut text = format!("{}: {}\n", table.name, table.what);
+    let title = report::wrap(&format!("{}: {}", table.name, table.what), width);
+    let mut text: String = title.into_iter().map(|line| line + "\n").collect();
     for row in rows {
         let room = width.saturating_sub(id + 4).max(30);
         let mut lines = report::wrap(&row.help, room).into_iter();
@@ -80,6 +81,15 @@ mod tests {
             let rows = (table.rows)();
             assert!(!rows.is_empty(), "{} is empty", table.name);
             assert!(rows.iter().all(|r| !r.id.is_empty() && !r.help.is_empty()), "{}", table.name);
+        }
+    }
+
+    #[test]
+    fn titles_fit_into_the_terminal() {
+        for table in TABLES {
+            let text = plain(table, 80);
+            let mut title = text.lines().take_while(|line| !line.starts_with("  "));
+            assert!(title.all(|line| line.chars().count() <= 80), "{text}");
         }
     }
 
