@@ -32,6 +32,11 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
     };
     let lost = part.histograms.get("unanswered").map_or(0, Hist::len);
     let latency_us = run::response_summary(&part.histograms, 0);
+    let first_byte_us = match knows_first_byte {
+        true => run::answer_summary(&part.histograms, AnswerTime::FirstByte, 0),
+        false => Summary::default(),
+    };
+    let failures_have_first_bytes = part.histograms.contains_key("first_byte_no_good_answer");
     let service = part
         .histograms
         .get("service")
@@ -48,10 +53,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
         rates,
         intensity,
         latency_us,
-        first_byte_us: match knows_first_byte {
-            true => run::answer_summary(&part.histograms, AnswerTime::FirstByte, 0),
-            false => Summary::default(),
-        },
+        first_byte_us,
         first_event_us: summary("first_event"),
         gap_us: summary("gap"),
         events: streams.events,
@@ -59,6 +61,9 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
         streams_stalled: streams.stalled,
         streams_broken: streams.broken,
         wait_us: match part.histograms.contains_key("wait") {
+            // The service time of a failed request is only a lower bound of its wait if its first byte never came.
+            false if knows_wait && failures_have_first_bytes && same => first_byte_us,
+            false if knows_wait && failures_have_first_bytes => summary("service"),
             false if knows_wait => service_us,
             _ => summary("wait"),
         },
@@ -191,6 +196,25 @@ mod tests {
         let all = ["mean", "p50", "p90", "p99", "p99_9", "max"];
         assert_eq!(open(&trial.connect_us), all, "half of the connects failed");
         assert_eq!(trial.blocked_us, Summary::default());
+    }
+
+    /// Each good answer arrived in one piece. Other answers were cut off 50 ms after their first byte.
+    #[test]
+    fn the_wait_of_a_cut_answer_ends_with_its_first_byte() {
+        let of = |ms: u64| {
+            let mut hist = Hist::new();
+            (0..25).for_each(|_| hist.record_ns(ms * 1_000_000));
+            hist
+        };
+        let mut cut = part();
+        for name in ["first_byte", "wait", "service"] {
+            cut.histograms.insert(name.into(), cut.histograms["response"].clone());
+        }
+        let names = [("unanswered", 50), ("unanswered_begun", 50), ("first_byte_no_good_answer", 1)];
+        cut.histograms.extend(names.map(|(name, ms)| (name.to_owned(), of(ms))));
+        let trial = trial(&Point::default(), &[&Intensity::default()], cut, Window::default());
+        assert!(trial.wait_us == trial.first_byte_us && trial.wait_us.at_least.is_empty(), "{:?}", trial.wait_us);
+        assert!(trial.wait_us.max < 9_100.0 && trial.latency_us.unanswered == 25, "{:?}", trial.wait_us);
     }
 
     /// One agent got each answer in one piece, and another agent got an answer in several pieces.

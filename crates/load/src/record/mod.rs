@@ -3,6 +3,7 @@
 
 mod closes;
 mod edge_ages;
+mod failed_pieces;
 mod part;
 mod pieces;
 mod streams;
@@ -13,6 +14,7 @@ use proto::{Done, Fault, Outcome, Requester};
 use run::{CoarseHist, ConnectionOpening, ErrorKind, Hist, UnansweredTimes};
 
 use self::edge_ages::EdgeAges;
+use self::failed_pieces::FailedPieces;
 use self::pieces::PieceTimes;
 pub(crate) use self::streams::StreamRecord;
 use crate::addresses::Addresses;
@@ -74,6 +76,8 @@ pub(crate) struct Record {
     pub(crate) service: Option<Hist>,
     /// Times of the answers in `response` that arrived in several pieces.
     pieces: PieceTimes,
+    /// Times of the requests without a good answer whose first byte came. `None` if there were none.
+    failed_pieces: Option<Box<FailedPieces>>,
     pub(crate) blocked: Hist,
     pub(crate) start_error: Hist,
     pub(crate) connect: Hist,
@@ -157,6 +161,7 @@ impl Record {
             response: Hist::new(),
             service: keeps.service.then(Hist::new),
             pieces: PieceTimes::new(keeps.service),
+            failed_pieces: None,
             blocked: Hist::new(),
             start_error: Hist::new(),
             connect: Hist::new(),
@@ -331,7 +336,10 @@ impl Record {
         if let Outcome::Failed(fault) = done.outcome {
             counts.fail(kind_of(fault), 1);
             self.first_failures.failed(fault);
-            return self.unanswered(now_ns, request);
+            // An answer with a wrong body has arrived, so its first byte has come at the latest now.
+            let is_answer_in_one_piece = request.first_byte_ns == 0 && matches!(fault, Fault::WrongBody(_));
+            let first_byte_ns = if is_answer_in_one_piece { now_ns } else { request.first_byte_ns };
+            return self.unanswered(now_ns, &InFlightRequest { first_byte_ns, ..*request });
         }
         counts.completed += 1;
         if done.outcome == Outcome::Unexpected {
@@ -351,6 +359,9 @@ impl Record {
             self.trace_ended(now_ns, request, Some(done.status));
             self.tenths.count(now_ns.saturating_sub(self.begin.at_ns), took_ns);
             if done.outcome == Outcome::Unexpected {
+                if request.first_byte_ns != 0 {
+                    self.failed_pieces.get_or_insert_default().refused(took_ns, request);
+                }
                 return self.refused.record_ns(took_ns);
             }
             self.response.record_ns(took_ns);

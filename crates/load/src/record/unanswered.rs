@@ -39,6 +39,11 @@ impl Record {
             let from_start = |start_ns: u64| rounded(now_ns.saturating_sub(start_ns));
             self.each_time(request, |times, start_ns| *times.failed.entry(from_start(start_ns)).or_default() += 1);
             self.carry_in_others(request);
+            self.carry_in_begun(request);
+            if request.first_byte_ns != 0 {
+                let age_ns = now_ns.saturating_sub(request.start.intended_ns);
+                self.failed_pieces.get_or_insert_default().failed(age_ns, request);
+            }
         }
     }
 
@@ -83,6 +88,7 @@ impl Record {
         let edges_ns = self.edges_ns();
         let ages_ns = ages_at_edges(edges_ns.clone(), request.start.intended_ns);
         if let Some(ages_ns) = ages_ns.filter(|_| request.first_byte_ns != 0) {
+            self.failed_pieces.get_or_insert_default().failed(ages_ns.end, request);
             self.hung_begun.get_or_insert_default().add(ages_ns);
         }
         self.each_time(request, |times, start_ns| {
@@ -118,10 +124,16 @@ impl Record {
         self.carry_in(request.start.intended_ns);
         if request.start.intended_ns < self.begin.at_ns {
             self.carry_in_others(request);
-            if (1..self.begin.at_ns).contains(&request.first_byte_ns) {
-                let age_ns = self.begin.at_ns - request.start.intended_ns;
-                self.begun.get_or_insert_default().carried_in.record_ns(age_ns);
-            }
+            self.carry_in_begun(request);
+        }
+    }
+
+    /// If the first byte of a request came before the measured window, records the age of the request at the start of
+    /// the window.
+    fn carry_in_begun(&mut self, request: &InFlightRequest) {
+        if (1..self.begin.at_ns).contains(&request.first_byte_ns) {
+            let age_ns = self.begin.at_ns.saturating_sub(request.start.intended_ns);
+            self.begun.get_or_insert_default().carried_in.record_ns(age_ns);
         }
     }
 

@@ -30,6 +30,7 @@ impl Record {
                     .for_each(Hist::clear);
                 self.pieces.clear();
                 self.begun = None;
+                self.failed_pieces = None;
                 self.classes.open();
                 self.streams.iter_mut().for_each(|streams| streams.open());
                 self.addresses.open();

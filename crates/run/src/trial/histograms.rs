@@ -10,11 +10,14 @@ const UNANSWERED: &str = "unanswered";
 const UNDER_WAY: &str = "under_way";
 /// Name of the histogram with the ages of the requests in flight at the start of the window.
 const CARRIED_IN: &str = "carried_in";
-/// Ending of a histogram's name, after [`UNDER_WAY`] or [`CARRIED_IN`]. A histogram whose name has this ending contains
-/// only the ages of requests whose first byte had arrived.
+/// Ending of a histogram's name, after the name of another histogram of requests without a good answer. A histogram
+/// whose name has this ending contains only the times of requests whose first byte had arrived earlier.
 const BEGUN: &str = "_begun";
 /// Name of the histogram with the time until each answer that had an unexpected status.
 const REFUSED: &str = "refused";
+/// Name of the histogram with the times to the first byte of the requests that failed or were refused after their first
+/// byte had come.
+const FIRST_BYTE_NO_GOOD_ANSWER: &str = "first_byte_no_good_answer";
 
 /// Returns the response times of a measured window from its histograms. `failed` is the number of failed requests, for
 /// runs without a histogram of failed requests.
@@ -25,7 +28,8 @@ pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> Censo
 /// Returns the distribution of the time that the argument `time` names, as [`response_times`] does for the response
 /// time. A request in flight at the end of the window counts with its age as a lower bound. For the time to the first
 /// byte, a request in flight whose first byte has arrived is left out: its time is recorded in a later window, when its
-/// answer is complete. For times of events, the ages of requests in flight are not needed, because the generator
+/// answer is complete. A failed request whose first byte came counts with the time to this byte, as a refused answer
+/// does: a quick first byte of a failure must not make a percentile shorter. For times of events, the ages of requests in flight are not needed, because the generator
 /// records an unfinished time itself at the end.
 pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> CensoredTimes {
     let answered = time.of(histograms);
@@ -33,15 +37,6 @@ pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime
         return CensoredTimes::default().answered(answered.into_iter().flat_map(Hist::recorded));
     }
     let of = |name: &str| histograms.get(name).into_iter().flat_map(Hist::recorded);
-    let known = histograms.get(UNANSWERED).map_or(0, Hist::len);
-    let times =
-        CensoredTimes::default().answered(answered.into_iter().flat_map(Hist::recorded)).unanswered(of(UNANSWERED));
-    let times = times.unanswered(Some((0, failed)).filter(|_| known == 0 && failed > 0)).refused(of(REFUSED));
-    // Runs of older versions did not record the requests in flight at the start of the window. For runs of older
-    // versions, an age at the end of the window is used only if it is longer than the response time of every answered
-    // request. A request in flight that is older than the longest response time is a sign of a stall.
-    let longest = answered.map_or(0, Hist::max_ns);
-    let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
     let open = |name: &str| match histograms.get(&format!("{name}{BEGUN}")) {
         Some(begun) if time == AnswerTime::FirstByte => {
             let mut open = histograms.get(name).cloned().unwrap_or_default();
@@ -50,6 +45,19 @@ pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime
         }
         _ => of(name).collect(),
     };
+    let known = histograms.get(UNANSWERED).map_or(0, Hist::len);
+    let times =
+        CensoredTimes::default().answered(answered.into_iter().flat_map(Hist::recorded)).unanswered(open(UNANSWERED));
+    let times = times.unanswered(Some((0, failed)).filter(|_| known == 0 && failed > 0)).refused(open(REFUSED));
+    let times = match time {
+        AnswerTime::FirstByte => times.refused(of(FIRST_BYTE_NO_GOOD_ANSWER)),
+        _ => times,
+    };
+    // Runs of older versions did not record the requests in flight at the start of the window. For runs of older
+    // versions, an age at the end of the window is used only if it is longer than the response time of every answered
+    // request. A request in flight that is older than the longest response time is a sign of a stall.
+    let longest = answered.map_or(0, Hist::max_ns);
+    let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
     times.in_flight(open(UNDER_WAY).into_iter().filter(|(ns, _)| *ns > from), open(CARRIED_IN))
 }
 
@@ -142,6 +150,29 @@ mod tests {
         let mut both = others(&[(50, 4)], &[(800, 1)]);
         both.merge(&others(&[(50, 6)], &[]));
         assert_eq!((both.failed[&50_000_000], both.under_way.len()), (10, 1));
+    }
+
+    /// Half of the answers are refusals whose head comes after 1 ms and whose body after 150 ms. Some more answers are
+    /// cut off after 100 ms.
+    #[test]
+    fn refusals_and_cut_answers_count_with_their_first_byte() {
+        let hist = |times: &[(u64, u64)]| {
+            let mut hist = Hist::new();
+            times.iter().for_each(|(ns, n)| hist.record_many_ns(*ns, *n));
+            hist
+        };
+        let mut hists: BTreeMap<String, Hist> = [("response".into(), hist(&[(1_000_000, 100)]))].into();
+        hists.insert("refused".into(), hist(&[(150_000_000, 90)]));
+        hists.insert("unanswered".into(), hist(&[(100_000_000, 10)]));
+        let unknown = answer_summary(&hists, AnswerTime::FirstByte, 0);
+        assert!(unknown.p90 > 90_000.0 && unknown.at_least.contains(SummaryFigure::Max), "{unknown:?}");
+        hists.insert("refused_begun".into(), hist(&[(150_000_000, 90)]));
+        hists.insert("unanswered_begun".into(), hist(&[(100_000_000, 10)]));
+        hists.insert("first_byte_no_good_answer".into(), hist(&[(1_000_000, 100)]));
+        let known = answer_summary(&hists, AnswerTime::FirstByte, 0);
+        assert!(known.p99 < 1_100.0 && known.at_least.is_empty() && known.unanswered == 0, "{known:?}");
+        let whole = response_summary(&hists, 0);
+        assert!(whole.p90 > 90_000.0 && whole.unanswered == 10, "{whole:?}");
     }
 
     #[test]
