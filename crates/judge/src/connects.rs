@@ -2,7 +2,7 @@
 
 use run::{ErrorKind, IncidentKind, Run, Tally};
 
-use crate::number::{figure, total};
+use crate::number::{counted, figure, total};
 
 /// Counts of the connects that a run started, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,9 +70,23 @@ pub(crate) fn nothing_completed(run: &Run) -> Option<String> {
         Connects { attempted: 0, .. } => None,
         Connects { established: 0, .. } => Some(format!("{none}: none of {attempted} connects was established{each}")),
         _ => Some(format!(
-            "{none}, though {} of {attempted} connects were established{each}",
-            figure(connects.established as f64)
+            "{none}, though {} of {attempted} connects were established{each}{}",
+            figure(connects.established as f64),
+            open_at_the_end(run)
         )),
+    }
+}
+
+/// Returns the tallies of the run's loads.
+fn tallies(run: &Run) -> impl Iterator<Item = &Tally> {
+    run.trials.iter().filter(|t| !t.kind.is_auxiliary()).map(|t| &t.tally)
+}
+
+/// Returns words about the requests that were still open when their load ended, or nothing if there were none.
+fn open_at_the_end(run: &Run) -> String {
+    match total(tallies(run).map(|tally| tally.unanswered)) {
+        0 => String::new(),
+        n => format!("; the load ended before the answers to {} came", counted(n as f64, "request")),
     }
 }
 
@@ -93,17 +107,22 @@ pub(crate) fn advice(run: &Run) -> Vec<String> {
         _ if answers_are_wrong(run) => {
             vec!["Correct the server's answers: they came, but were wrong. The reason of the first one is at Errors.".into()]
         }
-        _ => vec!["Send one request by hand, and give responses more time: --timeout, --duration.".into()],
+        _ if tallies(run).any(|tally| tally.errors.count(ErrorKind::ResponseTimeout) > 0) => {
+            vec!["Send one request by hand, and give responses more time: --timeout, --duration.".into()]
+        }
+        // No request reached the timeout, so a longer timeout would change nothing.
+        _ => {
+            vec!["Send one request by hand, and let the load last longer than a response takes: --duration.".into()]
+        }
     }
 }
 
 /// Returns true if most failures of the run are answers that violated the protocol or had a wrong body.
 fn answers_are_wrong(run: &Run) -> bool {
-    let tallies = || run.trials.iter().filter(|t| !t.kind.is_auxiliary()).map(|t| &t.tally);
     let of = |tally: &Tally, kind| tally.errors.count(kind) as f64;
     let wrong = |tally| of(tally, ErrorKind::WrongBody) + of(tally, ErrorKind::Malformed);
-    let all: f64 = tallies().map(|tally| tally.error_count() as f64).sum();
-    2.0 * tallies().map(wrong).sum::<f64>() > all
+    let all: f64 = tallies(run).map(|tally| tally.error_count() as f64).sum();
+    2.0 * tallies(run).map(wrong).sum::<f64>() > all
 }
 
 #[cfg(test)]
@@ -173,6 +192,20 @@ mod tests {
         let run = nothing(|tally| tally.connected = 24);
         let found = &run.findings.bottleneck;
         assert!(found.sentence.contains("though 24 of 24 connects were established"), "{found:#?}");
-        assert!(found.advice.iter().any(|advice| advice.contains("--timeout")), "{found:#?}");
+        let advice = found.advice.join(" ");
+        assert!(advice.contains("--duration") && !advice.contains("--timeout"), "{advice}");
+    }
+
+    #[test]
+    fn requests_open_at_the_end_need_a_longer_load_and_only_timeouts_a_longer_timeout() {
+        let open = nothing(|tally| (tally.connected, tally.unanswered) = (24, 10));
+        let sentence = &open.findings.bottleneck.sentence;
+        assert!(sentence.contains("the load ended before the answers to 10 requests came"), "{sentence}");
+        let timed_out = nothing(|tally| {
+            tally.connected = 24;
+            tally.errors.0.insert(ErrorKind::ResponseTimeout, 24);
+        });
+        let [open, timed_out] = [open, timed_out].map(|run| run.findings.bottleneck.advice.join(" "));
+        assert!(!open.contains("--timeout") && timed_out.contains("--timeout"), "{open} {timed_out}");
     }
 }

@@ -1,6 +1,6 @@
 //! Silences in a load: times in which no answer came.
 
-use run::{ErrorKind, Incident, IncidentKind, NOTHING_LISTENS, Tick, Window};
+use run::{CoarseHist, ErrorKind, Incident, IncidentKind, NOTHING_LISTENS, Tick, TickDetail, Window};
 
 use super::{Progress, STEP_S, errors, in_flight};
 
@@ -53,13 +53,28 @@ impl Progress {
 
     fn silent(&self, from: f64, until: f64) -> Incident {
         let failed = self.sum_at(until, errors) - self.sum_at(from, errors);
-        let refused = self.detail().errors.count(ErrorKind::ConnectRefused) as f64;
-        let why = match failed > 0.0 && refused >= MOST_FAILURES * failed {
-            true => NOTHING_LISTENS,
-            false => "the server, or the path to it, hung or was slower than the timeout",
+        let detail = self.detail();
+        let count = |kind| detail.errors.count(kind);
+        let refused = count(ErrorKind::ConnectRefused) as f64;
+        let timed_out = count(ErrorKind::ResponseTimeout) + count(ErrorKind::ConnectTimeout) > 0;
+        let why = match failed > 0.0 {
+            true if refused >= MOST_FAILURES * failed => NOTHING_LISTENS,
+            true if timed_out => "the server, or the path to it, hung or was slower than the timeout",
+            _ if self.others_took_as_long(&detail, from, until) => "answers to other requests took as long as this",
+            _ => "the server, or the path to it, hung or became slow",
         };
         let text = format!("no answer from {from:.1} s to {until:.1} s although some were due: {why}");
         Incident { kind: IncidentKind::Silence, begin_s: from, end_s: Some(until), text }
+    }
+
+    /// Returns true if more answers took as long as a silence than the silence itself delayed. A silence delays only
+    /// requests that were in flight in it and that were answered after it.
+    fn others_took_as_long(&self, detail: &TickDetail, from: f64, until: f64) -> bool {
+        let silence_ns = (until - from) * 1e9;
+        let long = detail.responses.counts().filter(|(bucket, _)| CoarseHist::end_ns(*bucket) >= silence_ns);
+        let long = long.fold(0_u64, |sum, (_, n)| sum.saturating_add(n)) as f64;
+        let after = self.now().completed as f64 - self.completed_at(until);
+        long > after.min(self.sum_at(until, in_flight))
     }
 
     /// Returns true if answers have stopped: none came for two tenths of a second, although requests are due. At the
@@ -105,8 +120,6 @@ fn longest_zero(rates: &[f64]) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
-    use run::TickDetail;
-
     use super::super::tests::tick;
     use super::*;
 
@@ -132,6 +145,22 @@ mod tests {
         };
         assert!(told(ErrorKind::ConnectRefused).ends_with("had ended or no longer listened"));
         assert!(told(ErrorKind::ResponseTimeout).ends_with("slower than the timeout"));
+    }
+
+    /// No request reached the timeout. In the first load, ten answers before the silence took as long as the silence.
+    #[test]
+    fn a_silence_without_timeouts_names_no_timeout() {
+        let told = |slow_answers: u64| {
+            let mut progress = with_a_gap(true);
+            let responses = CoarseHist::from(vec![(CoarseHist::bucket(1_100_000_000) as u16, slow_answers)]);
+            let errors = run::Errors([(ErrorKind::ShortResponse, 10)].into());
+            let detail = TickDetail { errors, responses, ..TickDetail::default() };
+            let last = progress.last(0).unwrap().clone();
+            progress.push(0, Tick { detail: Some(Box::new(detail)), ..last }, 9.0);
+            progress.silence(0.5, 4.9).unwrap().text
+        };
+        assert!(told(10).ends_with("answers to other requests took as long as this"), "{}", told(10));
+        assert!(told(0).ends_with("hung or became slow"), "{}", told(0));
     }
 
     #[test]
