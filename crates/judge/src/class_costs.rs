@@ -25,7 +25,10 @@ pub(crate) fn tell(run: &Run, classes: &mut [ClassFinding]) -> Option<ClassCosts
     let names: Vec<&str> = places.iter().map(|at| classes[*at].name.as_str()).collect();
     let windows: Vec<Window> = trials.iter().filter_map(|trial| window(trial, &names)).collect();
     let told = regress(&windows)?;
-    let mix: Vec<f64> = places.iter().map(|at| classes[*at].share.unwrap_or_default()).collect();
+    // The costs are per completed request, so the mix is that of the completed requests.
+    let completed: f64 = classes.iter().filter_map(|class| class.rate).sum();
+    let share = |at: &usize| ratio(classes[*at].rate.unwrap_or_default(), completed).unwrap_or_default();
+    let mix: Vec<f64> = places.iter().map(share).collect();
     let parts = parts(&told, &mix);
     let whole: f64 = parts.iter().map(|part| part.value.max(0.0)).sum();
     for (at, (told, part)) in places.iter().zip(told.iter().zip(&parts)) {

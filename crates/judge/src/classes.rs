@@ -6,7 +6,7 @@ use run::{
 };
 
 use crate::Facts;
-use crate::number::{finite, positive, ratio};
+use crate::number::{finite, positive, ratio, total};
 use crate::objective::breach;
 use crate::single::failed_share;
 use crate::thresholds::FEWEST_REQUESTS;
@@ -48,11 +48,12 @@ fn first_to_fail(trials: &[Trial], all: &[ClassFinding]) -> Option<usize> {
 /// Returns the results of a class in one trial.
 fn figures(trial: &Trial, class: &ClassPart) -> ClassFinding {
     let (measured, alone) = (&class.measured, alone(trial, class));
+    let sent = total(trial.classes.iter().map(|class| class.measured.sent()));
     let seen = class.summary();
     let time = |figure| seen.figure(figure).lowest().and_then(finite);
     ClassFinding {
         name: class.name.clone(),
-        share: ratio(measured.completed as f64, trial.measured.tally.completed as f64),
+        share: ratio(measured.sent() as f64, sent as f64),
         rate: finite(alone.rates.completed_rate),
         failed_share: failed_share(&alone),
         bytes: ratio(measured.bytes as f64, measured.completed as f64).and_then(positive),
@@ -173,6 +174,18 @@ mod tests {
         assert_eq!(found[0].breach.map(|b| b.kind), Some(BreachKind::P99));
         assert_eq!((found[0].share, found[0].bytes), (Some(0.5), Some(5.0)));
         assert_eq!((found[0].first_to_fail, found[1].first_to_fail), (true, false));
+    }
+
+    /// All requests of one class fail. The other class has half of the requests.
+    #[test]
+    fn failed_requests_count_in_the_share_of_their_class() {
+        let mut run = Run::default();
+        let cut = ClassTally { begun: 1000, failed: 1000, ..ClassTally::default() };
+        let cut = ClassPart { name: "cut".into(), total: cut, measured: cut, ..ClassPart::default() };
+        run.trials.push(trial(100.0, vec![class("good", 100, 0), cut]));
+        crate::judge(&mut run);
+        let shares: Vec<Option<f64>> = run.findings.classes.iter().map(|class| class.share).collect();
+        assert_eq!(shares, [Some(0.5), Some(0.5)]);
     }
 
     /// Some requests of one class were sent in the middle of the window, and are still unanswered when the window ends.

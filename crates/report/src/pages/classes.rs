@@ -57,7 +57,7 @@ fn row(run: &Run, class: &ClassFinding) -> Vec<Cell> {
     );
     vec![
         class.name.clone().into(),
-        or(class.share, Unit::Share),
+        class.share.map_or_else(|| Cell::absent("none was sent"), |share| quantity(share, Unit::Share).into()),
         class.rate.map_or_else(|| Cell::absent("none completed"), |rate| number(rate).into()),
         time(class.p50_us, SummaryFigure::P50),
         time(class.p90_us, SummaryFigure::P90),

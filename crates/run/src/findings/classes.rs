@@ -24,6 +24,11 @@ pub struct ClassTally {
 }
 
 impl ClassTally {
+    /// Returns the number of requests that were sent. A request that ended in a window may have been sent before it.
+    pub fn sent(&self) -> u64 {
+        self.begun.max(self.completed.saturating_add(self.failed))
+    }
+
     /// Adds the counts of another thread or agent to these counts.
     pub fn merge(&mut self, other: &Self) {
         self.begun = self.begun.saturating_add(other.begun);
@@ -101,7 +106,7 @@ impl ClassPart {
 pub struct ClassFinding {
     /// Name of the class.
     pub name: String,
-    /// Share of this class in the completed requests of the reported trial, 0 to 1.
+    /// Share of this class in the requests that were sent in the reported trial, 0 to 1. Failed requests count.
     pub share: Option<f64>,
     /// Completed requests per second in the reported trial.
     pub rate: Option<f64>,
