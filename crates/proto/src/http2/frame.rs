@@ -32,6 +32,7 @@ pub(super) const ENABLE_PUSH: u16 = 2;
 pub(super) const MAX_CONCURRENT_STREAMS: u16 = 3;
 pub(super) const INITIAL_WINDOW_SIZE: u16 = 4;
 pub(super) const MAX_FRAME_SIZE: u16 = 5;
+pub(super) const MAX_HEADER_LIST_SIZE: u16 = 6;
 
 // Numbers of the HTTP/2 error codes that this crate uses.
 pub(super) const PROTOCOL_ERROR: u32 = 1;

@@ -3,8 +3,9 @@
 use super::frame::{self, FrameHeader};
 use crate::Fault;
 
-/// Maximum size of a header block, over all its frames, bytes.
-const MAX_BLOCK_BYTES: usize = 64 * 1024;
+/// Maximum size of a header block, over all its frames, bytes. It is the limit of the heads of HTTP/1.1. The client
+/// announces it as the maximum size of decoded headers, which is never smaller than their block.
+pub(super) const MAX_BLOCK_BYTES: usize = crate::http1::HEAD_LIMIT;
 /// Minimum number of bytes that each frame of a header block counts towards [`MAX_BLOCK_BYTES`]. This minimum also
 /// limits the number of very small frames in a block.
 const MIN_FRAME_COST: usize = 256;

@@ -1,6 +1,7 @@
 //! Strings with Huffman coding (RFC 7541, section 5.2 and appendix B). The code is canonical: the lengths of the
 //! codewords are enough to compute the codewords.
 
+use super::hpack::primitives::TOO_LONG;
 use crate::Fault;
 
 /// Length of the codeword of each byte, bits. The last entry is for the codeword that marks the end of a string.
@@ -74,7 +75,7 @@ pub(crate) fn decode(coded: &[u8], to: &mut Vec<u8>, most: usize) -> Result<(), 
                     return Err(INVALID);
                 }
                 if to.len() >= most {
-                    return Err(Fault::Limit("a header of HTTP/2"));
+                    return Err(TOO_LONG);
                 }
                 to.push(symbol as u8);
                 (value, length) = (0, 0);
@@ -110,6 +111,6 @@ mod tests {
             assert!(decoded(wrong).is_err(), "{wrong:?}");
         }
         let mut to = Vec::new();
-        assert_eq!(decode(&[0; 100], &mut to, 10), Err(Fault::Limit("a header of HTTP/2")));
+        assert_eq!(decode(&[0; 100], &mut to, 10), Err(TOO_LONG));
     }
 }

@@ -4,6 +4,7 @@
 use super::{ClientSession, Table};
 use crate::http2::flow::{CONNECTION_WINDOW, STREAM_WINDOW};
 use crate::http2::frame;
+use crate::http2::header_block::MAX_BLOCK_BYTES;
 use crate::http2::hpack::{write_length, write_name};
 use crate::http2::request::Prepared;
 use crate::http2::stream::Stream;
@@ -17,7 +18,12 @@ impl ClientSession {
     pub(super) fn greet(&mut self) {
         let to = self.outgoing.end();
         to.extend_from_slice(frame::PREFACE);
-        frame::write_settings(to, &[(frame::ENABLE_PUSH, 0), (frame::INITIAL_WINDOW_SIZE, STREAM_WINDOW)]);
+        let settings = [
+            (frame::ENABLE_PUSH, 0),
+            (frame::INITIAL_WINDOW_SIZE, STREAM_WINDOW),
+            (frame::MAX_HEADER_LIST_SIZE, MAX_BLOCK_BYTES as u32),
+        ];
+        frame::write_settings(to, &settings);
         frame::write(to, frame::WINDOW_UPDATE, 0, 0, &(CONNECTION_WINDOW - 65_535).to_be_bytes());
     }
 

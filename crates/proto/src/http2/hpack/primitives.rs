@@ -1,11 +1,11 @@
 //! Integers and strings in header blocks (RFC 7541, section 5).
 
+use super::MAX_LIST_BYTES;
 use crate::Fault;
 use crate::http2::huffman;
 
-/// Maximum size of a decoded name or value, bytes.
-const MAX_STRING_BYTES: usize = 16 * 1024;
-
+/// Fault for a name or value that is longer than all headers of a block may be.
+pub(crate) const TOO_LONG: Fault = Fault::Limit("a header of HTTP/2 of more than 256 KiB");
 pub(crate) const INVALID: Fault = Fault::Malformed("a header block of HTTP/2 is wrong (HPACK)");
 
 /// Reads an integer with a prefix of `bits` bits (RFC 7541, section 5.1). Refuses integers with more than four bytes
@@ -41,10 +41,10 @@ pub(crate) fn string_after(block: &mut &[u8], bits: u32, to: &mut Vec<u8>) -> Re
     *block = rest;
     to.clear();
     if coded {
-        return huffman::decode(bytes, to, MAX_STRING_BYTES);
+        return huffman::decode(bytes, to, MAX_LIST_BYTES);
     }
-    if length > MAX_STRING_BYTES {
-        return Err(Fault::Limit("a header of HTTP/2"));
+    if length > MAX_LIST_BYTES {
+        return Err(TOO_LONG);
     }
     to.extend_from_slice(bytes);
     Ok(())

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use run::Protocol;
 
 use super::{NOT_FOUND, OK, begin, done, frames, receive, sent, settled};
-use crate::http2::hpack::Decoder;
+use crate::http2::hpack::{Decoder, write_length};
 use crate::http2::{ClientPlan, ClientSession, frame};
 use crate::{Client, Done, Fault, Outcome, Progress, Request, Requester, http1};
 
@@ -271,6 +271,23 @@ fn protocol_errors_have_a_message() {
         let fault = receive(&mut session, &bytes).0.unwrap_err().to_string();
         assert!(fault.contains(words), "{words}: {fault}");
     }
+}
+
+/// HTTP/1.1 accepts a header of this size, too.
+#[test]
+fn a_header_of_60_kb_is_read_and_the_limit_is_announced() {
+    let greeting = sent(&mut super::plan().session());
+    let settings = &frames(&greeting[frame::PREFACE.len()..])[0];
+    assert!(settings.0 == frame::SETTINGS && settings.3.ends_with(&[0, 6, 0, 1, 0, 0]), "64 KiB: {settings:?}");
+    let mut session = settled(&[]);
+    begin(&mut session, 1);
+    let mut block = vec![OK, 0, 1, b'x'];
+    write_length(&mut block, 60_000);
+    block.resize(block.len() + 60_000, b'v');
+    let mut bytes = Vec::new();
+    frame::write_block(&mut bytes, 1, frame::END_STREAM, &block);
+    let (progress, ended) = receive(&mut session, &bytes);
+    assert!(progress.is_ok() && ended == [done(0, 200, Outcome::Expected)], "{ended:?}");
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn entry(index: usize) -> Result<(&'static str, &'static str), Fault> {
 fn of_http3(fault: Fault) -> Fault {
     match fault {
         DYNAMIC => DYNAMIC,
-        Fault::Limit(_) => Fault::Limit("a header of HTTP/3"),
+        Fault::Limit(_) => Fault::Limit("a header of HTTP/3 of more than 256 KiB"),
         _ => INVALID,
     }
 }
