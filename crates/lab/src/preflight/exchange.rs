@@ -44,6 +44,8 @@ pub(super) struct Exchange {
     pub(super) request_begun: bool,
     /// Number of bytes that were received when the request began.
     pub(super) handshake_bytes: u64,
+    /// Number of decrypted bytes that were received when the request began; 0 without TLS.
+    pub(super) handshake_plain: usize,
     pub(super) handshakes: u64,
     /// Status of the answer.
     pub(super) status: u16,
@@ -74,7 +76,16 @@ impl Exchange {
     /// Returns true if a handshake was completed, and no byte of an answer came. Over TLS, the session tickets that a
     /// server may have sent are no answer.
     pub(super) fn is_silent_after_handshake(&self) -> bool {
-        self.request_begun && (self.bytes == self.handshake_bytes || self.answer.0.is_empty())
+        self.request_begun && (self.bytes == self.handshake_bytes || self.answer.0.len() == self.handshake_plain)
+    }
+
+    /// Returns the number of bytes that came after the handshake, or the smallest number that is known. Over TLS, only
+    /// decrypted bytes count, and only the first of them are known.
+    pub(super) fn bytes_after_handshake(&self, over_tls: bool) -> u64 {
+        match over_tls {
+            true => self.answer.0.len().saturating_sub(self.handshake_plain) as u64,
+            false => self.bytes - self.handshake_bytes,
+        }
     }
 
     fn talk(&mut self, session: &mut dyn Requester) -> Result<bool, ExchangeError> {
@@ -84,6 +95,7 @@ impl Exchange {
             if !begun && session.ready() {
                 session.begin(Request::default());
                 (begun, self.request_begun, self.handshake_bytes) = (true, true, self.bytes);
+                self.handshake_plain = session.plain().map_or(0, <[u8]>::len);
             }
             self.send(session, &mut buffer)?;
             let n = self.read(&mut buffer, session.due_ns())?;

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use proto::Fault;
+use run::number::prose::counted;
 use run::{Address, LoadPlan};
 
 use super::exchange::{Exchange, ExchangeError};
@@ -36,6 +37,7 @@ pub(super) fn explain_exchange(
     let (protocol, plain) = (spoken(plan), scheme(plan, false));
     let after = waited(exchange.begin.elapsed());
     let in_handshake = plan.tls.is_some() && !exchange.request_begun;
+    let answered = answered(exchange, plan.tls.is_some());
     let over_udp = proto::spec(&plan.protocol).datagrams;
     match broken {
         ExchangeError::Io(e) if over_udp && e.kind() == ErrorKind::ConnectionRefused => {
@@ -66,12 +68,11 @@ pub(super) fn explain_exchange(
             speaks_tls(plan)
         }
         ExchangeError::Endless => format!(
-            "no complete response came within {after} ({} bytes so far), and a response that never ends cannot be \
-             measured{wait_advice}",
-            exchange.bytes
+            "no complete response came within {after} ({answered} so far), and a response that never ends cannot be \
+             measured{wait_advice}"
         ),
         ExchangeError::Explained(why) => why.clone(),
-        ended if in_handshake && (is_reset(ended) || matches!(ended, ExchangeError::Fault(Fault::Short))) => format!(
+        ended if in_handshake && is_end(ended) => format!(
             "the server {} the connection in the TLS handshake after {} bytes; does it speak TLS on this port ({plain}:// is \
              the plain scheme), and TLS 1.2 or 1.3?",
             if is_reset(ended) { "reset" } else { "closed" },
@@ -86,8 +87,13 @@ pub(super) fn explain_exchange(
                 "the server closed the connection without a byte; does it speak {protocol} (and not TLS) on this port?"
             )
         }
+        ended if is_end(ended) && exchange.handshakes > 0 && exchange.is_silent_after_handshake() => format!(
+            "the server completed the handshake and {} the connection without an answer; does it speak {protocol} on \
+             this port?",
+            if is_reset(ended) { "reset" } else { "closed" }
+        ),
         ExchangeError::Fault(Fault::Short) => {
-            format!("the server closed the connection after {} bytes, in the middle of a response", exchange.bytes)
+            format!("the server closed the connection after {answered}, in the middle of a response")
         }
         ExchangeError::Fault(Fault::Limit(what)) => {
             format!("the response exceeds a limit of the client: {what}; is this the right server?")
@@ -112,8 +118,18 @@ pub(super) fn explain_exchange(
                 "the server reset the connection without an answer; does it speak {protocol} (and not TLS) on this port?"
             )
         }
-        ExchangeError::Io(e) => format!("the connection broke after {} bytes: {e}", exchange.bytes),
+        ExchangeError::Io(e) => format!("the connection broke after {answered}: {e}"),
     }
+}
+
+/// Formats the number of bytes that came after the handshake: `1 byte`, `1,875 bytes`.
+fn answered(exchange: &Exchange, over_tls: bool) -> String {
+    counted(exchange.bytes_after_handshake(over_tls) as f64, "byte")
+}
+
+/// Returns true if the server closed or reset the connection.
+fn is_end(broken: &ExchangeError) -> bool {
+    is_reset(broken) || matches!(broken, ExchangeError::Fault(Fault::Short))
 }
 
 /// Returns true if the server reset the connection.

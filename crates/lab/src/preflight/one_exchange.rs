@@ -41,6 +41,7 @@ pub(super) fn exchanged(
         answer_bytes: 0,
         request_begun: false,
         handshake_bytes: 0,
+        handshake_plain: 0,
         handshakes: 0,
         status: 0,
         said: None,
