@@ -15,9 +15,7 @@ pub(crate) struct SplitUrl {
 
 /// Splits a URL, or a text that is only a path. The default scheme is `http`.
 pub(crate) fn split(url: &str) -> Result<SplitUrl, String> {
-    if url.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
-        return Err("a URL has no blanks or control characters; write them as %20 and the like".into());
-    }
+    without_blanks(url)?;
     if url.starts_with('/') {
         return Ok(SplitUrl { path: without_fragment(url), ..SplitUrl::default() });
     }
@@ -36,6 +34,14 @@ pub(crate) fn split(url: &str) -> Result<SplitUrl, String> {
     let path = if path.starts_with('/') { path } else { format!("/{path}") };
     let origin = Some(origin(scheme, authority));
     Ok(SplitUrl { origin, path, authorization: user.filter(|user| !user.is_empty()).map(basic) })
+}
+
+/// Returns an error if a URL or a part of it contains blanks or control characters, which HTTP cannot send.
+pub(crate) fn without_blanks(url: &str) -> Result<(), String> {
+    match url.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
+        true => Err("a URL has no blanks or control characters; write them as %20 and the like".into()),
+        false => Ok(()),
+    }
 }
 
 /// Returns scheme and authority in lower case, without the scheme's default port.

@@ -310,6 +310,8 @@ impl ParsedOptions {
         if let Some(data) = self.data.take() {
             if self.get {
                 let query = String::from_utf8(data).map_err(|_| (at, "-G needs data that is text".to_owned()))?;
+                // curl refuses such a URL, too.
+                crate::url::without_blanks(&query).map_err(|why| (at, format!("-G with {}: {why}", shown(&query))))?;
                 url.path.extend([if url.path.contains('?') { "&" } else { "?" }, &query]);
             } else {
                 request.set_body(&data);
@@ -323,7 +325,22 @@ impl ParsedOptions {
             }
         }
         request.method = self.method.take().unwrap_or_else(|| usual.into());
+        sendable(&request).map_err(|why| (at, why))?;
         Ok(Found::new(request, url))
+    }
+}
+
+/// Returns an error if HTTP cannot send the method or a header of a request. The error does not contain the value of a
+/// header, because the value may be secret.
+fn sendable(request: &RequestPlan) -> Result<(), String> {
+    if !crate::is_token(&request.method) {
+        return Err(format!("the method {} is no single word", shown(&request.method)));
+    }
+    let is_control = |byte: u8| byte != b'\t' && (byte < b' ' || byte == 0x7f);
+    let is_unfit = |(name, value): &&(String, String)| !crate::is_token(name) || value.bytes().any(is_control);
+    match request.headers.iter().find(is_unfit) {
+        Some((name, _)) => Err(format!("the header {} has a wrong name or a control character", shown(name))),
+        None => Ok(()),
     }
 }
 

@@ -48,6 +48,16 @@ fn the_path_is_what_curl_sends() {
     assert_eq!(of(&format!("curl -T '{file}' h/up/c")).path, "/up/c");
 }
 
+/// curl refuses the first line, because its URL would contain a blank.
+#[test]
+fn a_line_whose_url_would_contain_a_blank_is_left_out_and_named() {
+    let text = "curl http://h/three -G -d 'q=a b'\ncurl http://h/ok\ncurl h/three -G --data-urlencode 'q=a b'\n";
+    let all = read(&Source { file: "f", text, folder: std::path::Path::new(".") }).unwrap();
+    assert_eq!(all.found.iter().map(|found| found.request.path.as_str()).collect::<Vec<_>>(), ["/ok", "/three?q=a+b"]);
+    let said = all.left_out_words().unwrap();
+    assert!(said.starts_with("left out: 1 that cannot be read (line 1, column 6: -G with \"q=a b\""), "{said}");
+}
+
 #[test]
 fn options_that_change_more_than_the_request_are_told() {
     let remarks = command("curl -L --http2 --http2 -k h").unwrap().remarks;
@@ -71,6 +81,9 @@ fn arguments_of_curl_that_are_not_supported_are_named_with_their_column() {
         ("curl 'h", "column 6: a quotation mark"),
         ("curl -d @/nonexistent h", "cannot read /nonexistent"),
         ("curl -s", "names no URL"),
+        ("curl http://h/three -G -d 'q=a b'", "column 6: -G with \"q=a b\": a URL has no blanks"),
+        ("curl -X 'A B' h", "the method \"A B\" is no single word"),
+        ("curl -H $'A: b\\nc' h", "the header \"A\" has a wrong name or a control character"),
     ] {
         let error = command(line).unwrap_err().to_string();
         assert!(error.contains(says), "{line}: {error}");
