@@ -268,6 +268,9 @@ pub(crate) fn run_with<D: Driver>(
             core.on(ops, completion);
         })?;
     }
+    // The last counts of the live view include the answers of the drain.
+    show.publish(&core);
+    show.publish_detail(&core);
     let part = core.finish(driver.ops());
     Ok(part)
 }

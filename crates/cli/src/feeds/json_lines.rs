@@ -39,7 +39,7 @@ impl JsonLines {
     pub(crate) fn start(shared: &Shared) -> std::io::Result<Self> {
         let (start, closed) = (Instant::now(), Arc::new(AtomicBool::new(false)));
         let lines = Lines { looks: Looks::new(shared), start, last: start, closed: Arc::clone(&closed) };
-        Ok(Self { _thread: Every::start("loadline-lines", INTERVAL, lines, Lines::write, drop)?, closed })
+        Ok(Self { _thread: Every::start("loadline-lines", INTERVAL, lines, Lines::write, Lines::last)?, closed })
     }
 
     /// Returns true if the program that reads standard output has closed the pipe.
@@ -51,9 +51,23 @@ impl JsonLines {
 impl Lines {
     /// Writes a line about the time since the previous line. Returns false if the pipe is closed.
     fn write(&mut self) -> bool {
+        let look = self.looks.look();
+        self.write_look(&look)
+    }
+
+    /// Writes a line about the last part of a second, unless nothing was counted since the previous line or the pipe is
+    /// closed.
+    fn last(mut self) {
+        let look = self.looks.look();
+        if look.counts != Totals::default() && !self.closed.load(Ordering::Relaxed) {
+            self.write_look(&look);
+        }
+    }
+
+    fn write_look(&mut self, look: &Look) -> bool {
         let now = Instant::now();
         let seconds = (now - std::mem::replace(&mut self.last, now)).as_secs_f64();
-        let is_closed = write(&Second::new(&self.looks.look(), seconds, now - self.start)).is_err();
+        let is_closed = write(&Second::new(look, seconds, now - self.start)).is_err();
         self.closed.store(is_closed, Ordering::Relaxed);
         !is_closed
     }

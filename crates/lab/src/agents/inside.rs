@@ -228,8 +228,11 @@ fn load(
     confine(&plan.cpus)?;
     let mut next_s = 0.0;
     let mut tell = |report| match report {
-        // Ticks that nobody reads are not sent, because a thousand agents would send ten thousand per second.
-        AgentReport::Tick(tick) if !filter.fine && tick.t_s < next_s => drop(tick),
+        // Ticks that nobody reads are not sent, because a thousand agents would send ten thousand per second. The last
+        // tick has details, and may follow its predecessor at once.
+        AgentReport::Tick(tick) if !filter.fine && tick.t_s < next_s && !(filter.detailed && tick.detail.is_some()) => {
+            drop(tick)
+        }
         AgentReport::Tick(tick) => {
             next_s = tick.t_s + TICK_S;
             send_report(&AgentReport::Tick(Tick { detail: tick.detail.filter(|_| filter.detailed), ..tick }));

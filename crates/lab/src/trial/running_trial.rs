@@ -296,6 +296,13 @@ impl<'w> RunningTrial<'w> {
         self.watch.progress(LiveProgress { tick, detail, clients, server });
     }
 
+    /// Updates the live view with the final counts. The last reports of the agents may have come before the view's
+    /// interval had passed.
+    fn show_last(&mut self) {
+        self.view_at = self.view_at.map(|_| Instant::now());
+        self.show();
+    }
+
     /// Handles an agent that ended, or was ended, without sending its results.
     fn gone(&mut self, agent: usize, how: String) {
         let at_s = self.origin.now_s();
@@ -313,6 +320,7 @@ impl<'w> RunningTrial<'w> {
         point: &Point,
         window: Window,
     ) -> Result<(Trial, AgentGroup), LabError> {
+        self.show_last();
         let missing = self.parts.describe_missing(|agent| self.group.name(agent).to_string());
         if self.parts.none_came() && self.died.is_empty() {
             return Err(LabError::Lost { label: point.label.clone(), why: missing.join("; ") });

@@ -70,6 +70,9 @@ pub(super) fn conduct(
             report(AgentReport::Tick(Tick { detail, ..tick }));
         }
     }
+    // The last report has the final counts, which include the answers of the drain.
+    let detail = Some(Box::new(detail(common)));
+    report(AgentReport::Tick(Tick { detail, ..tick(common, phase) }));
     failure.map_or(Ok(merged), Err)
 }
 
