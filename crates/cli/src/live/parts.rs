@@ -234,7 +234,7 @@ pub(super) fn errors(model: &Model) -> Line<'static> {
     if model.watches {
         return Line::from(format!("{:<LABEL$}unknown: only the load generator counts them", "errors")).dim();
     }
-    let kinds = model.errors().into_iter().map(|(kind, n)| format!("{} {}", count(n), kind.words()));
+    let kinds = model.errors().into_iter().map(|(kind, n)| format!("{} {}", count(n), kind.words_for(n)));
     let statuses = model.unexpected().into_iter().map(|(status, n)| format!("{} × {status}", count(n)));
     let told: Vec<String> = kinds.chain(statuses).collect();
     if told.is_empty() {

@@ -121,7 +121,8 @@ fn errors(trial: &Trial, outcome: Outcome) -> Cell {
 
 /// Lists the failures of a whole trial, with the number of each kind.
 pub(super) fn failures(tally: &Tally) -> String {
-    let kinds = tally.errors.0.iter().map(|(kind, n)| (*n, kind.words())).chain([(tally.unanswered, "unanswered")]);
+    let kinds =
+        tally.errors.0.iter().map(|(kind, n)| (*n, kind.words_for(*n))).chain([(tally.unanswered, "unanswered")]);
     let all = kinds.filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(n)));
     let mute =
         (tally.phantom > 0).then(|| format!("{} without any answer", counted(tally.phantom as f64, "connection")));
@@ -156,6 +157,16 @@ fn steady(trial: &Trial) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_failure_is_told_in_the_singular() {
+        let told = |malformed, resets| {
+            let errors = [(run::ErrorKind::Malformed, malformed), (run::ErrorKind::Reset, resets)];
+            failures(&Tally { errors: run::Errors(errors.into()), ..Tally::default() })
+        };
+        assert!(told(1, 2).contains("1 malformed response") && !told(1, 2).contains("responses"), "{}", told(1, 2));
+        assert!(told(2, 1).contains("2 malformed responses") && !told(2, 1).contains("resets"), "{}", told(2, 1));
+    }
 
     #[test]
     fn only_a_window_whose_rate_had_not_settled_needs_the_column() {

@@ -300,6 +300,30 @@ impl ErrorKind {
         }
     }
 
+    /// Returns the words for `n` failures of this kind, to follow the number: `1 reset`, `2 resets`.
+    pub const fn words_for(self, n: u64) -> &'static str {
+        if n != 1 {
+            return self.words();
+        }
+        match self {
+            Self::ConnectRefused => "connect refused",
+            Self::ConnectTimeout => "connect timed out",
+            Self::ConnectFailed => "connect failed",
+            Self::HandshakeFailed => "handshake failed",
+            Self::ClientPorts | Self::ClientFds => self.words(),
+            Self::Reset => "reset",
+            Self::ShortResponse => "connection closed instead of a response",
+            Self::CutResponse => "response cut off in the middle",
+            Self::Malformed => "malformed response",
+            Self::WrongBody => "wrong body",
+            Self::StreamReset => "stream reset",
+            Self::StreamRefused => "stream refused",
+            Self::KeepAliveRace => "connection closed as a request left",
+            Self::ResponseTimeout => "response timed out",
+            Self::Other => "other error",
+        }
+    }
+
     /// All kinds of failures, in numeric order. Each thread counts failures in an array with one element per kind.
     pub const ALL: [Self; 16] = [
         Self::ConnectRefused,
