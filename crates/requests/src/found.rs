@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run::{RequestOrder, RequestPlan, UrlParts};
+use run::{RecordedTimes, RequestOrder, RequestPlan, UrlParts};
 
 use crate::url::{SplitUrl, origin};
 
@@ -24,6 +24,8 @@ pub struct Found {
     /// Scheme and authority of the request's URL, such as `http://127.0.0.1:8080`; `None` if the file gives only a
     /// path.
     pub origin: Option<String>,
+    /// Time at which the request was recorded, microseconds since the Unix epoch; `None` if the file has no times.
+    pub recorded_us: Option<i64>,
 }
 
 impl Found {
@@ -33,7 +35,7 @@ impl Found {
         let given = request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         request.headers.extend(url.authorization.filter(|_| !given).map(|value| ("Authorization".into(), value)));
         request.path = url.path;
-        Self { request, origin: url.origin }
+        Self { request, origin: url.origin, recorded_us: None }
     }
 }
 
@@ -98,6 +100,18 @@ impl Imported {
         let parts = UrlParts::parse(target);
         let asked = ["http", "https", parts.scheme_or_http()].map(|scheme| origin(scheme, parts.authority));
         self.origin().filter(|named| !asked.iter().any(|one| one == named))
+    }
+
+    /// Returns the recorded requests in the order of their times, without a speed for the replay. Returns `None` if the
+    /// file has no times.
+    pub fn recorded_times(&self) -> Option<RecordedTimes> {
+        let timed = self.found.iter().zip(0_u16..).filter_map(|(found, item)| Some((found.recorded_us?, item)));
+        let mut timed: Vec<(i64, u16)> = timed.collect();
+        timed.sort_by_key(|(at_us, _)| *at_us);
+        let first_us = timed.first()?.0;
+        let gap = |before: &mut i64, at_us: i64| Some(at_us.abs_diff(std::mem::replace(before, at_us)));
+        let gaps_us = timed.iter().scan(first_us, |before, (at_us, _)| gap(before, *at_us)).collect();
+        Some(RecordedTimes { gaps_us, items: timed.into_iter().map(|(_, item)| item).collect(), speed: 0.0 })
     }
 
     /// Returns one sentence about the requests that were left out, and the remarks; `None` if there is nothing to say.

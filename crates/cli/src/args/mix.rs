@@ -124,7 +124,10 @@ impl MixArgs {
         }
         let lines = if said.is_empty() { Vec::new() } else { vec![from.clone()] };
         let by_hand = imported.templates;
+        // An order that the user gave replaces the order of the recorded times. The function `in_time` sets the speed.
+        let recorded = imported.recorded_times().filter(|_| plan.command == "load" && self.given.order.is_none());
         let mut set = requests::set(imported, from, self.given.order);
+        set.recorded = recorded;
         if let Some(file) = &self.given.data {
             let mut data = requests::read_data(file, self.given.data_order.unwrap_or_default())?;
             plan.load.secrets.set_rows(std::mem::take(&mut data.rows));
@@ -235,22 +238,27 @@ pub(crate) fn fill_variables(set: &mut RequestSet, secrets: &mut run::Secrets) -
     Ok(())
 }
 
-/// Sets the speed for the replay of a log's recorded times. If the user gave no speed, drops the recorded times. Fails
+/// Message for a speed without recorded times.
+const NO_TIMES: &str = "--speed needs recorded times: give --replay with a log that has times, --arrivals, or \
+                        --requests with a HAR file and without --order";
+
+/// Sets the speed for the replay of recorded times. If the user gave no speed, drops the recorded times. Fails
 /// for a speed without recorded times, and for a rate with stages in a command other than `load`.
 pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()> {
     ensure!(plan.command == "load" || plan.load.stages.is_empty(), "only `loadline load` takes a rate with stages");
     let Some(set) = &mut plan.load.requests else {
-        ensure!(speed.is_none(), "--speed needs recorded times: give --replay or --arrivals, too");
+        ensure!(speed.is_none(), "{NO_TIMES}");
         return Ok(());
     };
     let Some(speed) = speed else {
         set.recorded = None;
         return Ok(());
     };
-    let times = set.recorded.as_mut().filter(|times| times.items.len() > 1);
-    let Some(times) = times else {
-        anyhow::bail!("fewer than two lines of the log have a time that can be read, so it cannot be replayed in time")
-    };
+    let Some(times) = &mut set.recorded else { anyhow::bail!("{NO_TIMES}") };
+    ensure!(
+        times.items.len() > 1,
+        "fewer than two of the recorded requests have a time that can be read, so they cannot be replayed in time"
+    );
     times.speed = speed;
     Ok(())
 }
@@ -314,6 +322,24 @@ pub(crate) fn check(plan: &Plan, single: &[&str]) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_recorded_times_take_a_speed() {
+        let plan = |recorded: Option<RecordedTimes>| {
+            let mut plan = Plan { command: "load".into(), ..Plan::default() };
+            plan.load.requests = Some(RequestSet { recorded, ..RequestSet::default() });
+            plan
+        };
+        let times = |n: u16| RecordedTimes { gaps_us: vec![1; n.into()], items: (0..n).collect(), speed: 0.0 };
+        let why = |recorded| in_time(&mut plan(recorded), Some(2.0)).unwrap_err().to_string();
+        assert!(why(None).contains("a HAR file") && why(Some(times(1))).contains("fewer than two"));
+        let mut two = plan(Some(times(2)));
+        in_time(&mut two, Some(2.0)).unwrap();
+        assert_eq!(two.load.requests.unwrap().recorded.unwrap().speed, 2.0);
+        let mut without_speed = plan(Some(times(2)));
+        in_time(&mut without_speed, None).unwrap();
+        assert_eq!(without_speed.load.requests.unwrap().recorded, None);
+    }
 
     #[test]
     fn a_path_that_a_request_set_replaces_is_told() {

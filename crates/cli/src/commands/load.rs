@@ -93,7 +93,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 fn plan(args: &Args) -> anyhow::Result<Plan> {
     let mut plan = args.target.plan("load")?;
     match &args.arrivals {
-        Some(file) => plan.load.arrivals = Some(arrivals(file, args)?),
+        Some(file) => {
+            // The times of the file replace those of a recording.
+            plan.load.requests.iter_mut().for_each(|set| set.recorded = None);
+            plan.load.arrivals = Some(arrivals(file, args)?);
+        }
         None => mix::in_time(&mut plan, args.speed)?,
     }
     set_intensity(args, &mut plan)?;

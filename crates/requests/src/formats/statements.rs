@@ -42,7 +42,11 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
         match line.trim().strip_prefix("--") {
             Some(comment) => read_comment(comment, &mut next).map_err(fail)?,
             None if line.trim().is_empty() => {}
-            None => all.found.push(Found { request: statement(line.trim(), std::mem::take(&mut next)), origin: None }),
+            None => all.found.push(Found {
+                request: statement(line.trim(), std::mem::take(&mut next)),
+                origin: None,
+                recorded_us: None,
+            }),
         }
     }
     Ok(all)

@@ -58,6 +58,8 @@ struct Log<E> {
 #[derive(Deserialize)]
 struct Entry {
     request: Asked,
+    #[serde(rename = "startedDateTime")]
+    started: Option<Value>,
     response: Option<Answer>,
     #[serde(rename = "_resourceType")]
     kind: Option<String>,
@@ -140,6 +142,8 @@ fn add(all: &mut Imported, entry: Entry) {
 fn found(entry: Entry) -> Result<Found, String> {
     let status = entry.response.as_ref().and_then(|answer| answer.status.as_ref()).and_then(Value::as_i64);
     never_sent(&entry, status).map_or(Ok(()), Err)?;
+    let started = entry.started.as_ref().and_then(Value::as_str).and_then(|time| time.parse::<jiff::Timestamp>().ok());
+    let recorded_us = started.map(jiff::Timestamp::as_microsecond);
     let Asked { method, url, headers, post_data, body_size } = entry.request;
     let scheme = url.split(':').next().unwrap_or_default();
     if !["http", "https"].contains(&scheme) {
@@ -161,7 +165,7 @@ fn found(entry: Entry) -> Result<Found, String> {
         ..RequestPlan::default()
     };
     request.set_body(&body);
-    Ok(Found::new(request, url))
+    Ok(Found { recorded_us, ..Found::new(request, url) })
 }
 
 /// Returns the reason why the server never got or never answered a request; `None` if the recording shows no such
@@ -203,6 +207,20 @@ mod tests {
         };
         let text: Vec<String> = all.iter().map(entry).collect();
         read(&format!(r#"{{"log":{{"entries":[{}]}}}}"#, text.join(","))).unwrap()
+    }
+
+    /// The entries are not in the order of their times, and one of them has no time.
+    #[test]
+    fn the_times_of_a_recording_are_read_in_their_order() {
+        let all = entries(&[
+            ("", r#","startedDateTime":"2026-11-26T08:00:01.500Z""#),
+            ("", r#","startedDateTime":"2026-11-26T09:00:00.000+01:00""#),
+            ("", r#","startedDateTime":"yesterday""#),
+            ("", r#","startedDateTime":"2026-11-26T08:00:02.000Z""#),
+        ]);
+        let times = all.recorded_times().unwrap();
+        assert_eq!((times.gaps_us, times.items), (vec![0, 1_500_000, 500_000], vec![1, 0, 3]));
+        assert_eq!(entries(&[("", "")]).recorded_times(), None);
     }
 
     #[test]
