@@ -263,7 +263,7 @@ mod tests {
             t.intensity =
                 Intensity::Open { rate: 20.0, arrival: run::Arrival::Poisson, max_connections: 64, pipeline: 1 };
             t.rates = Rates { completed_rate: completed as f64 / 5.0, offered_rate: 20.0, ..Rates::default() };
-            t.latency_us.min = min_us;
+            (t.latency_us.min, t.latency_us.p90) = (min_us, 1.1 * min_us);
             (t.measured.tally.due, t.measured.length_s) = (due, 5.0);
             t.measured.window = run::Window { begin_s: warmup_s, end_s: warmup_s + 5.0 };
             breach(&t, &Limits::default()).is_some_and(|breach| breach.kind == BreachKind::Behind)

@@ -1,9 +1,9 @@
 //! Basic figures of a single trial: its clients, good answers and failed share.
 
-use run::{Intensity, Run, Tally, Trial};
+use run::{Intensity, Run, Summary, Tally, Trial};
 
 use crate::number::{finite, positive, ratio};
-use crate::thresholds::{ALL_ANSWERED, MOST_FAIL};
+use crate::thresholds::{ALL_ANSWERED, MOST_FAIL, POOL_SLOWED};
 use crate::view::View;
 
 /// Returns the number of clients of a trial: connections times requests in flight on each. If the load does not set the
@@ -136,11 +136,13 @@ pub(crate) fn keeps_up(trial: &Trial) -> bool {
 ///
 /// Random arrivals may bring fewer requests than the offered rate, so the requests that were due count if they are
 /// fewer. No answer can come before the shortest response time has passed, so without a warm-up the first part of a
-/// window counts for less.
+/// window counts for less, if no queue lengthened the later response times.
 pub(crate) fn completed_share(trial: &Trial) -> f64 {
     let measured = &trial.measured;
     let due_rate = ratio(measured.tally.due as f64, measured.length_s).and_then(positive).unwrap_or(f64::INFINITY);
-    let empty_s = finite(trial.latency_us.min / 1e6 - measured.window.begin_s).unwrap_or(0.0);
+    let Summary { min, p90, .. } = trial.latency_us;
+    let is_steady = p90 <= (1.0 + POOL_SLOWED) * min;
+    let empty_s = finite(min / 1e6 - measured.window.begin_s).filter(|_| is_steady).unwrap_or(0.0);
     let empty = ratio(empty_s, measured.length_s).unwrap_or(0.0).clamp(0.0, 1.0);
     trial.rates.completed_rate / (trial.rates.offered_rate.min(due_rate) * (1.0 - empty))
 }

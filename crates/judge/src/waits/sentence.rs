@@ -38,33 +38,7 @@ pub(crate) fn sentence(finding: &WaitFinding) -> String {
             };
             format!("{who} wait for {lock}{held}")
         }
-        WaitCause::WorkerPool if is_of_processes(finding) => {
-            let does = finding.holder.map(|state| plural(state, object)).unwrap_or_default();
-            let name = if name.is_empty() { String::new() } else { format!(" ({name})") };
-            format!(
-                "all {} {counted} of {process}{name} have a request (they {does}), and further requests queue",
-                number(*of)
-            )
-        }
-        WaitCause::WorkerPool if !finding.function.is_empty() || (finding.holder.is_some() && !name.is_empty()) => {
-            let inside =
-                finding.holder.map(|state| format!("; those inside {}", plural(state, object))).unwrap_or_default();
-            format!(
-                "{who} wait for a slot in {}{inside}",
-                if finding.function.is_empty() { name } else { &finding.function }
-            )
-        }
-        WaitCause::WorkerPool if finding.holder.is_none() => {
-            let all = number(threads.round());
-            format!("all {all} threads {name} of {process} have a request, and further requests queue")
-        }
-        WaitCause::WorkerPool => {
-            let [blocked, all] = [*threads, *of].map(number);
-            let does = finding.holder.map(|state| plural(state, object)).unwrap_or_default();
-            format!(
-                "all workers of {process} have a request, {blocked} of its {all} {counted} {does}, and further requests queue"
-            )
-        }
+        WaitCause::WorkerPool => worker_pool(finding, object),
         WaitCause::ConnectionPool if finding.queued.is_some() => connection_pool(finding),
         WaitCause::ConnectionPool if finding.counted != CountedKind::Threads => {
             let to = if peer.is_empty() { String::new() } else { format!(" to {peer}") };
@@ -97,6 +71,36 @@ pub(crate) fn sentence(finding: &WaitFinding) -> String {
         }
         WaitCause::Peer if peer.is_empty() && !name.is_empty() => format!("{who} wait for {name}"),
         WaitCause::Peer => format!("{who} wait for replies of {peer}"),
+    }
+}
+
+/// Returns the sentence on a pool of workers that all have a request. `object` is what the workers wait for.
+fn worker_pool(finding: &WaitFinding, object: &str) -> String {
+    let WaitFinding { name, process, threads, of, counted, .. } = finding;
+    let does = finding.holder.map(|state| plural(state, object));
+    let slot = if finding.function.is_empty() { name } else { &finding.function };
+    match does {
+        _ if is_of_processes(finding) => {
+            let name = if name.is_empty() { String::new() } else { format!(" ({name})") };
+            let does = does.unwrap_or_default();
+            format!(
+                "all {} {counted} of {process}{name} have a request (they {does}), and further requests queue",
+                number(*of)
+            )
+        }
+        does if !finding.function.is_empty() || (does.is_some() && !name.is_empty()) => {
+            let inside = does.map(|does| format!("; those inside {does}")).unwrap_or_default();
+            format!("{} of {} {counted} of {process} wait for a slot in {slot}{inside}", number(*threads), number(*of))
+        }
+        None => {
+            let all = number(threads.round());
+            format!("all {all} threads {name} of {process} have a request, and further requests queue")
+        }
+        Some(does) => format!(
+            "all workers of {process} have a request, {} of its {} {counted} {does}, and further requests queue",
+            number(*threads),
+            number(*of)
+        ),
     }
 }
 

@@ -98,27 +98,33 @@ pub(super) fn explain_exchange(
         ExchangeError::Fault(Fault::Limit(what)) => {
             format!("the response exceeds a limit of the client: {what}; is this the right server?")
         }
-        ExchangeError::Fault(fault) => match foreign_protocol(&exchange.answer.0) {
-            // The server speaks HTTP/2, so no other protocol is suggested. The text of `fault` already contains the
-            // server's error.
-            Some("HTTP/2") if protocol == "http2" => fault.to_string(),
-            Some("HTTP/2") if proto::spec(&plan.protocol).alpn == "h2" => {
-                format!("{fault}: does it speak {protocol}?")
-            }
-            Some(name) => format!("it speaks {name}, not {protocol}; correct the port or the scheme"),
-            None if plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/1.") => {
-                format!("{fault}; its answer begins {}", exchange.answer.beginning())
-            }
-            None => {
-                format!("{fault}; its answer begins {}: does it speak {protocol}?", exchange.answer.beginning())
-            }
-        },
+        ExchangeError::Fault(fault) => explain_fault(exchange, fault, plan),
         ended if is_reset(ended) && exchange.bytes == 0 => {
             format!(
                 "the server reset the connection without an answer; does it speak {protocol} (and not TLS) on this port?"
             )
         }
         ExchangeError::Io(e) => format!("the connection broke after {answered}: {e}"),
+    }
+}
+
+/// Explains an answer that is no answer of the plan's protocol.
+fn explain_fault(exchange: &Exchange, fault: &Fault, plan: &LoadPlan) -> String {
+    let protocol = spoken(plan);
+    match foreign_protocol(&exchange.answer.0) {
+        // The server speaks HTTP/2, so no other protocol is suggested. The text of `fault` already contains the
+        // server's error.
+        Some("HTTP/2") if protocol == "http2" => fault.to_string(),
+        Some("HTTP/2") if proto::spec(&plan.protocol).alpn == "h2" => {
+            format!("{fault}: does it speak {protocol}?")
+        }
+        Some(name) => format!("it speaks {name}, not {protocol}; correct the port or the scheme"),
+        None if plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/1.") => {
+            format!("{fault}; its answer begins {}", exchange.answer.beginning())
+        }
+        None => {
+            format!("{fault}; its answer begins {}: does it speak {protocol}?", exchange.answer.beginning())
+        }
     }
 }
 

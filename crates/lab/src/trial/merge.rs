@@ -22,6 +22,24 @@ pub struct Point {
     pub within_us: Option<f64>,
 }
 
+/// Returns the service times, with a lower bound for each request that was not answered.
+fn service(part: &LoadPart) -> Summary {
+    let lost = part.histograms.get("unanswered").map_or(0, Hist::len);
+    let hist = part.histograms.get("service");
+    hist.map_or_else(Summary::default, |hist| run::censored_summary(hist, &part.service_unanswered, lost))
+}
+
+/// Returns the waits for the first byte if every good answer came in one piece. The service time of a failed request is
+/// a lower bound of its wait only if its first byte never came. `same` is true if service times and response times are
+/// the same.
+fn waits_of_whole_answers(part: &LoadPart, (first_byte, service): (Summary, Summary), same: bool) -> Summary {
+    match part.histograms.contains_key("first_byte_no_good_answer") {
+        true if same => first_byte,
+        true => part.histograms.get("service").map_or_else(Summary::default, Summary::of),
+        false => service,
+    }
+}
+
 /// Returns the result of a load test with the intensities `loads`, computed from the merged results of all agents.
 pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Window) -> Trial {
     let [knows_first_byte, knows_wait] = take_repeated(&mut part.histograms);
@@ -30,22 +48,16 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
     let with_lost = |name: &str, lost: u64| {
         part.histograms.get(name).map_or_else(Summary::default, |hist| run::summary_with_unanswered(hist, lost))
     };
-    let lost = part.histograms.get("unanswered").map_or(0, Hist::len);
     let latency_us = run::response_summary(&part.histograms, 0);
     let first_byte_us = match knows_first_byte {
         true => run::answer_summary(&part.histograms, AnswerTime::FirstByte, 0),
         false => Summary::default(),
     };
-    let failures_have_first_bytes = part.histograms.contains_key("first_byte_no_good_answer");
-    let service = part
-        .histograms
-        .get("service")
-        .map_or_else(Summary::default, |hist| run::censored_summary(hist, &part.service_unanswered, lost));
     let (rates, streams) = (rates(point, &intensity, &part), part.streams.unwrap_or_default());
     let same = part.histograms.get("service") == part.histograms.get("response");
     // Without intended start times, a request starts at the moment it is sent, so service times and response times are
     // the same.
-    let service_us = if same { latency_us } else { service };
+    let service_us = if same { latency_us } else { service(&part) };
     Trial {
         label: point.label.clone(),
         kind: point.kind,
@@ -60,12 +72,9 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
         streams_open: if part.streams.is_some() { rates.concurrency } else { 0.0 },
         streams_stalled: streams.stalled,
         streams_broken: streams.broken,
-        wait_us: match part.histograms.contains_key("wait") {
-            // The service time of a failed request is only a lower bound of its wait if its first byte never came.
-            false if knows_wait && failures_have_first_bytes && same => first_byte_us,
-            false if knows_wait && failures_have_first_bytes => summary("service"),
-            false if knows_wait => service_us,
-            _ => summary("wait"),
+        wait_us: match knows_wait && !part.histograms.contains_key("wait") {
+            true => waits_of_whole_answers(&part, (first_byte_us, service_us), same),
+            false => summary("wait"),
         },
         transfer_us: without_shortest(summary("transfer")),
         service_us,
