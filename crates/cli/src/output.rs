@@ -41,7 +41,7 @@ pub(crate) fn check_writable(file: &Path) -> anyhow::Result<()> {
     let is_new = std::fs::symlink_metadata(file).is_err();
     std::fs::OpenOptions::new().append(true).create(true).open(file).map_err(|e| unwritable(file, &e))?;
     if is_new {
-        // A file that cannot be removed is only an empty file too many.
+        // If the file cannot be removed, the only harm is a leftover empty file.
         let _ = std::fs::remove_file(file);
     }
     Ok(())

@@ -49,16 +49,16 @@ pub(crate) fn transfer_wait_us(light: &Trial) -> Option<f64> {
     waits.then_some(light.transfer_us.p50)
 }
 
-/// Returns how long the last part of an answer waits for a delayed acknowledgement at the lightest load, microseconds,
-/// if no worker of the server is occupied meanwhile. See [`holds_workers`].
+/// Returns the time in microseconds for which the last part of an answer waits for a delayed acknowledgement at the
+/// lightest load. Returns `None` if a worker of the server stays occupied meanwhile; see [`holds_workers`].
 pub(crate) fn wait_without_worker_us(facts: &Facts<'_>) -> Option<f64> {
     facts.unloaded.and_then(transfer_wait_us).filter(|_| !holds_workers(facts))
 }
 
-/// Returns true if a worker of the server stays occupied while an answer waits for the delayed-acknowledgement timer. A
-/// server with one process or thread per connection, for example, reads the next request of another connection only
-/// when the client closes this one. Without the wait, Xmax × R1 (highest rate times response time with one client) is
-/// then less than one request.
+/// Returns true if a worker of the server stays occupied while an answer waits for the delayed-acknowledgement timer.
+/// For example, a worker that handles one connection at a time turns to another connection only after the client has
+/// closed the current one. Without the wait, Xmax × R1 (highest rate times response time with one client) is then less
+/// than one request.
 fn holds_workers(facts: &Facts<'_>) -> bool {
     let without_wait = || {
         let light = facts.unloaded?;

@@ -134,9 +134,9 @@ pub(crate) fn keeps_up(trial: &Trial) -> bool {
 
 /// Returns the share of an open loop's load that was completed in the window, about 0 to 1.
 ///
-/// Random arrivals may bring fewer requests than the offered rate, so the requests that were due count if they are
-/// fewer. No answer can come before the shortest response time has passed, so without a warm-up the first part of a
-/// window counts for less, if no queue lengthened the later response times.
+/// Random arrivals may produce fewer requests than the offered rate. The smaller of the two numbers is therefore used.
+/// Without a warm-up, no answer can arrive until the shortest response time has passed. This first part of the window
+/// is therefore left out, unless a queue lengthened the later response times.
 pub(crate) fn completed_share(trial: &Trial) -> f64 {
     let measured = &trial.measured;
     let due_rate = ratio(measured.tally.due as f64, measured.length_s).and_then(positive).unwrap_or(f64::INFINITY);

@@ -11,7 +11,8 @@ pub struct ProcessSet {
     wanted_behind: Vec<u32>,
     members_behind: Vec<(u32, String)>,
     met: Vec<(Upstream, Vec<u32>)>,
-    /// Instances with the CPU time of ended children that were never followed, by the ID of the parent.
+    /// Instances with the CPU time of unseen children (children that ended before a sample could find them). Each comes
+    /// with the ID of the parent.
     ended_children: Vec<(u32, String)>,
     /// Number that increases when the processes to follow are replaced.
     edition: u64,
@@ -65,7 +66,7 @@ impl ProcessSet {
         self.members.iter().chain(&self.members_behind).map(|(pid, _)| *pid)
     }
 
-    /// Adds an instance with the CPU time of the children of `parent` that ended without being followed.
+    /// Adds the instance with the CPU time of the unseen children of `parent`.
     pub fn add_ended_children(&mut self, parent: u32, instance: &str) {
         self.ended_children.push((parent, instance.to_owned()));
     }

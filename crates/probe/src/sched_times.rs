@@ -67,8 +67,8 @@ impl SchedReading {
     ///
     /// The kernel deletes the times of a thread that ends, for example of a thread that handled one request. The CPU
     /// time of the process still includes this thread's time on a CPU, but the thread's waiting time is unknown. The
-    /// result assumes that ended threads and children, and threads that were not read, waited as long per second on a
-    /// CPU as the other threads.
+    /// result makes an assumption about threads that were not read, and about threads and children that ended: for each
+    /// second of running, they waited for a CPU as long as the other threads.
     pub fn since(&self, earlier: &Self) -> SchedTimes {
         let of_thread = |(id, now): (&u32, &SchedTimes)| match earlier.threads.get(id) {
             Some(before) => now.since(*before),

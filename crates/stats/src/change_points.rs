@@ -7,8 +7,9 @@
 //! these neighbours. At least [`MIN_SEGMENT`] values lie between two changes, so an isolated value is not a change.
 //! Second, the error of a mean takes the correlation of neighbouring values into account. The correlation is estimated
 //! from the differences of neighbours, which changes of the mean hardly affect (S. Chakar and others, *Bernoulli* 23,
-//! 2017). A third addition finds steps in short series whose values drift: a step is also significant if it is far larger
-//! than what a random walk with the series' usual differences would do at one point.
+//! 2017). A third addition finds steps in short series that drift. It compares each step with a random walk whose
+//! increments are the series' usual differences. A step that is far larger than such a walk makes at one point is
+//! significant.
 
 use std::ops::Range;
 

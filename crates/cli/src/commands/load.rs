@@ -94,7 +94,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     let mut plan = args.target.plan("load")?;
     match &args.arrivals {
         Some(file) => {
-            // The times of the file replace those of a recording.
+            // The times in the file of `--arrivals` replace the times recorded in a file of requests.
             plan.load.requests.iter_mut().for_each(|set| set.recorded = None);
             plan.load.arrivals = Some(arrivals(file, args)?);
         }

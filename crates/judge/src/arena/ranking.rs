@@ -69,8 +69,8 @@ fn spoiled(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
     (2 * (1 + refusals.count()) > own().count()).then(|| first.clone())
 }
 
-/// Returns the reason not to rank a server that was measured too few times, or whose CPU time is unknown. An
-/// interrupted comparison needs no larger budget to measure the server more often.
+/// Returns the reason not to rank a server that was measured too few times, or whose CPU time is unknown. If the
+/// comparison was interrupted, the reason does not advise a larger budget: resuming measures the server more often.
 fn too_few(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
     let refuse = |kind, text: String| Some(ArenaRefusal { kind, text });
     let all = turns(state, place, false).count();

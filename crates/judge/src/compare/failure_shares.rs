@@ -5,8 +5,8 @@ use stats::average;
 use stats::student::{quantile, two_sided};
 
 /// Assumed number of failures in one burst (failures that occur together). Used if a side has a single window, because
-/// one window does not show how many failures occur together. Also used if so few windows show it that more data would
-/// make a comparison less exact than a single window.
+/// one window does not show how many failures occur together. Also used if too few windows measure the size of bursts.
+/// The measured size would then be so uncertain that adding windows would make a comparison less exact.
 const BURST: f64 = 10.0;
 /// Number of failed requests, and number of all requests, of an observation.
 pub(super) type Count = (f64, f64);
@@ -115,8 +115,8 @@ impl Shares {
 mod tests {
     use super::*;
 
-    /// This test repeats a situation that was observed with a server whose every tenth answer fails: single pairs of runs
-    /// were decided, but two runs of each side together were not.
+    /// This test repeats a situation that was observed with a server whose every tenth answer fails: each pair of runs
+    /// alone gave a decision, but two runs per side, taken together, gave none.
     #[test]
     fn more_runs_decide_what_one_run_decides() {
         let low = |runs: usize, chance: f64| {

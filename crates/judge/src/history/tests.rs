@@ -67,7 +67,7 @@ fn changed<'a>(history: &'a History, figure: &str) -> Vec<&'a run::HistoryChange
     history.changes.iter().filter(|change| change.figure == figure).collect()
 }
 
-/// The intervals are said to hold the true change in 95 of 100 series.
+/// loadline claims that its intervals contain the true change in 95 of 100 series.
 #[test]
 fn the_interval_of_a_change_holds_the_true_change() {
     let holds = |seed: u64| {

@@ -47,10 +47,11 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     Some(Verdict::Binds { confidence, sentence, evidence })
 }
 
-/// Returns the upstream for whose replies requests wait, although without a limit few would wait there. The server itself
-/// does not delay these requests: the upstream may limit the rate on purpose, or a link on the way to it may be full.
-/// While the rest of a long reply arrives, a connection does not count as waiting, so half of the requests in flight
-/// suffice. Without a limit, as many requests wait as arrive within one quick answer (Little's law).
+/// Returns the upstream whose replies more requests await than would without a limit. The server itself does not delay
+/// these requests: the upstream may limit the rate on purpose, or a link on the way to it may be full. A connection
+/// does not count as waiting while the rest of a long reply arrives. Half of the requests in flight therefore suffice
+/// as evidence that requests wait for the upstream. Without a limit, as many requests wait as arrive within one quick
+/// answer (Little's law).
 fn waits_behind<'a>(facts: &Facts<'a>, delayed: &Delayed<'_>) -> Option<Awaited<'a>> {
     let without_limit = delayed.most * delayed.quick_us / 1e6;
     let is_most =

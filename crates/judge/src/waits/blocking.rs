@@ -73,7 +73,7 @@ fn waits_in_calls(
     // A thread that waits for a full pipe is never idle. If requests are unread meanwhile, no other thread reads them.
     let is_only_loop = idle < WAIT_FEW || state == ThreadState::FullPipe && requests.queued >= WAIT_QUEUE;
     if process.epoll && is_only_loop && demand >= threads + WAIT_QUEUE && per_process <= 1.0 + WAIT_FEW {
-        // Beside idle threads of a runtime, most stacks are not those of the event loop.
+        // If a runtime also has idle threads, most sampled stacks belong to them and not to the event loop.
         let function = if idle < WAIT_FEW { functions::mostly_in(profile, process) } else { String::new() };
         let blocked = WaitFinding { function, ..finding(WaitCause::BlockingCall, threads, key.clone()) };
         return Some(only_worker::with_holder(blocked, state, &key));

@@ -7,7 +7,8 @@ use crate::thresholds::UNWANTED;
 use crate::view::program;
 
 /// Leaves out computing threads of the server if slowing the server's CPU hardly changed throughput. No request waits
-/// for such threads: they poll, or do other work. Commands of a database stay, because another lever slows a database.
+/// for such threads: they poll, or do other work. Keeps causes that name commands of a database, because slowing the
+/// server's CPU does not slow the database.
 pub(crate) fn without_refuted(
     findings: Vec<WaitFinding>,
     facts: &Facts<'_>,

@@ -63,8 +63,8 @@ fn finding(profile: &WaitProfile, group: &TaskGroup, cause: WaitCause) -> WaitFi
     }
 }
 
-/// Returns what the threads of running goroutines mostly do, and the object for which they wait. Go's runtime also calls
-/// a goroutine running while its thread is blocked in a system call on a file or a pipe.
+/// Returns what the threads of running goroutines mostly do, and the object for which they wait. loadline also counts a
+/// goroutine as running while its thread is in a system call, and the thread may be blocked there on a file or a pipe.
 fn of_threads(profile: &WaitProfile, process: &str) -> (Option<ThreadState>, String) {
     let groups = || profile.groups.iter().filter(|group| group.process == process);
     let on_cpu: f64 = groups().filter(|group| group.state.wants_cpu()).map(|group| group.threads).sum();

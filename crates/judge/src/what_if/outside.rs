@@ -1,6 +1,7 @@
-//! CPU time of a request outside of its response time. The generator chooses and records a request before and after its
-//! response time, and the kernel works on acknowledgements. In a closed loop this time delays the next request, so the
-//! model is right to count it. In an open loop with little load nobody waits for it.
+//! CPU time of a request outside of its response time. The generator chooses a request before its response time begins,
+//! and records the request after the response time ends. The kernel also handles acknowledgements outside of the
+//! response time. In a closed loop this time delays the next request, so the model is right to count it. In an open
+//! loop with little load nobody waits for it.
 
 use run::{Trial, WhatIf};
 
@@ -9,7 +10,8 @@ use super::solve::{alone_s, solve};
 use crate::number::{duration, finite, positive};
 
 /// Returns the CPU time of a request outside of its response time, seconds: the difference between the response time
-/// that the model gives and the measured one. Returns `None` for a closed loop, or if the model gives no longer time.
+/// that the model gives and the measured one. Returns `None` for a closed loop, or if the modelled time does not exceed
+/// the measured one.
 pub(super) fn outside_s(trial: &Trial, measured: &Model) -> Option<f64> {
     measured.arrivals?;
     let seen_s = positive(trial.latency_us.mean)? / 1e6;

@@ -229,7 +229,7 @@ fn load(
     let mut next_s = 0.0;
     let mut tell = |report| match report {
         // Ticks that nobody reads are not sent, because a thousand agents would send ten thousand per second. The last
-        // tick has details, and may follow its predecessor at once.
+        // progress report contains details, and may be sent right after the previous report.
         AgentReport::Tick(tick) if !filter.fine && tick.t_s < next_s && !(filter.detailed && tick.detail.is_some()) => {
             drop(tick)
         }

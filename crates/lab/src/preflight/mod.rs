@@ -194,8 +194,8 @@ mod tests {
         let login = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
         let error = plan_against(&plan, login, false, 0.3).unwrap_err();
         assert!(error.contains("completed the handshake and answered nothing for 0.3 s"), "{error}");
-        // The server of this test closes the connection after the login. Depending on the time at which the statement
-        // arrives, the close is a reset.
+        // The server of this test closes the connection after the login. The client sees a normal close or a reset,
+        // depending on when the statement arrives.
         let error = plan_against(&plan, login, true, PATIENT).unwrap_err();
         assert!(error.contains("completed the handshake and") && error.contains("without an answer"), "{error}");
     }

@@ -76,7 +76,8 @@ pub(crate) struct Record {
     pub(crate) service: Option<Hist>,
     /// Times of the answers in `response` that arrived in several pieces.
     pieces: PieceTimes,
-    /// Times of the requests without a good answer whose first byte came. `None` if there were none.
+    /// Times of requests that failed or were refused after the first byte of their answer had arrived. `None` if there
+    /// were none.
     failed_pieces: Option<Box<FailedPieces>>,
     pub(crate) blocked: Hist,
     pub(crate) start_error: Hist,
@@ -336,7 +337,7 @@ impl Record {
         if let Outcome::Failed(fault) = done.outcome {
             counts.fail(kind_of(fault), 1);
             self.first_failures.failed(fault);
-            // An answer with a wrong body has arrived, so its first byte has come at the latest now.
+            // An answer with a wrong body has fully arrived, so its first byte came no later than now.
             let is_answer_in_one_piece = request.first_byte_ns == 0 && matches!(fault, Fault::WrongBody(_));
             let first_byte_ns = if is_answer_in_one_piece { now_ns } else { request.first_byte_ns };
             return self.unanswered(now_ns, &InFlightRequest { first_byte_ns, ..*request });

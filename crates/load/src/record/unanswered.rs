@@ -128,8 +128,8 @@ impl Record {
         }
     }
 
-    /// If the first byte of a request came before the measured window, records the age of the request at the start of
-    /// the window.
+    /// If the first byte of a request's answer came before the measured window, records the request's age at the start
+    /// of the window.
     fn carry_in_begun(&mut self, request: &InFlightRequest) {
         if (1..self.begin.at_ns).contains(&request.first_byte_ns) {
             let age_ns = self.begin.at_ns.saturating_sub(request.start.intended_ns);

@@ -1,5 +1,7 @@
-//! CPU time of children that end before a sample could find them. A server may start a process for each request, such
-//! as a CGI script or an image converter. Only the parent's counters show the CPU time of such a process.
+//! CPU time of unseen children: child processes that end before a sample could find them. A server may start a process
+//! for each request, such as a CGI script or an image converter. Only the parent's counters show the CPU time of such a
+//! process. The unseen children of one parent have common columns in the recording, as if they were one process (an
+//! instance) called `program of parent`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,11 +13,11 @@ use crate::text::{name, number, words};
 use crate::tree_cpu::ended_children;
 use crate::units;
 
-/// Counters of the instance with the CPU time of ended children. The CPUs that the children may use are those of their
+/// Counters of the instance with the CPU time of unseen children. The CPUs that the children may use are those of their
 /// parent.
 const IDS: &[&str] = &["process.cpu", "process.cpus_allowed", "process.cpu_mask"];
-/// CPU time from which ended children get an instance, nanoseconds. The kernel counts their user and kernel time in clock
-/// ticks (usually 10 ms), so less may be a rounding error.
+/// CPU time from which unseen children get an instance, nanoseconds. The kernel counts their user and kernel time in
+/// clock ticks (usually 10 ms), so less may be a rounding error.
 const MIN_NS: u64 = 30_000_000;
 
 /// Programs of the ended children in earlier load tests, by the ID of the parent. A later load test counts the CPU time
@@ -32,7 +34,7 @@ pub(super) struct EndedChildren {
     last_ns: u64,
     /// CPU time of ended children that were followed as processes of their own, nanoseconds.
     followed_ns: u64,
-    /// Largest CPU time of the children that were not followed, nanoseconds.
+    /// Highest total so far of the CPU time of unseen children, nanoseconds.
     unseen_ns: u64,
     /// CPUs that the parent may use: their number, and their bit mask if it is exact.
     pub(super) cpus: Option<(u32, Option<u64>)>,
@@ -67,21 +69,23 @@ impl EndedChildren {
         self.last_ns
     }
 
-    /// Takes away the CPU time of a child that was followed until its end, because the child's own columns contain it.
+    /// Subtracts the CPU time of a child that was followed until its end, because the child's own columns contain this
+    /// time.
     pub(super) fn take_followed(&mut self, ns: u64) {
         self.followed_ns = self.followed_ns.saturating_add(ns);
     }
 
-    /// Updates the CPU time of the children that were not followed. A child is taken away as soon as it ends, but its
-    /// parent may wait for it later, so the result never falls.
+    /// Updates the CPU time of unseen children. The CPU time of a followed child is subtracted when the child ends, but
+    /// the parent's counter includes it only after the parent has called wait(2). To prevent a drop in between, the
+    /// highest result so far is kept.
     fn update(&mut self) -> u64 {
         let grown_ns = self.last_ns.saturating_sub(self.first_ns.unwrap_or(self.last_ns));
         self.unseen_ns = self.unseen_ns.max(grown_ns.saturating_sub(self.followed_ns));
         self.unseen_ns
     }
 
-    /// Writes the CPU time of the children that were not followed. Opens an instance once the CPU time is large enough,
-    /// or at once if the parent is in `known`. `tids` are the threads of the parent.
+    /// Writes the CPU time of unseen children. Opens an instance once the CPU time is large enough, or at once if the
+    /// parent is in `known`. `tids` are the threads of the parent.
     pub(super) fn put(
         &mut self,
         parent: &ParentOfEnded<'_>,

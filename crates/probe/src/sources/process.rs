@@ -104,8 +104,8 @@ impl Processes {
         round.writer.absent_all(INSTRUCTIONS, "", format_args!("{reason}"));
     }
 
-    /// Writes the CPU time of children that ended without being followed. `newly_ended` are the parents of followed
-    /// processes that ended since the last sample, each with the CPU time of the ended process in nanoseconds.
+    /// Writes the CPU time of unseen children. `newly_ended` has one entry for each followed process that ended since
+    /// the last sample: the ID of its parent, and its CPU time in nanoseconds.
     fn put_ended_children(&mut self, newly_ended: &[(u32, u64)], round: &mut Round<'_>) {
         for member in &mut self.members {
             let followed = newly_ended.iter().filter(|(parent, _)| *parent == member.pid);

@@ -187,7 +187,7 @@ impl Member {
         (self.children_cpu.parent(), self.cpu_ns.saturating_add(self.children_cpu.total_ns()))
     }
 
-    /// Writes the CPU time of the children that ended without being followed.
+    /// Writes the CPU time of unseen children (children that ended before a sample could find them).
     pub(super) fn put_ended_children(
         &mut self,
         known: &mut KnownChildren,

@@ -4,7 +4,8 @@ use super::frame::{self, FrameHeader};
 use crate::Fault;
 
 /// Maximum size of a header block, over all its frames, bytes. It is the limit of the heads of HTTP/1.1. The client
-/// announces it as the maximum size of decoded headers, which is never smaller than their block.
+/// announces this limit as the maximum size of the decoded headers. A normal encoder never makes the block larger than
+/// that.
 pub(super) const MAX_BLOCK_BYTES: usize = crate::http1::HEAD_LIMIT;
 /// Minimum number of bytes that each frame of a header block counts towards [`MAX_BLOCK_BYTES`]. This minimum also
 /// limits the number of very small frames in a block.

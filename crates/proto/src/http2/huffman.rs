@@ -1,8 +1,10 @@
 //! Strings with Huffman coding (RFC 7541, section 5.2 and appendix B). The code is canonical: the lengths of the
 //! codewords are enough to compute the codewords.
 
-use super::hpack::primitives::TOO_LONG;
 use crate::Fault;
+
+/// Fault for a name or value that is longer than all headers of a block may be.
+pub(crate) const TOO_LONG: Fault = Fault::Limit("a header of HTTP/2 of more than 256 KiB");
 
 /// Length of the codeword of each byte, bits. The last entry is for the codeword that marks the end of a string.
 const LENGTHS: [u8; 257] = [

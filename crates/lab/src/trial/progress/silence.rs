@@ -67,8 +67,8 @@ impl Progress {
         Incident { kind: IncidentKind::Silence, begin_s: from, end_s: Some(until), text }
     }
 
-    /// Returns true if more answers took as long as a silence than the silence itself delayed. A silence delays only
-    /// requests that were in flight in it and that were answered after it.
+    /// Returns true if the silence does not explain the long answers: more answers took at least as long as the silence
+    /// than it delayed. A silence delays only requests that were in flight in it and that were answered after it.
     fn others_took_as_long(&self, detail: &TickDetail, from: f64, until: f64) -> bool {
         let silence_ns = (until - from) * 1e9;
         let long = detail.responses.counts().filter(|(bucket, _)| CoarseHist::end_ns(*bucket) >= silence_ns);
@@ -147,7 +147,8 @@ mod tests {
         assert!(told(ErrorKind::ResponseTimeout).ends_with("slower than the timeout"));
     }
 
-    /// No request reached the timeout. In the first load, ten answers before the silence took as long as the silence.
+    /// No request reached the timeout. In the first load, ten answers before the silence each took as long as the
+    /// silence lasted.
     #[test]
     fn a_silence_without_timeouts_names_no_timeout() {
         let told = |slow_answers: u64| {

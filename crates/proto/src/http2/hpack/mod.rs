@@ -14,7 +14,7 @@ use crate::Fault;
 pub(crate) use encode::{Blocks, FieldCoding, HPACK};
 pub(super) use encode::{write_field, write_fields, write_name};
 pub(super) use primitives::INVALID;
-pub(crate) use primitives::write_length;
+pub(crate) use primitives::{MAX_LIST_BYTES, write_length};
 use primitives::{integer, string};
 use static_table::STATIC_TABLE;
 
@@ -22,9 +22,6 @@ use static_table::STATIC_TABLE;
 pub(super) const TABLE_BYTES: usize = 4096;
 /// Additional size of each table entry, bytes (RFC 7541, section 4.1).
 pub(crate) const ENTRY_OVERHEAD: usize = 32;
-/// Maximum total size of the decoded headers of one header block, bytes. A small header block may expand to large
-/// headers.
-pub(crate) const MAX_LIST_BYTES: usize = 256 * 1024;
 
 /// A header in the dynamic table: name and value in one buffer.
 #[derive(Debug, Default)]

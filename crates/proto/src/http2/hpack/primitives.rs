@@ -1,11 +1,11 @@
 //! Integers and strings in header blocks (RFC 7541, section 5).
 
-use super::MAX_LIST_BYTES;
 use crate::Fault;
-use crate::http2::huffman;
+use crate::http2::huffman::{self, TOO_LONG};
 
-/// Fault for a name or value that is longer than all headers of a block may be.
-pub(crate) const TOO_LONG: Fault = Fault::Limit("a header of HTTP/2 of more than 256 KiB");
+/// Maximum total size of the decoded headers of one header block, bytes. A small header block may expand to large
+/// headers.
+pub(crate) const MAX_LIST_BYTES: usize = 256 * 1024;
 pub(crate) const INVALID: Fault = Fault::Malformed("a header block of HTTP/2 is wrong (HPACK)");
 
 /// Reads an integer with a prefix of `bits` bits (RFC 7541, section 5.1). Refuses integers with more than four bytes

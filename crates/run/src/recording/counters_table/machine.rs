@@ -49,7 +49,7 @@ pub(super) const ROWS: &[CounterSpec] = &[
         "Process",
         Microseconds,
         Cumulative,
-        "CPU clock of the process (clock_getcpuclockid): time of all its threads, ended ones too, exact; the instance `program of name:pid` has the time of children of `name:pid` that ended before they were followed (/proc/PID/stat cutime, cstime)",
+        "CPU clock of the process (clock_getcpuclockid): time of all its threads, ended ones too, exact",
     ),
     c(
         "process.run_delay",
