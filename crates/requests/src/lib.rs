@@ -12,6 +12,7 @@ mod log;
 mod mistaken;
 mod other_tools;
 mod row;
+mod token;
 mod unreadable;
 mod url;
 mod vegeta_target;
@@ -27,6 +28,8 @@ pub use formats::{FORMATS, command, to_toml};
 pub use found::{Found, Imported, left_out_words};
 pub use log::{Replay, ReplayOptions, Summary, looks_like_log};
 pub use row::FormatSpec;
+
+use token::is_token;
 
 /// Maximum size of a file of requests, bytes.
 const MAX_BYTES: u64 = 64 << 20;
@@ -68,11 +71,6 @@ pub fn read_text(
         n if n > MAX_REQUESTS => Err(fail(format!("it holds {n} requests; at most {MAX_REQUESTS} can be made"))),
         _ => Ok((imported, row)),
     }
-}
-
-/// Returns true if a text can be a method (RFC 9110, section 5.6.2).
-fn is_token(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
 /// Reads an access log, which may be compressed with gzip. If the file has another format, the error names that format.

@@ -8,6 +8,7 @@ use run::RequestPlan;
 use crate::error::{ReadError, shown};
 use crate::found::{Found, Imported, Source};
 use crate::row::MAX_LINES_LOOKED_AT;
+use crate::token::is_token;
 use crate::unreadable::Unreadable;
 use crate::url;
 
@@ -27,8 +28,7 @@ fn begins_target(line: &str) -> bool {
 /// Returns name and value of a header line; `None` for any other line, such as a URL.
 fn header(line: &str) -> Option<(&str, &str)> {
     let (name, value) = line.split_once(':').map(|(name, value)| (name.trim(), value.trim()))?;
-    let is_token = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
-    (is_token && !name.is_empty() && !value.is_empty() && !value.starts_with("//")).then_some((name, value))
+    (is_token(name) && !value.is_empty() && !value.starts_with("//")).then_some((name, value))
 }
 
 /// Lines of one target, with their line numbers, counted from 1.
