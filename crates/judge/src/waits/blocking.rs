@@ -67,8 +67,9 @@ fn waits_in_calls(
     if per_process < WAIT_MOSTLY && !hold_most || per_process < cpu {
         return None;
     }
+    let peer = if state == ThreadState::Peer { key.clone() } else { String::new() };
     if let Some(workers) = pools::busy_children(profile, activity, state, requests) {
-        return Some(workers);
+        return Some(WaitFinding { peer, ..workers });
     }
     // A thread that waits for a full pipe is never idle. If requests are unread meanwhile, no other thread reads them.
     let is_only_loop = idle < WAIT_FEW || state == ThreadState::FullPipe && requests.queued >= WAIT_QUEUE;
@@ -78,7 +79,6 @@ fn waits_in_calls(
         let blocked = WaitFinding { function, ..finding(WaitCause::BlockingCall, threads, key.clone()) };
         return Some(only_worker::with_holder(blocked, state, &key));
     }
-    let peer = if state == ThreadState::Peer { key.clone() } else { String::new() };
     if let Some(pool) = pools::connections_of_threads(profile, process, (&peer, threads), requests) {
         return Some(pool);
     }

@@ -9,7 +9,7 @@ use run::{
 
 use super::advice::advice;
 use super::only_worker::is_only_worker;
-use super::pools::is_of_processes;
+use super::pools::{is_of_processes, waits_for_slot};
 use super::runtime_cpus;
 use super::sentence::sentence;
 use crate::number::percent;
@@ -139,7 +139,7 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], known:
 /// `places`. The members have a request, but most of them wait for something inside the server.
 fn has_too_many(pool: &WaitFinding, places: f64) -> bool {
     let members = if is_of_processes(pool) { pool.of } else { pool.threads };
-    pool.cause == WorkerPool && members >= MANY_PLACES * places
+    pool.cause == WorkerPool && !waits_for_slot(pool) && members >= MANY_PLACES * places
 }
 
 /// Returns the advice on a pool with too many members.
@@ -369,14 +369,18 @@ mod tests {
     /// a time.
     #[test]
     fn more_workers_are_not_advised_if_most_of_them_wait() {
-        let advice = |places: f64| {
-            let pool = WaitFinding { cause: WorkerPool, holder: None, threads: 32.0, of: 37.0, ..lock(None) };
+        let pool = WaitFinding { cause: WorkerPool, holder: None, threads: 32.0, of: 37.0, ..lock(None) };
+        let of = |pool: &WaitFinding, places: f64| {
+            let pool = pool.clone();
             let mut found = verdict("server-concurrency");
             super::explain(&mut found, &[pool], &Known { hot: None, places: Some(places) }, WaitsFirst);
             found.advice.remove(0)
         };
+        let advice = |places: f64| of(&pool, places);
         assert!(advice(1.0).starts_with("More workers of app will not help"), "{}", advice(1.0));
         assert!(advice(31.0).starts_with("Raise the number of workers"), "{}", advice(31.0));
+        let semaphore = WaitFinding { function: "main.score".into(), ..pool.clone() };
+        assert!(of(&semaphore, 4.0).starts_with("Raise the number of workers"), "32 wait for one of 4 slots");
     }
 
     #[test]

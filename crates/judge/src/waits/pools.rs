@@ -61,6 +61,13 @@ pub(super) fn is_of_processes(pool: &WaitFinding) -> bool {
     pool.cause == WaitCause::WorkerPool && matches!(pool.counted, CountedKind::Children | CountedKind::Processes)
 }
 
+/// Returns true if the counted threads or goroutines are not the members of the pool, but wait for a slot in it, such as
+/// a semaphore.
+pub(super) fn waits_for_slot(pool: &WaitFinding) -> bool {
+    let names_pool = !pool.function.is_empty() || (pool.holder.is_some() && !pool.name.is_empty());
+    pool.cause == WaitCause::WorkerPool && !is_of_processes(pool) && names_pool
+}
+
 /// Returns true for a pool of connections that leads to a smaller pool of worker processes. `workers` are the pools of
 /// worker processes that are used up. The workers are the limit: with more connections, more requests would wait for
 /// the same workers.

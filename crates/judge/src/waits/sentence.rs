@@ -5,7 +5,7 @@ use run::{CountedKind, SessionState, ThreadState, WaitCause, WaitFinding, WaitPr
 
 use super::collectors::is_collection;
 use super::locks::is_of_runtime;
-use super::pools::is_of_processes;
+use super::pools::{is_of_processes, waits_for_slot};
 use super::runtime_cpus;
 use crate::number::percent;
 use crate::thresholds::WAIT_MOSTLY;
@@ -88,7 +88,7 @@ fn worker_pool(finding: &WaitFinding, object: &str) -> String {
                 number(*of)
             )
         }
-        does if !finding.function.is_empty() || (does.is_some() && !name.is_empty()) => {
+        does if waits_for_slot(finding) => {
             let inside = does.map(|does| format!("; those inside {does}")).unwrap_or_default();
             format!("{} of {} {counted} of {process} wait for a slot in {slot}{inside}", number(*threads), number(*of))
         }
