@@ -8,7 +8,7 @@ use lab::{CommandServer, LabError, ServerCommand};
 use run::{Address, Comparison, ComparisonOutcome, Intensity, Plan, Run, UrlParts};
 
 use crate::args::mix::{self, MixArgs};
-use crate::args::{HostArgs, Names, SetFlagArgs, TlsArgs, read_variables, set_protocol, units};
+use crate::args::{FormArgs, HostArgs, SetFlagArgs, TlsArgs, read_variables, set_protocol, units};
 use crate::{Exit, output, same_target};
 
 /// Directory with one subdirectory for each named baseline (a run to compare with).
@@ -83,21 +83,11 @@ pub(crate) struct Args {
     /// Host of the second live server, if it is not the first's host
     #[arg(long, value_name = "HOST", help_heading = "Other hosts", requires = "server_host")]
     server_host_b: Option<String>,
-    /// text, markdown, html or json
-    #[arg(
-        long,
-        value_name = "FORM",
-        default_value = "text",
-        value_parser = Names::AnswerForms,
-        hide_possible_values = true
-    )]
-    form: String,
+    #[command(flatten)]
+    form: FormArgs,
     /// Print all figures, not only those that decide
     #[arg(long, short)]
     verbose: bool,
-    /// Same as --form json
-    #[arg(long)]
-    json: bool,
 }
 
 impl Args {
@@ -136,7 +126,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         },
     };
     let Some((comparison, interrupted)) = comparison else { return Ok(Exit::Done) };
-    let form = if args.json { "json" } else { &args.form };
+    let form = args.form.name();
     let text = match form {
         "text" if !args.verbose => report::brief_comparison(&comparison, &output::style()),
         form => report::render_comparison(form, &comparison, &output::style())?,
