@@ -15,9 +15,9 @@ pub(crate) struct Taken {
 }
 
 /// Returns the shares of the CPUs that were taken in each tenth of a second of `window`. CPU time counts as taken by
-/// other programs if it was neither idle nor used by an observed process or by loadline's observers. If there are several machines, the one with
-/// the largest share of other programs counts. The shares are 0 before the first reading and after the last. Returns an
-/// empty list if no reading is in `window`.
+/// other programs if it was neither idle nor used by an observed process or by loadline's observers. If there are
+/// several machines, the one with the largest share of other programs counts. The shares are 0 before the first reading
+/// and after the last. Returns an empty list if no reading is in `window`.
 pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<Taken> {
     let tenths = (window.length_s() / TENTH_S + 0.5) as usize;
     let of_tenth = |tenth: usize| {
