@@ -6,7 +6,7 @@ use run::{HotFunction, Run, StackProfile};
 
 use crate::Facts;
 use crate::thresholds::{HOT_EVERYTHING, HOT_INCLUSIVE, HOT_SHARE, WORKS};
-use crate::view::{View, program};
+use crate::view::{View, names};
 
 /// Maximum number of functions in the list. A reader looks at the first few functions only; the flame graph shows all
 /// functions.
@@ -51,7 +51,7 @@ pub(crate) fn first<'a>(facts: &Facts<'_>, functions: &'a [HotFunction]) -> Opti
 /// Returns true if a process, or all processes with one name, spend most of their CPU time in the kernel.
 fn is_mostly_kernel(view: &View<'_>, process: &str) -> bool {
     let time = |counter: &'static str| -> f64 {
-        let own = view.instances(counter).into_iter().filter(|(name, _)| name == process || program(name) == process);
+        let own = view.instances(counter).into_iter().filter(|(name, _)| names(process, name));
         own.map(|(_, us)| us).sum()
     };
     time("process.system") > time("process.user")

@@ -72,6 +72,12 @@ pub(crate) fn program(instance: &str) -> &str {
     instance.rsplit_once(':').map_or(instance, |(name, _)| name)
 }
 
+/// Returns true if `named` is the process instance `instance`, or its program: both `nginx:1234` and `nginx` name
+/// `nginx:1234`.
+pub(crate) fn names(named: &str, instance: &str) -> bool {
+    named == instance || named == program(instance)
+}
+
 /// Returns true if the bit mask `mask` of CPUs contains the CPU with the number `cpu`. Returns false for other names of
 /// instances, such as `total`.
 fn is_in(mask: u64, cpu: &str) -> bool {

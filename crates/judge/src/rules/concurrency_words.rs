@@ -67,10 +67,7 @@ pub(super) fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Place
     });
     let awaited = upstreams::awaited::by_nearly_all(facts).filter(|_| facts.plateau != Plateau::Grows);
     let awaited = awaited.or_else(|| delays_behind(facts));
-    let waiting = awaited.map(|all| {
-        let [waiting, in_flight] = [all.waiting, all.in_flight].map(figure);
-        format!("{waiting} of {in_flight} requests in flight wait for replies of {}", upstreams::named(all.behind))
-    });
+    let waiting = awaited.map(|all| all.words());
     let Some((places, r1)) = places.zip(crate::laws::service_us(facts)) else {
         if let Some(waiting) = waiting {
             return format!("{waiting}; the server stays at {}", rate(facts.x_max().unwrap_or(0.0)));

@@ -6,7 +6,7 @@ use run::FigureUnit;
 use super::rule::{Verdict, cannot_say};
 use crate::delayed::{Delayed, NoLimit, fills_alone, works};
 use crate::evidence::measured;
-use crate::number::{figure, rate};
+use crate::number::rate;
 use crate::single::server_of;
 use crate::thresholds::{BUSY, GUESS, HALF_BUSY, LIKELY, PILED_UP, WAIT_MOSTLY, WEAK_SIGN};
 use crate::upstreams::awaited::Awaited;
@@ -23,12 +23,7 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
         None => {}
     }
     if let Some(awaited) = waits_behind(facts, &delayed) {
-        return Some(Verdict::RuledOut(format!(
-            "{} of {} requests in flight wait for replies of {}",
-            figure(awaited.waiting),
-            figure(awaited.in_flight),
-            upstreams::named(awaited.behind)
-        )));
+        return Some(Verdict::RuledOut(awaited.words()));
     }
     let Delayed { one, most, r1_us, quick_us, text } = delayed;
     let view = server_of(one).unwrap_or_else(|| View::new("client", one, &one.client));

@@ -4,7 +4,7 @@
 use run::Upstream;
 
 use crate::Facts;
-use crate::number::positive;
+use crate::number::{figure, positive};
 use crate::places::{self, Places};
 use crate::server_queue;
 use crate::thresholds::{NEARLY_FULL, SURE};
@@ -23,7 +23,7 @@ pub(crate) fn chance(facts: &Facts<'_>) -> Option<f64> {
     facts.full_upstreams.chance()
 }
 
-/// An upstream for whose replies nearly all requests in flight wait, although nothing shows that it is full.
+/// An upstream for whose replies requests in flight wait.
 pub(crate) struct Awaited<'a> {
     pub(crate) behind: &'a Upstream,
     /// Number of requests that wait for replies of the upstream.
@@ -32,13 +32,22 @@ pub(crate) struct Awaited<'a> {
     pub(crate) in_flight: f64,
 }
 
+impl Awaited<'_> {
+    /// Returns the words about the requests that wait for the upstream.
+    pub(crate) fn words(&self) -> String {
+        let [waiting, in_flight] = [self.waiting, self.in_flight].map(figure);
+        format!("{waiting} of {in_flight} requests in flight wait for replies of {}", super::named(self.behind))
+    }
+}
+
 /// Returns the server's upstream for which nearly all requests in flight wait, if any. Requests that wait for replies
 /// do not queue in the server, so the upstream, or something behind it, limits how many requests are handled at a time.
 pub(crate) fn by_nearly_all<'a>(facts: &Facts<'a>) -> Option<Awaited<'a>> {
     most_awaited(facts).filter(|all| all.waiting >= NEARLY_FULL * all.in_flight)
 }
 
-/// Returns the server's upstream for which most requests in flight wait, if any.
+/// Returns the direct upstream of the server for which the most requests in flight wait, if any. These may be fewer
+/// than half of the requests.
 pub(crate) fn most_awaited<'a>(facts: &Facts<'a>) -> Option<Awaited<'a>> {
     let view = facts.crowded_server()?;
     let in_flight = positive(view.trial.rates.concurrency)?;

@@ -73,6 +73,11 @@ pub(super) const fn cause_of(state: ThreadState) -> Option<WaitCause> {
     }
 }
 
+/// Returns true for a state whose key names a system call or a pipe. For other states, the key names a peer.
+pub(super) const fn names_call(state: ThreadState) -> bool {
+    matches!(state, ThreadState::Disk | ThreadState::Pipe | ThreadState::FullPipe)
+}
+
 /// Returns the number of threads of a process, and the share of these threads that `waiting` threads make up, 0 to 1.
 pub(super) fn part_of(profile: &WaitProfile, process: &str, waiting: f64) -> (f64, f64) {
     let of = profile.processes.iter().find(|p| p.process == process).map_or(waiting, |p| p.threads);

@@ -15,7 +15,7 @@ use super::sentence::sentence;
 use crate::number::percent;
 use crate::places;
 use crate::thresholds::MANY_PLACES;
-use crate::view::program;
+use crate::view::{names, program};
 
 /// ID of the verdict that names no bottleneck.
 pub(super) const UNKNOWN: &str = "unknown";
@@ -87,7 +87,7 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
 /// Returns true for a lock inside a full upstream service, if the lock's holder uses the resource that is full.
 fn is_lock_inside(upstream: &WaitsFor, finding: &WaitFinding) -> bool {
     // Several processes with one name have one finding, which names no process ID.
-    let is_own = |process: &String| *process == finding.process || program(process) == finding.process;
+    let is_own = |process: &String| names(&finding.process, process);
     let fits = |state: ThreadState| match upstream.limit {
         Some(UpstreamLimit::Disk) => state == ThreadState::Disk,
         _ => state.wants_cpu(),

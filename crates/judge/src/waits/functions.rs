@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use run::{Run, WaitProcess, WaitProfile, WaitingFunction};
 
 use crate::thresholds::WAIT_MOSTLY;
-use crate::view::program;
+use crate::view::names;
 
 /// Maximum number of functions in the list.
 const MAX_FUNCTIONS: usize = 10;
@@ -40,7 +40,7 @@ pub(super) fn mostly_in(profile: &WaitProfile, process: &WaitProcess) -> String 
     let mut functions: BTreeMap<&str, f64> = BTreeMap::new();
     let mut all = 0.0;
     for (name, frames, weight) in stacks(profile) {
-        if name == program(&process.process) || name == process.process {
+        if names(name, &process.process) {
             all += weight;
             *functions.entry(named_function(frames).unwrap_or_default()).or_default() += weight;
         }

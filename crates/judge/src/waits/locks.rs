@@ -3,7 +3,7 @@
 
 use run::{FutexKind, FutexProfile, HolderState, ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
-use super::activity::{Activity, part_of};
+use super::activity::{Activity, names_call, part_of};
 use super::holder;
 use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
@@ -103,8 +103,8 @@ fn finding(profile: &WaitProfile, futex: &FutexProfile) -> WaitFinding {
     let is_pool = futex.kind == FutexKind::Condition;
     let holder_thread = if is_pool { None } else { holder::thread(futex) };
     let function = holder.as_ref().filter(|_| !is_pool).and_then(|holder| holder::function(futex, holder.state));
-    let object = |of: &[ThreadState]| {
-        holder.as_ref().filter(|holder| of.contains(&holder.state)).map(|holder| holder.key.clone()).unwrap_or_default()
+    let key_if = |is_named: fn(ThreadState) -> bool| {
+        holder.as_ref().filter(|holder| is_named(holder.state)).map(|holder| holder.key.clone()).unwrap_or_default()
     };
     WaitFinding {
         cause: if is_pool { WaitCause::WorkerPool } else { WaitCause::Lock },
@@ -122,8 +122,8 @@ fn finding(profile: &WaitProfile, futex: &FutexProfile) -> WaitFinding {
         holder_function: function.map(|known| known.function.clone()).unwrap_or_default(),
         holder_function_share: function.map(|known| known.share),
         function: futex.function.clone(),
-        holder_call: object(&[ThreadState::Disk, ThreadState::Pipe, ThreadState::FullPipe]),
-        peer: object(&[ThreadState::Peer]),
+        holder_call: key_if(names_call),
+        peer: key_if(|state| state == ThreadState::Peer),
         share,
         ..WaitFinding::default()
     }

@@ -3,7 +3,7 @@
 
 use run::{ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
-use super::activity::{Activity, cause_of};
+use super::activity::{Activity, cause_of, names_call};
 use super::functions;
 use super::pools;
 use super::requests::Requests;
@@ -75,9 +75,8 @@ fn is_queue_before(profile: &WaitProfile, process: &WaitProcess, requests: &Requ
 
 /// Adds what the blocked thread does, and the object that it waits for, to a finding.
 pub(super) fn with_holder(finding: WaitFinding, state: ThreadState, key: &str) -> WaitFinding {
-    let object = |of: &[ThreadState]| if of.contains(&state) { key.to_string() } else { String::new() };
-    let (peer, holder_call) =
-        (object(&[ThreadState::Peer]), object(&[ThreadState::Disk, ThreadState::Pipe, ThreadState::FullPipe]));
+    let key_if = |is_named: bool| if is_named { key.to_string() } else { String::new() };
+    let (peer, holder_call) = (key_if(state == ThreadState::Peer), key_if(names_call(state)));
     WaitFinding { holder: Some(state), peer, holder_call, ..finding }
 }
 

@@ -1,10 +1,10 @@
 //! Causes of waiting that an experiment refuted.
 
-use run::{ElasticityBasis, Proof, WaitCause, WaitFinding};
+use run::{Proof, WaitCause, WaitFinding};
 
 use crate::Facts;
 use crate::thresholds::UNWANTED;
-use crate::view::program;
+use crate::view::names;
 
 /// Leaves out computing threads of the server if slowing the server's CPU hardly changed throughput. No request waits
 /// for such threads: they poll, or do other work. Keeps causes that name commands of a database, because slowing the
@@ -16,11 +16,10 @@ pub(crate) fn without_refuted(
 ) -> Vec<WaitFinding> {
     let is_refuted = proof.is_some_and(|proof| {
         let server_cpu = proof.elasticities.iter().find(|elasticity| elasticity.lever == "server-cpu");
-        server_cpu.is_some_and(|e| e.basis == ElasticityBasis::Measured && e.estimate.high <= UNWANTED)
+        server_cpu.is_some_and(|e| e.basis.is_measured() && e.estimate.high <= UNWANTED)
     });
     let own = facts.server().filter(|_| is_refuted).map_or(&[][..], |view| view.side.processes.as_slice());
-    let is_own =
-        |finding: &WaitFinding| own.iter().any(|name| *name == finding.process || program(name) == finding.process);
+    let is_own = |finding: &WaitFinding| own.iter().any(|name| names(&finding.process, name));
     let polls =
         |finding: &WaitFinding| finding.cause == WaitCause::SerialCpu && finding.session.is_none() && is_own(finding);
     findings.into_iter().filter(|finding| !polls(finding)).collect()
@@ -28,7 +27,7 @@ pub(crate) fn without_refuted(
 
 #[cfg(test)]
 mod tests {
-    use run::{Elasticity, Estimate, SessionState};
+    use run::{Elasticity, ElasticityBasis, Estimate, SessionState};
 
     use super::*;
     use crate::planted::PlantedRun;

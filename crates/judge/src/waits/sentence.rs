@@ -3,6 +3,7 @@
 use run::number::{Unit, number, quantity};
 use run::{CountedKind, SessionState, ThreadState, WaitCause, WaitFinding, WaitProfile};
 
+use super::activity::names_call;
 use super::collectors::is_collection;
 use super::locks::is_of_runtime;
 use super::pools::{is_of_processes, waits_for_slot};
@@ -17,7 +18,7 @@ const MAX_STATEMENT_CHARS: usize = 60;
 pub(crate) fn sentence(finding: &WaitFinding) -> String {
     let WaitFinding { name, process, threads, of, peer, .. } = finding;
     let object = match finding.holder {
-        Some(ThreadState::Disk | ThreadState::Pipe | ThreadState::FullPipe) => &finding.holder_call,
+        Some(holder) if names_call(holder) => &finding.holder_call,
         _ => peer,
     };
     if let Some(session) = finding.session {
