@@ -157,7 +157,7 @@ mod tests {
         let clock = Calibration::measure();
         let amount = Amount { calls: 50, at_most: Duration::from_secs(5) };
         for row in BACKENDS {
-            let mut hot = Hot::open(8).unwrap();
+            let mut hot = Hot::open_without_delay(8);
             let Ok(mut library) = Library::new(Options::new(row.backend), &mut hot, &[], 16) else {
                 testkit::skip("every_call_of_every_backend_returns_the_ready_connections", format!("no {}", row.name));
                 continue;
@@ -170,7 +170,7 @@ mod tests {
             let declared = declares(&mut library, &mut hot, amount, &clock).unwrap();
             assert!(declared.declare.median_us > 0.0 && declared.declare.calls > 0, "{}", row.name);
         }
-        let mut hot = Hot::open(8).unwrap();
+        let mut hot = Hot::open_without_delay(8);
         let mut bare = Bare::new(&mut hot, &[]).unwrap();
         assert_eq!(calls(&mut bare, &mut hot, 3, 1, amount, &clock).returned, 3.0);
         hot.quiet();

@@ -1,5 +1,5 @@
 //! Hot (active) connections: TCP over loopback, with both ends in this process. Before the next call, every connection
-//! whose data was read gets new data, so each call finds all hot connections ready.
+//! whose data was read gets new data, so a call finds all hot connections ready (unless the kernel delivers data late).
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -28,28 +28,45 @@ impl Hot {
         socket::bind(&listener, any).map_err(failed)?;
         socket::listen(&listener, 4096).map_err(failed)?;
         let to = socket::local_addr(&listener).map_err(failed)?;
-        let mut hot =
-            Self { ours: Vec::new(), theirs: Vec::new(), index: Vec::new(), ready: vec![false; count], decoys: None };
-        for at in 0..count {
+        let mut pairs = Vec::with_capacity(count);
+        for _ in 0..count {
             let client = socket::tcp(to).map_err(failed)?;
             socket::set_nodelay(&client, true).map_err(failed)?;
             socket::connect(&client, to).map_err(failed)?;
-            let ours = socket::accept(&listener).map_err(failed)?;
-            let fd = ours.as_raw_fd() as usize;
-            hot.index.resize(hot.index.len().max(fd + 1), u32::MAX);
-            hot.index[fd] = at as u32;
-            hot.ours.push(ours);
-            hot.theirs.push(client);
+            pairs.push((socket::accept(&listener).map_err(failed)?, client));
         }
-        Ok(hot)
+        Ok(Self::of(pairs))
     }
 
-    /// Opens connections with one decoy each. A connection and its decoy (a connection without declared interest)
-    /// together always get `pieces` pieces of data. Because this sum is constant, the work between two poll calls and
-    /// the state of the CPU caches do not depend on the number of pieces that the connection itself gets.
-    pub(super) fn open_with_decoys(count: usize, pieces: usize) -> Result<Self, LabError> {
-        let decoys = Some((Box::new(Self::open(count)?), pieces));
-        Ok(Self { decoys, ..Self::open(count)? })
+    /// Makes hot connections of pairs of connected sockets. The first socket of a pair is the one that is watched.
+    fn of(pairs: Vec<(OwnedFd, OwnedFd)>) -> Self {
+        let ready = vec![false; pairs.len()];
+        let (ours, theirs): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+        let last = ours.iter().map(AsRawFd::as_raw_fd).max().unwrap_or(0);
+        let mut index = vec![u32::MAX; last as usize + 1];
+        for (at, fd) in ours.iter().enumerate() {
+            index[fd.as_raw_fd() as usize] = at as u32;
+        }
+        Self { ours, theirs, index, ready, decoys: None }
+    }
+
+    /// Opens connections whose data arrives before the call that sends it returns. Over TCP the kernel may deliver
+    /// the data a moment later if the CPUs are busy, so a test cannot count on an exact number of ready connections.
+    #[cfg(test)]
+    pub(super) fn open_without_delay(count: usize) -> Self {
+        let pair = || {
+            let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+            ours.set_nonblocking(true).and_then(|()| theirs.set_nonblocking(true)).unwrap();
+            (ours.into(), theirs.into())
+        };
+        Self::of((0..count).map(|_| pair()).collect())
+    }
+
+    /// Gives each connection a decoy (a connection without declared interest). A connection and its decoy together
+    /// always get `pieces` pieces of data. Because this sum is constant, the work between two poll calls and the state
+    /// of the CPU caches do not depend on the number of pieces that the connection itself gets.
+    pub(super) fn with_decoys(self, decoys: Self, pieces: usize) -> Self {
+        Self { decoys: Some((Box::new(decoys), pieces)), ..self }
     }
 
     pub(super) fn fds(&self) -> impl Iterator<Item = RawFd> + '_ {

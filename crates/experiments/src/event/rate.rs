@@ -37,7 +37,7 @@ pub(super) fn rate(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
             return Ok(());
         }
         let found = bench.on_cpu(|bench| {
-            let mut hot = Hot::open_with_decoys(EVENTS, ARRIVALS_TRIED[ARRIVALS_TRIED.len() - 1])?;
+            let mut hot = Hot::open(EVENTS)?.with_decoys(Hot::open(EVENTS)?, ARRIVALS_TRIED[ARRIVALS_TRIED.len() - 1]);
             let mut library = Library::new(*options, &mut hot, &bench.cold, EVENTS)?;
             Ok(in_turn(&mut library, &mut hot, amount, &bench.clock))
         })?;
@@ -87,7 +87,7 @@ mod tests {
     fn several_arrivals_are_one_event_per_connection() {
         let clock = Calibration::measure();
         let amount = Amount { calls: 40, at_most: Duration::from_secs(20) };
-        let mut hot = Hot::open_with_decoys(EVENTS, 8).unwrap();
+        let mut hot = Hot::open_without_delay(EVENTS).with_decoys(Hot::open_without_delay(EVENTS), 8);
         let mut library = Library::new(Options::new(Backend::Epoll), &mut hot, &[], EVENTS).unwrap();
         let found = in_turn(&mut library, &mut hot, amount, &clock);
         assert_eq!(found.len(), ARRIVALS_TRIED.len());
