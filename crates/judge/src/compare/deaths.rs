@@ -19,25 +19,13 @@ fn death(run: &Run) -> Option<String> {
         .or_else(|| silent().then(|| "the server answered nothing".into()))
 }
 
-/// Returns the text of an incident. If the run has several loads and the text contains a time, adds the load, because
-/// the time counts from the start of this load.
+/// Returns the text of an incident. If the run has several loads, adds the number of the load, because a time in the
+/// text counts from the start of this load.
 fn described(run: &Run, trial: &Trial, incident: &Incident) -> String {
     let loads: Vec<&Trial> = run.trials.iter().filter(|trial| !trial.kind.is_auxiliary()).collect();
-    let at = loads
-        .iter()
-        .position(|load| std::ptr::eq(*load, trial))
-        .filter(|_| loads.len() > 1 && has_time(&incident.text));
-    let load = at.map_or_else(String::new, |at| {
-        format!("; the time counts from the start of load {} of {}", at + 1, loads.len())
-    });
+    let at = loads.iter().position(|load| std::ptr::eq(*load, trial)).filter(|_| loads.len() > 1);
+    let load = at.map_or_else(String::new, |at| format!(" (load {} of {})", at + 1, loads.len()));
     format!("{}{load}", incident.text)
-}
-
-/// Returns true if the text of an incident contains a time, such as `at 0.9 s`. The text contains no time if, for
-/// example, the server ended between two loads.
-fn has_time(text: &str) -> bool {
-    let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || ";:,".contains(c)).collect();
-    words.windows(3).any(|of| of[0] == "at" && of[1].parse::<f64>().is_ok() && of[2] == "s")
 }
 
 const fn of_server(kind: IncidentKind) -> bool {
