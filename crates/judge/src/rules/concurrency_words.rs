@@ -11,6 +11,7 @@ use crate::server_queue;
 use crate::sweep::Plateau;
 use crate::thresholds::{BUSY, HALF_BUSY};
 use crate::upstreams;
+use crate::upstreams::awaited::{Awaited, by_nearly_all};
 use crate::view::View;
 
 /// Returns the advice about a server that holds some connections and accepts no others, or that may accept too few
@@ -24,8 +25,8 @@ pub(super) fn advise(facts: &Facts<'_>) -> Option<String> {
                 .into(),
         );
     }
-    let awaited = upstreams::awaited::by_nearly_all(facts).or_else(|| delays_behind(facts));
-    if let Some(all) = awaited.filter(|_| upstreams::full(facts).is_none()) {
+    let awaited = awaited(facts).filter(|_| upstreams::full(facts).is_none());
+    if let Some(all) = awaited {
         let address = &all.behind.address;
         return Some(format!("Look at the upstream {address}: run `loadline waits` there, and compare its limits."));
     }
@@ -34,6 +35,13 @@ pub(super) fn advise(facts: &Facts<'_>) -> Option<String> {
         "Raise the number of workers, or of connections that the server holds at a time (now {answered}). With a longer backlog, \
          more connections would wait for an answer that never comes."
     ))
+}
+
+/// Returns the upstream for whose replies nearly all requests wait, if any. A throughput that still grows with the load
+/// shows that the upstream is not full yet.
+fn awaited<'a>(facts: &Facts<'a>) -> Option<Awaited<'a>> {
+    let awaited = by_nearly_all(facts).filter(|_| facts.plateau != Plateau::Grows);
+    awaited.or_else(|| delays_behind(facts))
 }
 
 /// Returns the second possible reason why connections wait to be accepted: the server accepts too few connections per
@@ -65,9 +73,7 @@ pub(super) fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Place
         let share = percent(load.busiest_thread.unwrap_or(0.0));
         format!("its threads wait and one thread of the upstream at {} ran {share} of the time", load.behind.address)
     });
-    let awaited = upstreams::awaited::by_nearly_all(facts).filter(|_| facts.plateau != Plateau::Grows);
-    let awaited = awaited.or_else(|| delays_behind(facts));
-    let waiting = awaited.map(|all| all.words());
+    let waiting = awaited(facts).map(|all| all.words());
     let Some((places, r1)) = places.zip(crate::laws::service_us(facts)) else {
         if let Some(waiting) = waiting {
             return format!("{waiting}; the server stays at {}", rate(facts.x_max().unwrap_or(0.0)));
