@@ -84,7 +84,7 @@ impl Load {
         let seen = spread(view, threads.first()?.counter, |part| client_busy(&load_threads(facts, part)));
         let ran = full("time that the generator's threads ran", view.given(), busy).within(seen);
         let wants = full("time that the generator's threads ran or waited for a CPU", view.given(), busy + waited);
-        let delay = delay(facts, view, waited * n);
+        let delay = delay(facts, view, waited * n, n);
         Some(Self { threads, ran, wants, waited, delay })
     }
 
@@ -119,15 +119,29 @@ impl Load {
     }
 }
 
-/// Returns the share of the response time, 0 to 1, that the generator's waits for a CPU explain. All threads together
-/// wait `waited` seconds per second. Each wait delays at least one request, so `waited` requests are delayed on average
-/// (Little's law). The result is the share of the delayed requests among the requests in flight. If several answers are
-/// unread during a wait, the wait delays all of them.
-fn delay(facts: &Facts<'_>, view: &View<'_>, waited: f64) -> f64 {
+/// Returns the share of the response time, 0 to 1, that the generator's waits for a CPU explain. The `n` load threads
+/// together wait `waited` seconds per second. The result is the largest of three lower bounds:
+///
+/// - Each wait delays at least one request, so `waited` requests are delayed on average (Little's law).
+/// - An answer that arrives during a wait is read when the wait ends, on average at least half of a mean wait later
+///   (the residual time of a renewal process; Kleinrock, Queueing Systems 1, 1975, section 5.2). The share
+///   `waited / n` of the answers arrives during a wait.
+/// - The share of the requests in flight that were seen as unread answers at the generator.
+fn delay(facts: &Facts<'_>, view: &View<'_>, waited: f64, n: f64) -> f64 {
     let trial = view.trial;
-    let in_flight = trial.rates.completed_rate * trial.latency_us.mean / 1e6;
-    let by_law = ratio(waited, in_flight).unwrap_or(0.0);
-    by_law.max(Waiting::of(facts).map_or(0.0, |waiting| waiting.client)).clamp(0.0, 1.0)
+    let mean_s = trial.latency_us.mean / 1e6;
+    let by_law = ratio(waited, trial.rates.completed_rate * mean_s);
+    let until_read_s = mean_wait_s(view, waited).map(|wait_s| waited / n * wait_s / 2.0);
+    let by_residual = until_read_s.and_then(|until_read_s| ratio(until_read_s, mean_s));
+    let seen = Waiting::of(facts).map(|waiting| waiting.client);
+    [by_law, by_residual, seen].into_iter().flatten().fold(0.0, f64::max).clamp(0.0, 1.0)
+}
+
+/// Returns the mean length of a wait for a CPU, in seconds, or a smaller value. A thread waits for a CPU after each
+/// switch, and also idle threads switch. `waited` is the waiting time of the load threads, in seconds per second.
+fn mean_wait_s(view: &View<'_>, waited: f64) -> Option<f64> {
+    let switches = ["process.voluntary_switches", "process.involuntary_switches"].map(|id| view.per_s(id));
+    ratio(waited, switches.into_iter().sum::<Option<f64>>()?)
 }
 
 /// Returns the server's share, 0 to 1, of the busy time of CPUs that both sides share. If the server's share is large,
@@ -208,7 +222,7 @@ fn by_quota(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     let name = "throttled share of the periods of the generator's control group";
     let signal = Signal::new(name, throttled.share, (THROTTLED, THROTTLED_WIDTH));
     let sentence = "the generator's CPU quota is used up".to_string();
-    let chance = QUOTA_SAYS * chance(signal.log_odds());
+    let chance = QUOTA_SAYS * chance(signal.log_odds()) * crate::quota::stops_explain(view);
     Some(ClientLimit { chance, sentence, evidence: vec![throttled.evidence], signals: vec![signal] })
 }
 

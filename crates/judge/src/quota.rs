@@ -25,7 +25,7 @@ pub(crate) fn used_up(facts: &Facts<'_>, view: &View<'_>) -> f64 {
     chance(used.log_odds() + plateau(facts)) * (1.0 - host.chance())
 }
 
-/// Returns the part of the unused quota that the kernel's stops explain, 0 to 1. If the quota is the limit, the server
+/// Returns the part of a side's unused quota that the kernel's stops explain, 0 to 1. If the quota is the limit, the side
 /// runs on P CPUs until the quota is used up, and then stops for the share 1 - used / P of the time. The kernel stops
 /// the server only if P is above the quota, so the stops take at least the share 1 - used / quota. The kernel's counter
 /// adds up the stops of all CPUs, so the counted time is at least as long as the stops. Returns 1 if the quota or the
