@@ -204,7 +204,12 @@ pub(crate) fn in_slots(id: &str, own: f64, client: f64) -> (Proof, Bottleneck) {
 /// Makes an experiment with turns. `ratio` is throughput with the verdict's lever divided by throughput without this
 /// lever.
 pub(crate) fn in_turns(id: &str, ratio: f64) -> (Proof, Bottleneck) {
-    tried_with(Run::default(), verdict(id, 0.9), -1.0, |proof, lever| proof.switched.push(turns(lever, ratio)))
+    in_turns_on(Run::default(), id, ratio)
+}
+
+/// Makes an experiment with turns, as [`in_turns`] does, on a given run.
+pub(crate) fn in_turns_on(run: Run, id: &str, ratio: f64) -> (Proof, Bottleneck) {
+    tried_with(run, verdict(id, 0.9), -1.0, |proof, lever| proof.switched.push(turns(lever, ratio)))
 }
 
 /// Makes an experiment on a server that waits for an upstream. `own` is the elasticity of throughput for the upstream's

@@ -5,12 +5,12 @@
 mod own_turns;
 mod verdict_test;
 
-use run::{Bottleneck, Effect, Proof, Run, RunnerUp};
+use run::{Bottleneck, Effect, Proof, Run, RunnerUp, SOURCES_LEVER};
 
 use self::own_turns::{OwnTurns, beyond_more_load, may_be_filled, more_load, more_sources, own_turns, suspect};
 use self::verdict_test::{
     compare, doubts, excluded, excludes_others, is_predicted, kind, may_be_a_limit, names_a_cause, own, saturation,
-    subject,
+    subject, work_of_room,
 };
 use super::cpu_limit::CpuSigns;
 use super::decision::{Conclusion, MoreLoad, MoreSources, Own, Saturation, Subject, Test, decide};
@@ -113,7 +113,7 @@ impl<'a> Experiment<'a> {
         let test = Test {
             subject: subject(verdict),
             own,
-            kind: kind(lever.or(rival.as_deref()), signs.as_ref(), verdict),
+            kind: kind((facts, proof), lever.or(rival.as_deref()), signs.as_ref(), verdict),
             is_predicted: is_predicted(proof, lever, verdict, turns.as_ref()),
             is_disturbed: doubt.is_some() && !of_turns,
             rival: compare(rival.as_deref(), signs.as_ref(), verdict),
@@ -203,7 +203,7 @@ impl<'a> Experiment<'a> {
                 let effect = if self.test.own == Own::Follows { did } else { shares };
                 words::joined(&[effect, words::NOT_FULL.into(), self.load_sentence(proof)])
             }
-            Conclusion::KindOpen => format!("{did}; whether more CPUs help is open"),
+            Conclusion::KindOpen => format!("{did}; {}", self.open_kind(proof)),
             Conclusion::Excluded if self.test.subject == Subject::Load => {
                 format!("{pointed}, but {}", words::load_sentence(proof))
             }
@@ -237,6 +237,16 @@ impl<'a> Experiment<'a> {
             Conclusion::Remains | Conclusion::NotSeen | Conclusion::LoadOpen | Conclusion::OthersOpen => {
                 self.without_own_lever(conclusion, proof, verdict, &shares)
             }
+        }
+    }
+
+    /// Returns the clause that says what the experiment left open about the kind of the limit.
+    fn open_kind(&self, proof: &Proof) -> String {
+        let work = self.lever.and_then(|lever| work_of_room(proof, lever));
+        match (self.lever, work) {
+            (_, Some(work)) => words::room_clause(work),
+            (Some(SOURCES_LEVER), _) => words::AFFINITY_OPEN.into(),
+            _ => "whether more CPUs help is open".into(),
         }
     }
 

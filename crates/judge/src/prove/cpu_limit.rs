@@ -113,7 +113,7 @@ impl CpuSigns {
             CountEffect::Unchanged if self.has_one_thread() => CpuLimit::OneThread,
             CountEffect::Unchanged => CpuLimit::Serial { spins: false },
             CountEffect::Follows if self.busy >= FULL_MIDDLE => CpuLimit::AllCpus,
-            CountEffect::Enough => self.among_idle_cpus(),
+            CountEffect::Enough if !self.spins => self.among_idle_cpus(),
             _ if self.spins => CpuLimit::Open,
             _ if share >= FULL || self.own_busy >= FULL && share >= HALF_BUSY && !self.is_serial() => CpuLimit::AllCpus,
             // With a single CPU, all kinds of CPU limit look alike. A nearly full CPU counts as a limit of all CPUs. If

@@ -15,6 +15,19 @@ use crate::number::{figure, percent, rate, ratio};
 use crate::thresholds::{MAX_PREDICTED_FACTOR, UNWANTED};
 use crate::waits;
 
+/// Clause about a limit of each source address, if session affinity explains it as well as a rate limit.
+pub(super) const AFFINITY_OPEN: &str = "whether the server limits the rate of each address, or sends the requests of an address to one of \
+     several upstreams (session affinity), is open";
+
+/// Returns the clause about a disk that moved `work` times the bytes while the lever also used it.
+pub(super) fn room_clause(work: f64) -> String {
+    format!(
+        "but the disk moved {} times the bytes meanwhile, so it had room: whether more requests at a time, or a faster disk, \
+         would help is open",
+        figure(work)
+    )
+}
+
 /// Reason why an effect of a slower resource is no proof.
 pub(super) const NOT_FULL: &str = "neither a plateau nor a queue shows that something is full";
 /// Sentence for an experiment without a larger load.

@@ -11,6 +11,10 @@
 //! other half, so the disk is busy twice as long. The reported speed therefore halves, but the throughput of the other
 //! programs stays the same.
 //!
+//! If other programs keep the disk busy, this speed agrees with their throughput whether the disk is full or not. The
+//! lever therefore also reports the bytes per second of all programs. A disk that moves more bytes with the lever than
+//! without it had room.
+//!
 //! Two other measures of the speed were tried and gave wrong results. The first wrong measure was the lever's share of
 //! all written and read bytes, which does not include the flushes and the gaps between the lever's writes. On a disk of
 //! 8 GB/s, the lever's share of all bytes was a sixth, but throughput fell by more than a third. With the lever's share
@@ -165,15 +169,15 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
                 dose.learn(all, ms);
             }
             let moved = (all.bytes - (now.0 - before.0) as f64).max(0.0) / all.busy_ms.max(1.0);
-            (moved, (all.busy_ms / ms.max(1.0)).min(1.0))
+            (moved, (all.busy_ms / ms.max(1.0)).min(1.0), all.bytes / ms.max(1.0))
         };
         let used = slot_clock.measure(&commands, look, used);
         let wrote =
             writes.into_iter().map(|writes| writes.join().unwrap_or_else(|_| Err("a writing thread ended".into())));
         let wrote: Result<(), String> = wrote.collect();
-        let known = wrote.and(used)?.into_iter().map(|of_slot| of_slot.unwrap_or((f64::NAN, f64::NAN)));
-        let (moved, wanted): (Vec<f64>, Vec<f64>) = known.unzip();
-        Ok(LeverPart { speed: speeds(&plan.on, &moved), wanted, ..LeverPart::default() })
+        let known = wrote.and(used)?.into_iter().map(|of_slot| of_slot.unwrap_or((f64::NAN, f64::NAN, f64::NAN)));
+        let (moved, wanted, work): (Vec<f64>, Vec<f64>, Vec<f64>) = known.collect();
+        Ok(LeverPart { speed: speeds(&plan.on, &moved), wanted, work, ..LeverPart::default() })
     })
 }
 

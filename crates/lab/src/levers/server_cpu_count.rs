@@ -90,7 +90,7 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
     let read = slot_clock.measure(&commands, look, share)?;
     let taken: Vec<f64> = read.into_iter().map(|share| share.unwrap_or(f64::NAN)).collect();
     let ordered = Some(cpus.len() as f64 / allowed.len() as f64);
-    Ok(LeverPart { speed: taken.iter().map(|taken| 1.0 - taken).collect(), taken, ordered, wanted: Vec::new() })
+    Ok(LeverPart { speed: taken.iter().map(|taken| 1.0 - taken).collect(), taken, ordered, ..LeverPart::default() })
 }
 
 /// Returns the CPU time that all busy processes of the experiment have used so far, nanoseconds.

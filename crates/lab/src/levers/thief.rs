@@ -103,7 +103,7 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
     let of_victims = !plan.victims_idle && quota.is_none();
     let speed = seen.iter().zip(&taken).map(|((speed, _), taken)| speed.filter(|_| of_victims).unwrap_or(1.0 - taken));
     let wanted = seen.iter().map(|(_, wanted)| *wanted).collect();
-    Ok(LeverPart { speed: speed.collect(), wanted, ordered: Some(theft.share()), taken })
+    Ok(LeverPart { speed: speed.collect(), wanted, ordered: Some(theft.share()), taken, ..LeverPart::default() })
 }
 
 /// Returns the number of CPUs that a common quota gives to the slowed processes and this thief together; `None` without

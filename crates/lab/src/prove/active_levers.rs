@@ -109,6 +109,7 @@ impl ActiveLevers {
                 ordered: part.ordered,
                 taken: mean(&lever.plan.on, &part.taken, true),
                 wanted: mean(&lever.plan.on, &part.wanted, false),
+                work: work(&lever.plan.on, &part.work),
                 speed: part.speed,
             }
         });
@@ -146,7 +147,13 @@ fn average<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart 
     };
     let ordered: Vec<f64> = parts.clone().filter_map(|part| part.ordered).collect();
     let ordered = (!ordered.is_empty()).then(|| judge::average(&ordered));
-    LeverPart { speed: mean(|p| &p.speed), taken: mean(|p| &p.taken), wanted: mean(|p| &p.wanted), ordered }
+    LeverPart {
+        speed: mean(|p| &p.speed),
+        taken: mean(|p| &p.taken),
+        wanted: mean(|p| &p.wanted),
+        work: mean(|p| &p.work),
+        ordered,
+    }
 }
 
 /// Returns the mean of the known readings in the slots with the lever on if `when` is true, otherwise in the slots with
@@ -155,6 +162,12 @@ fn mean(on: &[bool], seen: &[f64], when: bool) -> Option<f64> {
     let readings = on.iter().zip(seen).filter(|(on, seen)| **on == when && seen.is_finite());
     let readings: Vec<f64> = readings.map(|(_, seen)| *seen).collect();
     (!readings.is_empty()).then(|| judge::average(&readings))
+}
+
+/// Returns the resource's mean work with the lever on, divided by its mean work with the lever off.
+fn work(on: &[bool], seen: &[f64]) -> Option<f64> {
+    let without = mean(on, seen, false).filter(|work| *work > 0.0)?;
+    Some(mean(on, seen, true)? / without)
 }
 
 #[cfg(test)]
@@ -168,6 +181,13 @@ mod tests {
         let both = average([&a, &b].into_iter());
         assert_eq!((both.speed, both.taken), (vec![1.0, 0.7], vec![]));
         assert_eq!(average([&a].into_iter()), a);
+    }
+
+    #[test]
+    fn the_work_of_a_resource_is_compared_with_and_without_the_lever() {
+        let on = [false, true, true, false];
+        assert_eq!(work(&on, &[100.0, 150.0, f64::NAN, 100.0]), Some(1.5));
+        assert_eq!((work(&on, &[]), work(&on, &[0.0, 1.0, 1.0, 0.0])), (None, None));
     }
 
     #[test]

@@ -112,6 +112,7 @@ fn joined(before: ProofTrial, next: &ProofTrial) -> ProofTrial {
         speed: [&a.speed[..], &b.speed].concat(),
         taken: mean(a.taken, b.taken),
         wanted: mean(a.wanted, b.wanted),
+        work: mean(a.work, b.work),
         ..a.clone()
     };
     ProofTrial {

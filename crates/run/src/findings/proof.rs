@@ -393,6 +393,11 @@ pub struct LeverSlots {
     /// which is a smaller number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted: Option<f64>,
+    /// Work of the resource for all its users, such as bytes per second, while the lever was on, divided by the work
+    /// while it was off. Above 1, the resource had room for more work. Absent if the lever cannot measure the work, and
+    /// in runs before 29 November 2026.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<f64>,
 }
 
 #[cfg(test)]

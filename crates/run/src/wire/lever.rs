@@ -115,6 +115,10 @@ pub struct LeverPart {
     /// resource.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub wanted: Vec<f64>,
+    /// Work of the resource for all its users in each slot, such as bytes per second. Empty if the lever cannot measure
+    /// the work.
+    #[serde(with = "Figure::<Vec<f64>>")]
+    pub work: Vec<f64>,
 }
 
 #[cfg(test)]

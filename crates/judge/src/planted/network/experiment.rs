@@ -270,5 +270,6 @@ fn lever(world: &World, (id, program): (&str, usize), on: Vec<bool>, seen: &[See
         wanted: Some(stats::average(&off)),
         ordered: Some(DOSE),
         on,
+        work: None,
     }
 }

@@ -236,7 +236,7 @@ fn if_throughput_does_not_return_nothing_is_proven() {
 
 #[test]
 fn a_limit_by_address_is_proven_by_a_second_address() {
-    let (proof, verdict) = in_turns("server-rate-limit", 2.0);
+    let (proof, verdict) = in_turns_on(unread(1.5), "server-rate-limit", 2.0);
     assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-rate-limit"), "{}", proof.why);
     assert!(proof.why.contains("with twice the source addresses") && verdict.confidence >= SHOWN, "{}", proof.why);
 }

@@ -1,7 +1,7 @@
 //! Comparison of the levers' effects with the verdict, and with other resources that may be the limit. A lever is a
 //! temporary change that an experiment makes, such as slowing a CPU.
 
-use run::{Bottleneck, Effect, LOAD_LEVER, Proof};
+use run::{Bottleneck, Effect, LOAD_LEVER, Proof, ProofTrial, SOURCES_LEVER};
 
 use super::own_turns::{OwnTurns, suspect};
 use crate::Facts;
@@ -112,11 +112,21 @@ pub(super) fn is_as_predicted(effects: &[Effect], lever: &str, watched: WatchedS
     (nearest - expected).abs() <= ASTRAY && own.high < 1.0
 }
 
-/// Compares the verdict with the measured kind of CPU limit. Only the lever `server-cpu` shows a kind of CPU limit, so
-/// with any other lever the verdict counts as agreeing.
-pub(super) fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Kind {
-    if lever != Some("server-cpu") {
-        return Kind::Agrees;
+/// Compares the verdict with the measured kind of limit. The lever `server-cpu` shows a kind of CPU limit. The lever of
+/// more source addresses shows a limit for each address, whose kind is open if the server may choose an upstream by the
+/// address. If the lever on the disk shows that the disk had room, it is open whether a faster disk helps. With any other
+/// lever, the verdict counts as agreeing.
+pub(super) fn kind(
+    (facts, proof): (&Facts<'_>, &Proof),
+    lever: Option<&str>,
+    signs: Option<&CpuSigns>,
+    verdict: &Bottleneck,
+) -> Kind {
+    match lever {
+        Some("server-cpu") => {}
+        Some(SOURCES_LEVER) if may_have_affinity(facts) => return Kind::Open,
+        Some("disk") if work_of_room(proof, "disk").is_some() => return Kind::Open,
+        _ => return Kind::Agrees,
     }
     match signs.and_then(|signs| signs.limit().bottleneck()) {
         None => Kind::Open,
@@ -126,6 +136,20 @@ pub(super) fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bott
         Some((id, serial)) if id == verdict.id && serial == verdict.serial => Kind::Agrees,
         Some(_) => Kind::Differs,
     }
+}
+
+/// Returns how much more work the resource of a lever did while the lever was on, as a factor. Returns `None` unless
+/// the factor exceeds 1 by more than the model's error. A full resource does no more work with a lever than without it.
+pub(super) fn work_of_room(proof: &Proof, lever: &str) -> Option<f64> {
+    let trial = ProofTrial::of_lever(&proof.trials, lever)?;
+    trial.lever(lever)?.work.filter(|work| *work > 1.0 + ASTRAY)
+}
+
+/// Returns true if the server has upstreams, and its refusals do not name a rate limit. More source addresses then
+/// raise throughput also if the server chooses one of its upstreams by the address (session affinity).
+fn may_have_affinity(facts: &Facts<'_>) -> bool {
+    let has_upstreams = facts.server().is_none_or(|view| !view.side.behind.is_empty());
+    has_upstreams && !facts.refusals.is_named
 }
 
 /// Compares the verdict with another resource that explains most of the throughput. If too few workers compute at the
@@ -193,4 +217,46 @@ pub(super) fn slows_more<'a>(facts: &Facts<'_>, proof: &'a Proof) -> Option<&'a 
             && wanted.is_some_and(|wanted| part.estimate.low > wanted + ASTRAY)
     };
     proof.parts().find(more).map(|part| part.lever.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use run::ProofOutcome;
+
+    use crate::planted::proofs::{full, in_turns_on, slots, tried_on, unread, verdict};
+
+    /// HAProxy with `balance source` refuses what the backend of one address cannot hold. A second address reaches a
+    /// second backend, so throughput doubles, as it does with a limit for each address.
+    #[test]
+    fn a_second_address_that_helps_a_proxy_may_reach_another_upstream() {
+        let with = |is_proxy: bool| {
+            let mut run = unread(1.5);
+            let upstream = || run::Upstream { address: "10.0.0.8:8000".into(), depth: 1, ..Default::default() };
+            let sides = run.trials.iter_mut().filter_map(|trial| trial.server.as_mut()).filter(|_| is_proxy);
+            sides.for_each(|side| side.behind.push(upstream()));
+            in_turns_on(run, "server-rate-limit", 2.0).0
+        };
+        let (proxy, one) = (with(true), with(false));
+        assert_eq!(proxy.outcome, ProofOutcome::Inconclusive, "{}", proxy.why);
+        assert!(proxy.why.contains("session affinity"), "{}", proxy.why);
+        assert_eq!(one.outcome, ProofOutcome::Proven, "{}", one.why);
+    }
+
+    /// Four workers keep an SSD busy all the time, which would serve 32 requests at a time. The lever's requests are
+    /// served beside those of the workers. An earlier version of loadline called the disk's limit proven.
+    #[test]
+    fn a_disk_that_does_more_work_with_the_lever_had_room() {
+        let with = |work: Option<f64>| {
+            tried_on(full(), verdict("server-disk", 0.9), |proof, lever| {
+                let mut trial = slots(lever, 1.0, 0.01);
+                trial.levers.iter_mut().filter(|slots| slots.lever == lever).for_each(|slots| slots.work = work);
+                proof.trials.push(trial);
+            })
+            .0
+        };
+        let (room, full, unknown) = (with(Some(1.6)), with(Some(0.9)), with(None));
+        assert_eq!(room.outcome, ProofOutcome::Inconclusive, "{}", room.why);
+        assert!(room.why.contains("it had room"), "{}", room.why);
+        assert_eq!((full.outcome, unknown.outcome), (ProofOutcome::Proven, ProofOutcome::Proven), "{}", full.why);
+    }
 }
