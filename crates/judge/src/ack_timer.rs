@@ -2,8 +2,9 @@
 //! 3.8.6.3; RFC 896.
 
 use crate::Facts;
-use crate::single::{r1_us, sides_of};
-use crate::thresholds::{ACK_TIMER_HIGH_US, ACK_TIMER_LOW_US, ACKS_BY_TIMER, LEAST_PLACES, TRIP_SHARE};
+use crate::link_queue::unsent_share;
+use crate::single::{r1_us, server_of, sides_of};
+use crate::thresholds::{ACK_TIMER_HIGH_US, ACK_TIMER_LOW_US, ACKS_BY_TIMER, LEAST_PLACES, TRIP_SHARE, WINDOW_WAIT};
 use crate::view::View;
 use run::Trial;
 
@@ -41,10 +42,11 @@ pub(crate) fn distance_us(light: &Trial) -> Option<f64> {
 /// Returns how long the last part of an answer waits for a delayed acknowledgement at the lightest load, microseconds.
 /// A server that sends an answer in two writes without TCP_NODELAY holds the second write back until the client has
 /// acknowledged the first, so the transfer of the answer takes as long as the timer. Returns `None` if answers do not
-/// wait for the timer.
+/// wait for the timer, or if TCP held no unsent data back for most of the time.
 pub(crate) fn transfer_wait_us(light: &Trial) -> Option<f64> {
     let waits = TIMER_US.contains(&light.transfer_us.p50)
         && distance_us(light).is_none()
+        && server_of(light).and_then(|server| unsent_share(&server)).is_none_or(|share| share >= WINDOW_WAIT)
         && delayed_acks_of_answers(light).is_some_and(|(_, acks)| acks >= ACKS_BY_TIMER);
     waits.then_some(light.transfer_us.p50)
 }
@@ -94,6 +96,7 @@ mod tests {
             let mut run = PlantedRun::new(44_000.0, x_max)
                 .per_s(Who::Client, "tcp.delayed_acks", "", |p| p.x)
                 .per_s(Who::Server, "tcp.delayed_acks", "", |p| p.x)
+                .nagle(700.0)
                 .change(|trial, _| trial.transfer_us.p50 = 43_900.0)
                 .run();
             crate::judge(&mut run);

@@ -187,9 +187,12 @@ impl<'a> Refusals<'a> {
 
     /// Returns true if the server keeps the rate of good answers constant, however many requests are offered. A
     /// generator at its limit would not keep the rate of good answers constant. Failures with other statuses than those
-    /// of refusals, such as 500, do not count as refusals.
+    /// of refusals, such as 500, do not count as refusals. A load with more good answers and hardly any refusals shows
+    /// that the constant rate is no limit of the server, unless a status names a limit. For example, a circuit breaker
+    /// lets a few requests pass while it is open.
     pub(crate) fn keep_one_rate(&self) -> bool {
-        self.constant && self.wide && self.overload != Some(false) && !self.share_is_constant
+        let is_limit = self.is_named || !self.is_exceeded;
+        self.constant && self.wide && self.overload != Some(false) && !self.share_is_constant && is_limit
     }
 
     /// Returns true if a rate limit refuses the requests, and the server does not merely fail a share of them under any

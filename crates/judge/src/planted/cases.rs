@@ -123,7 +123,7 @@ pub const PLANTED: &[Planted] = &[
             .shared()
             .per_s(Client, "tcp.delayed_acks", "", |p| p.x)
             .per_s(Server, "tcp.delayed_acks", "", |p| p.x)
-            .level(Server, "connection.send_queue", "", 1400.0)
+            .nagle(1400.0)
             .rates(&[])
     }),
     p("server-cpu", "four threads on four CPUs, all full", || {

@@ -188,6 +188,10 @@ mod tests {
     /// argument describes one side by two numbers of CPUs: the CPU use that the side gets, and the CPU use for which it
     /// waits.
     fn disturbed(server: (f64, f64), client: (f64, f64)) -> run::Bottleneck {
+        judged(disturbed_run(server, client).run()).findings.bottleneck
+    }
+
+    fn disturbed_run(server: (f64, f64), client: (f64, f64)) -> PlantedRun {
         let x = 20_000.0;
         let mut planted_run = PlantedRun::new(500.0, x)
             .none(Who::Server, "thread.cpu")
@@ -207,7 +211,7 @@ mod tests {
                 move |_| share * 1e6,
             );
         }
-        judged(planted_run.run()).findings.bottleneck
+        planted_run
     }
 
     #[test]
@@ -242,8 +246,18 @@ mod tests {
         assert!(b.confidence <= 0.5, "{b:#?}");
         // Sixteen requests are in flight, and each takes 800 µs. The generator waits 28 µs per request, which is less
         // than a tenth of a request's 800 µs.
-        let b = disturbed((0.09, 0.5), (0.1, 0.55));
+        let short = disturbed_run((0.09, 0.5), (0.1, 0.55));
+        let b = judged(short.run()).findings.bottleneck;
         assert_ne!(b.id, "client-cpu", "{b:#?}");
+        // The generator waits as long, but 20 times per second for 27 ms. All answers that arrive meanwhile wait.
+        let long = short.per_s(Who::Client, "process.voluntary_switches", "loadline:50", |_| 5.0).per_s(
+            Who::Client,
+            "process.involuntary_switches",
+            "loadline:50",
+            |_| 15.0,
+        );
+        let b = judged(long.run()).findings.bottleneck;
+        assert_eq!(b.id, "client-cpu", "{b:#?}");
     }
 
     #[test]

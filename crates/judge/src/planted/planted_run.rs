@@ -209,6 +209,12 @@ impl PlantedRun {
         self.per_s(who, id, instance, move |_| value)
     }
 
+    /// Lets Nagle's algorithm hold back `bytes` of each answer for nearly all of a request's time.
+    pub fn nagle(self, bytes: f64) -> Self {
+        self.level(Who::Server, "connection.send_queue", "", bytes)
+            .per_s(Who::Server, "connection.waiting", "", |p| 0.95 * p.n.min(64.0))
+    }
+
     /// Removes all instances of a counter from one side.
     pub fn none(mut self, who: Who, id: &'static str) -> Self {
         self.rows.retain(|row| !(row.who == who && row.id == id));

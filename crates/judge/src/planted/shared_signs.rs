@@ -253,7 +253,7 @@ pub(super) const SHARED: &[Shared] = &[
                 .per_s(Server, "tcp.orig_data_sent", "", |_| 900.0)
                 .level(Server, "connection.send_queue", "", 0.0)
         },
-        ours: |run| run.level(Server, "connection.send_queue", "", 1400.0),
+        ours: |run| run.nagle(1400.0),
     },
     Shared {
         rule: "server-cpu",

@@ -92,10 +92,7 @@ fn waits_for_workers(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
 /// steps of the plateau, or in all except one. If throughput stopped growing before the first connect was dropped, the
 /// accept queue does not limit throughput. With many more clients, the queue of any server overflows.
 fn was_flat_before(facts: &Facts<'_>) -> Option<String> {
-    let Plateau::Flat { from, .. } = facts.plateau else { return None };
-    let on_plateau = facts.sweep.iter().filter(|trial| clients(trial) >= from);
-    let kept = on_plateau.filter(|trial| Overflow::of(trial).is_some_and(|overflow| overflow.drops < FEW_DROPS));
-    let counts: Vec<f64> = kept.map(|trial| clients(trial)).collect();
+    let counts = without_drops(facts);
     let [few, many] = [f64::min, f64::max].map(|end| counts.iter().copied().reduce(end));
     let (few, many) = few.zip(many).filter(|(few, many)| many > few)?;
     Some(format!(
@@ -105,14 +102,23 @@ fn was_flat_before(facts: &Facts<'_>) -> Option<String> {
     ))
 }
 
+/// Returns the numbers of clients of the plateau's steps in which no connect was dropped.
+fn without_drops(facts: &Facts<'_>) -> Vec<f64> {
+    let Plateau::Flat { from, .. } = facts.plateau else { return Vec::new() };
+    let on_plateau = facts.sweep.iter().filter(|trial| clients(trial) >= from);
+    let kept = on_plateau.filter(|trial| Overflow::of(trial).is_some_and(|overflow| overflow.drops < FEW_DROPS));
+    kept.map(|trial| clients(trial)).collect()
+}
+
 /// Returns true if a listener that accepts slowly looks the same as workers that are all busy. Samples of the threads
 /// tell a slow listener from busy workers. If each request has a connection of its own, connects are dropped in both
-/// cases, and only a sweep shows which case applies. If clients keep their connections and the queue is full in the
+/// cases, and only a sweep shows which case applies: busy workers reach their highest rate before the first connect is
+/// dropped. If clients keep their connections and the queue is full in the
 /// whole window, the workers may all be busy, because each accepted connection may occupy a worker for many requests.
 fn may_be_busy(facts: &Facts<'_>, view: &View<'_>) -> bool {
     let looks_the_same = match keeps_connections(view.trial) {
         true => always_full(view).is_some(),
-        false => facts.plateau == Plateau::NoResult,
+        false => facts.plateau == Plateau::NoResult || !without_drops(facts).is_empty(),
     };
     looks_the_same && !waits::has_enough_samples(facts.run)
 }
@@ -412,5 +418,23 @@ mod tests {
         locked.processes[0].threads = 32.0;
         let contended = with(Some(locked));
         assert_eq!(contended.id, "accept-queue", "{contended:#?}");
+    }
+
+    /// Sixteen workers take 20 ms per request, each request has its own connection, and the backlog is 5. Sixteen
+    /// clients reach the highest rate without a drop; 32 clients overflow the backlog. A longer backlog helps nobody.
+    #[test]
+    fn busy_workers_with_a_short_backlog_are_not_slow_to_accept() {
+        let overflows = |p: &crate::planted::Point| if p.n > 21.0 { p.x / 2.0 } else { 0.0 };
+        let b = PlantedRun::new(20_000.0, 800.0)
+            .steps(&[1, 2, 4, 8, 16, 32])
+            .rates(&[])
+            .plan(|plan| plan.load.new_connections = true)
+            .per_s(Who::Server, "tcp.passive_opens", "", |p| p.x)
+            .per_s(Who::Server, "listen.drops", "127.0.0.1:8080", overflows)
+            .per_s(Who::Server, "tcp.listen_overflows", "", overflows)
+            .per_s(Who::Server, "listen.queue", "", |p| if p.n > 16.0 { 6.0 } else { 0.0 })
+            .level(Who::Server, "listen.limit", "", 5.0)
+            .verdict();
+        assert!(b.id != "accept-queue" || b.confidence <= INDIRECT, "{b:#?}");
     }
 }

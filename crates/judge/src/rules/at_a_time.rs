@@ -12,7 +12,7 @@ use crate::number::{duration, figure};
 use crate::places::{self, Places, is_connections};
 use crate::refusals::{Refusals, highest_over_lowest};
 use crate::single::{clients, good, r1_us, refused, server_of};
-use crate::thresholds::{FLAT, REFUSED, WIDE};
+use crate::thresholds::{FLAT, LEAST_PLACES, REFUSED, WIDE};
 use crate::view::View;
 
 /// Limit of requests at a time that looks like a limit of requests per second.
@@ -98,13 +98,13 @@ fn waited<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
 }
 
 /// Describes the number of good answers in progress (Little's law), if it may be the limit. A server that limits how
-/// many requests it handles at the same time allows at least one request. If the rate of good answers stayed the same
+/// many requests it handles at the same time allows at least about one request. If the rate of good answers stayed the same
 /// while the number of good answers in progress changed, the server does not limit the number in progress.
 fn good_at_a_time(refusals: &Refusals<'_>) -> Option<String> {
     let rates = refusals.trials.iter().map(|t| good(t));
     let held = refusals.trials.iter().map(|t| good(t) * t.latency_us.mean / 1e6);
     let varies = highest_over_lowest(held.clone()) > 1.0 + FLAT && highest_over_lowest(rates) <= 1.0 + FLAT;
-    let least = held.reduce(f64::min).filter(|least| *least >= 1.0 && !varies)?;
+    let least = held.reduce(f64::min).filter(|least| *least >= LEAST_PLACES && !varies)?;
     Some(format!("about {} at a time", places::requests(least)))
 }
 
@@ -180,5 +180,22 @@ mod tests {
             .change(quick_below_190)
             .verdict();
         assert!(b.id != "server-rate-limit" || b.confidence <= 0.5, "{b:#?}");
+    }
+
+    /// A server with one slot refuses every request that finds the slot in use: `limit_conn 1`, or one inference at a
+    /// time. By Little's law, slightly less than one good answer is in progress.
+    #[test]
+    fn one_slot_without_a_queue_may_be_the_limit_instead_of_a_rate() {
+        let one_slot = |t: &mut Trial, p: &Point| {
+            let refused = if t.kind == TrialKind::Sweep { (p.n - 1.0) * 4000.0 } else { (p.offered - 49.0).max(0.0) };
+            (t.rates.completed_rate, t.rates.goodput) = (49.0 + refused, 49.0);
+            t.measured.tally.completed = 98 + (2.0 * refused) as u64;
+            t.measured.tally.unexpected_status = (2.0 * refused) as u64;
+            t.measured.tally.unexpected_statuses = [("503".into(), (2.0 * refused) as u64)].into();
+            t.latency_us.mean = 19_900.0;
+        };
+        let b = PlantedRun::new(19_900.0, 50.0).steps(&[1, 2, 4, 8]).rates(&[1.5, 2.0]).change(one_slot).verdict();
+        assert!(b.id == "server-rate-limit" && b.confidence <= 0.5, "{b:#?}");
+        assert!(b.sentence.contains("at a time"), "{b:#?}");
     }
 }

@@ -87,7 +87,7 @@ fn bind(facts: &Facts<'_>, cpu: &ServerCpu<'_>, used: (f64, f64), sign: &Sign, c
         (Sign::InSum, Some(chain)) => format!("the CPUs are full: {} of {}", chain.text(), figure(chain.cpus)),
         _ => own_sentence(cpu, used) + &beside_client(facts),
     };
-    let sentence = sentence + &stolen(&cpu.view) + &spinning(cpu);
+    let sentence = sentence + &stolen(&cpu.view) + &cpu.spinning();
     Verdict::Binds { confidence, sentence, evidence: evidence(facts, cpu, used) }
 }
 
@@ -102,17 +102,6 @@ fn caveat(facts: &Facts<'_>) -> Option<Caveat> {
 fn stolen(view: &View<'_>) -> String {
     let taken = Some(view.withheld()).filter(|taken| *taken >= OTHERS_USE);
     taken.map_or(String::new(), |taken| format!("; the hypervisor took {} of the time of these CPUs", percent(taken)))
-}
-
-/// Returns a clause about CPU time that is not work, or an empty text.
-fn spinning(cpu: &ServerCpu<'_>) -> String {
-    cpu.spins.map_or(String::new(), |growth| {
-        format!(
-            "; a request costs {} times the CPU time that it costs with the fewest clients, so threads may spin, \
-             or other work may run beside the requests",
-            figure(growth)
-        )
-    })
 }
 
 fn own_sentence(cpu: &ServerCpu<'_>, (used, allowed): (f64, f64)) -> String {

@@ -3,6 +3,7 @@
 use run::FigureUnit;
 
 use super::rule::{PLAIN, Rule, Tier, Verdict, server};
+use super::signs::is_beyond;
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{counted, figure};
@@ -30,8 +31,9 @@ pub(super) const RULE: Rule = Rule {
 
 /// Returns the server's side of a trial, and the process that used the largest share of its file descriptors. For this
 /// process, also returns the name, the number of open file descriptors, and the maximum number of file descriptors.
+/// Leaves out loads far beyond the server's highest rate: the requests that pile up there fill any number of descriptors.
 fn most<'a>(facts: &Facts<'a>) -> Option<(View<'a>, (String, f64, f64))> {
-    let views = facts.focus().into_iter().filter_map(server_of);
+    let views = facts.focus().into_iter().filter(|trial| !is_beyond(facts, trial)).filter_map(server_of);
     views.filter_map(|v| fullest(&v).map(|f| (v, f))).max_by(|a, b| share(&a.1).total_cmp(&share(&b.1)))
 }
 
@@ -105,5 +107,21 @@ mod tests {
         let b = &run.findings.bottleneck;
         assert_eq!(b.id, "server-fds", "{b:#?}");
         assert!(b.ruled_out.iter().any(|r| r.id == "server-rate-limit"), "it saw its signs: {b:#?}");
+    }
+
+    /// An event loop is full at 5,000 requests per second. Beyond this rate, requests pile up until the loop holds all
+    /// descriptors that it may hold.
+    #[test]
+    fn descriptors_that_only_an_overload_fills_are_not_the_limit() {
+        let used = |p: &crate::planted::Point| p.x / 5000.0 * 0.99e6;
+        let held = |p: &crate::planted::Point| if p.offered > 5000.0 { 1024.0 } else { 20.0 };
+        let verdict = PlantedRun::new(200.0, 5000.0)
+            .per_s(Who::Server, "process.cpu", "srv:100", used)
+            .per_s(Who::Server, "thread.cpu", "srv:100/101", used)
+            .per_s(Who::Server, "process.fds", "srv:100", held)
+            .level(Who::Server, "process.fd_limit", "srv:100", 1024.0)
+            .change(|t, p| t.tally.unanswered = if p.offered > 5000.0 { 60 } else { 0 })
+            .verdict();
+        assert_eq!(verdict.id, "server-single-thread", "{verdict:#?}");
     }
 }

@@ -8,7 +8,7 @@ use crate::disks::threads_wait;
 use crate::evidence::measured;
 use crate::number::{counted, figure, percent, positive, ratio};
 use crate::signals::Signal;
-use crate::single::{sides_of, unanswered};
+use crate::single::{failed_share_of_all, sides_of, unanswered};
 use crate::thresholds::{
     FULL_WIDTH, GUESS, HINT, LIMIT_HITS, MEMORY_FULL, MEMORY_STALLED, ONE_SIGN, PAGES_PER_REQUEST, STALLS_SEEN,
     TWO_SIGNS, WEAK_SIGN,
@@ -89,7 +89,7 @@ fn is_ours(facts: &Facts<'_>, view: &View<'_>, counter: &str) -> bool {
         "pressure.memory_some" => waits_for_pages(view),
         "memory.swap_out" => lacks_pages(view),
         "tcp.abort_on_memory" => connections_suffer(view),
-        "tcp.memory_pressures" => requests_failed(view.trial) || windows_shrank(facts, view),
+        "tcp.memory_pressures" => fails_more(facts, view.trial) || windows_shrank(facts, view),
         // Cached files may fill a control group's memory up to its limit, which harms nobody by itself.
         "cgroup.memory_max_events" => of_group(view) > 0.0,
         // The killed process may have been another program of the control group.
@@ -161,6 +161,14 @@ fn stalls(view: &View<'_>) -> Option<Signal> {
 
 fn requests_failed(trial: &Trial) -> bool {
     trial.tally.error_count() > 0 || unanswered(trial) > 0.0
+}
+
+/// Returns true if more of the requests failed than the objective allows, and more than under the lightest load. A few
+/// requests may fail under any load, for example because the server closes an idle connection.
+fn fails_more(facts: &Facts<'_>, trial: &Trial) -> bool {
+    let share = |trial: &Trial| failed_share_of_all(trial).unwrap_or(0.0);
+    let light = facts.unloaded.filter(|light| !std::ptr::eq(*light, trial)).map_or(0.0, share);
+    share(trial) > facts.limits.errors.max(light)
 }
 
 fn lost_a_process(trial: &Trial) -> bool {
@@ -333,5 +341,22 @@ mod tests {
         };
         assert_eq!(pressed(|_| 0.2).id, "server-concurrency");
         assert_eq!(pressed(|n| if n > 2.0 { 0.5 } else { 0.2 }).id, "server-memory");
+    }
+
+    /// Another program fills TCP's memory once, while a server with full CPUs closes one of a million idle connections.
+    #[test]
+    fn one_failed_request_makes_no_lack_of_tcp_memory() {
+        let with = |failed: u64| {
+            let run = crate::planted::PLANTED.iter().find(|planted| planted.id == "server-cpu").unwrap();
+            (run.plant)()
+                .per_s(Who::Server, "tcp.memory_pressures", "", |p| if p.n > 2.0 { 1.0 } else { 0.0 })
+                .change(move |t, p| {
+                    let failed = if p.n > 2.0 { failed } else { 0 };
+                    t.tally.errors.0.insert(run::ErrorKind::Reset, failed);
+                })
+                .verdict()
+        };
+        let (one, many) = (with(1), with(2000));
+        assert_eq!((one.id.as_str(), many.id.as_str()), ("server-cpu", "server-memory"), "{one:#?} {many:#?}");
     }
 }

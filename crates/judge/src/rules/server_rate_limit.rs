@@ -356,4 +356,20 @@ mod tests {
         assert!(out.is_some_and(|why| why.contains("it refuses what it cannot do")), "{full:#?}");
         assert!(idle.id == "server-rate-limit" && idle.confidence >= 0.9, "{idle:#?}");
     }
+
+    /// A circuit breaker opens beyond 1,600 requests per second, and then lets 100 requests per second pass. An earlier
+    /// version of this rule said "it serves 100/s" with 95 %.
+    #[test]
+    fn a_circuit_breaker_that_opened_is_no_limit_of_the_rate() {
+        let open = |t: &mut run::Trial, p: &crate::planted::Point| {
+            if p.offered > 1600.0 {
+                (t.rates.completed_rate, t.rates.goodput) = (p.offered, 100.0);
+                t.measured.tally.completed = (2.0 * p.offered) as u64;
+                t.measured.tally.unexpected_status = (2.0 * (p.offered - 100.0)) as u64;
+                t.measured.tally.unexpected_statuses = [("503".into(), t.measured.tally.unexpected_status)].into();
+            }
+        };
+        let b = PlantedRun::new(5000.0, 1600.0).rates(&[0.5, 1.05, 1.3, 1.7]).change(open).verdict();
+        assert!(b.id != "server-rate-limit" || b.confidence <= 0.5, "{b:#?}");
+    }
 }

@@ -33,7 +33,7 @@ fn candidates<'a>(facts: &Facts<'a>, kind: ErrorKind) -> Vec<&'a Trial> {
 /// Returns true if an open loop offered more than the highest rate of the sweep, but completed no more than this rate.
 /// Beyond the server's capacity, requests pile up and need ever more connections, so a lack of connections is a symptom
 /// of the overload.
-fn is_beyond(facts: &Facts<'_>, trial: &Trial) -> bool {
+pub(super) fn is_beyond(facts: &Facts<'_>, trial: &Trial) -> bool {
     let is_flat = matches!(plateau(&facts.sweep, &[], facts.decisive), Plateau::Flat { .. });
     let more_than = |most: f64| trial.rates.offered_rate > most && good(trial) <= (1.0 + FLAT) * most;
     is_flat && !closed(trial) && facts.x_max().is_some_and(more_than)

@@ -8,14 +8,15 @@ use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
 use crate::ack_timer::{TIMER_US, delayed_acks_of_answers, distance_us};
 use crate::evidence::{cpu_share_line, line, measured};
-use crate::number::{duration, figure, positive, ratio};
+use crate::link_queue;
+use crate::number::{duration, figure, percent, positive, ratio};
 use crate::server_queue;
 use crate::signals::Signal;
 use crate::single::{clients, server_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{
     ACK_TIMER_LOW_US, ACK_TIMER_US, ACKS_BY_TIMER, GUESS, SEGMENTS_OF_ONE, SEGMENTS_OF_TWO, SURE, TIMER_HIDDEN,
-    TRIP_GREW, WEAK_SIGN,
+    TRIP_GREW, WEAK_SIGN, WINDOW_WAIT,
 };
 use crate::view::View;
 
@@ -156,7 +157,7 @@ fn proof(one: &Trial) -> Proof {
                 "the server's send queues were empty while clients waited: it had nothing to send yet".into(),
             );
         }
-        if let Some(why) = is_on_its_way(&server, bytes) {
+        if let Some(why) = is_on_its_way(&server, bytes).or_else(|| was_sent(&server)) {
             return Proof::Against(why);
         }
         let text = format!("{} bytes of an answer waited in the server's send queue, on average", figure(bytes));
@@ -191,6 +192,18 @@ fn is_on_its_way(server: &View<'_>, bytes_each: f64) -> Option<String> {
             duration(least_us)
         )
     })
+}
+
+/// Returns the reason why Nagle's algorithm held nothing back: the bytes in the send queue had been sent, and only
+/// their acknowledgement was late. For example, a server that sends the header at once and works for 45 ms before it
+/// sends the body waits for no acknowledgement.
+fn was_sent(server: &View<'_>) -> Option<String> {
+    let unsent = link_queue::unsent_share(server).filter(|share| *share < WINDOW_WAIT)?;
+    Some(format!(
+        "TCP held data back for only {} of a request's time: the server had sent the bytes in its send queue, so it waited \
+         for no acknowledgement",
+        percent(unsent)
+    ))
 }
 
 fn bind(one: &Trial, view: &View<'_>, acks: f64, floor: f64, proof: Proof) -> Verdict {
@@ -238,7 +251,7 @@ mod tests {
         };
         let mut run = PlantedRun::new(41_000.0, 500.0)
             .per_s(Who::Client, "tcp.delayed_acks", "", |p| p.x)
-            .level(Who::Server, "connection.send_queue", "", 1400.0)
+            .nagle(1400.0)
             .level(Who::Server, "connection.receive_queue", "", 60.0)
             .change(change)
             .run();
@@ -263,7 +276,7 @@ mod tests {
     fn data_that_waits_for_a_delayed_ack_waits_on_no_link() {
         let mut run = PlantedRun::new(41_000.0, 500.0)
             .per_s(Who::Client, "tcp.delayed_acks", "", |p| p.x)
-            .level(Who::Server, "connection.send_queue", "", 1400.0)
+            .nagle(1400.0)
             .level(Who::Server, "connection.rtt", "", 19_000.0)
             .level(Who::Server, "connection.min_rtt", "", 6.0)
             .level(Who::Server, "connection.sampled", "", 8.0)
@@ -282,7 +295,7 @@ mod tests {
                 .steps(&[1, 2, 4])
                 .rates(&[])
                 .per_s(Who::Client, "tcp.delayed_acks", "", |p| 26.0 * p.x)
-                .level(Who::Server, "connection.send_queue", "", 43.0)
+                .nagle(43.0)
                 .level(Who::Server, "connection.min_rtt", "", min_rtt_us)
                 .level(Who::Client, "connection.min_rtt", "", min_rtt_us)
                 .change(move |t, _| t.connect_us.p50 = min_rtt_us)
@@ -304,7 +317,7 @@ mod tests {
                 .steps(&[1, 2, 4])
                 .rates(&[])
                 .per_s(Who::Client, "tcp.delayed_acks", "", |p| p.x)
-                .level(Who::Server, "connection.send_queue", "", 16.0)
+                .nagle(16.0)
                 .change(move |t, p| {
                     let groups = vec![group(sleepers_per_request * p.n)];
                     let profile = WaitProfile { rounds: 50, groups, ..WaitProfile::default() };
@@ -334,7 +347,7 @@ mod tests {
             .per_s(Who::Client, "tcp.delayed_acks", "", |p| p.x)
             .per_s(Who::Server, "tcp.delayed_acks", "", |p| p.x)
             .level(Who::Server, "connection.receive_queue", "", unread)
-            .level(Who::Server, "connection.send_queue", "", unacknowledged)
+            .nagle(unacknowledged)
             .change(sizes)
     }
 
@@ -359,7 +372,7 @@ mod tests {
             PlantedRun::new(41_000.0, 1e9)
                 .rates(&[])
                 .per_s(who, "tcp.delayed_acks", "", |p| p.x)
-                .level(Who::Server, "connection.send_queue", "", 1400.0)
+                .nagle(1400.0)
                 .verdict()
         };
         let (of_server, of_client) = (delays(Who::Server), delays(Who::Client));
@@ -367,12 +380,26 @@ mod tests {
         assert_eq!(of_client.id, "tcp-delayed-ack", "{of_client:#?}");
     }
 
+    /// A Go program flushes the header of its answer, and works for 45 ms before it sends the body. The client
+    /// acknowledges the header by the timer, but the server waits for no acknowledgement.
+    #[test]
+    fn a_header_that_was_sent_early_waits_for_no_acknowledgement() {
+        let early = PlantedRun::new(45_000.0, 1e9)
+            .rates(&[])
+            .per_s(Who::Client, "tcp.delayed_acks", "", |p| p.x)
+            .nagle(130.0)
+            .level(Who::Server, "connection.waiting", "", 0.0)
+            .verdict();
+        let why = early.ruled_out.iter().find(|out| out.id == "tcp-delayed-ack").map(|out| out.why.as_str());
+        assert!(why.is_some_and(|why| why.contains("had sent the bytes")), "{early:#?}");
+    }
+
     #[test]
     fn a_wait_that_goes_away_under_load_is_no_limit_there() {
         let change = |t: &mut Trial, p: &Point| t.latency_us.p50 = if p.n > 2.0 { 3000.0 } else { 40_500.0 };
         let mut run = PlantedRun::new(41_000.0, 40_000.0)
             .per_s(Who::Client, "tcp.delayed_acks", "", |p| p.x)
-            .level(Who::Server, "connection.send_queue", "", 1400.0)
+            .nagle(1400.0)
             .rates(&[])
             .change(change)
             .run();

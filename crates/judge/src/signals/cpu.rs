@@ -11,12 +11,12 @@ use super::{Signal, chance, spread};
 use crate::Facts;
 use crate::chain::Chain;
 use crate::lighter::LighterLoads;
-use crate::number::{positive, ratio};
+use crate::number::{figure, positive, ratio};
 use crate::single::{clients, good, server_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    CLOSE, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, HINT, LIKELY, MAX_STOLEN, MOSTLY_RUNS, ONE_LOAD, ONE_PLACE, ONE_THREAD,
-    QUEUE_SAYS, QUEUE_SHARE, STILL_GROWS, SUREST,
+    CLOSE, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, HINT, LIKELY, MAX_STOLEN, MOSTLY_RUNS, NEARLY_FULL, ONE_LOAD, ONE_PLACE,
+    ONE_THREAD, QUEUE_SAYS, QUEUE_SHARE, SEVERAL_CPUS, STILL_GROWS, SUREST,
 };
 use crate::view::{Task, View};
 use crate::waiting::Waiting;
@@ -164,13 +164,16 @@ fn most_wanted(view: &View<'_>) -> Option<f64> {
 
 /// Returns the CPU time per request in the view, divided by the CPU time per request with the fewest clients. Returns
 /// `None` unless the ratio is so large that threads may spin while they wait for a lock, or that other work may run.
-/// The server must use at least half of its CPUs, and would use less than half with the smaller CPU time per request.
-/// Requests on neighbouring hyper-threads slow each other down, too, but to no less than half of the speed.
+/// The server must use at least half of its CPUs, or of the CPUs that its full threads can use, and would use less than
+/// half with the smaller CPU time per request. Requests on neighbouring hyper-threads slow each other down, too, but to
+/// no less than half of the speed.
 pub(crate) fn spins(facts: &Facts<'_>, view: &View<'_>, (used, allowed): (f64, f64)) -> Option<f64> {
     let one = facts.unloaded.filter(|one| !std::ptr::eq(*one, view.trial))?;
     let each_s = ratio(server_of(one)?.cpu_used()?, positive(good(one))?)?;
     let needed = each_s * good(view.trial);
-    (needed < HALF_BUSY * allowed && used >= HALF_BUSY * allowed).then(|| ratio(used, needed)).flatten()
+    let full_threads = view.threads().iter().filter(|thread| thread.busy >= NEARLY_FULL).count() as f64;
+    let room = if full_threads >= SEVERAL_CPUS { allowed.min(full_threads) } else { allowed };
+    (needed < HALF_BUSY * room && used >= HALF_BUSY * room).then(|| ratio(used, needed)).flatten()
 }
 
 /// Returns a caveat that limits the confidence to at most `most`. `why` is the reason that the report gives.
@@ -226,6 +229,17 @@ impl<'a> ServerCpu<'a> {
             busy_in_each,
             thread_in_each,
             spins,
+        })
+    }
+
+    /// Describes in words that the server's threads may spin; empty if they do not.
+    pub(crate) fn spinning(&self) -> String {
+        self.spins.map_or(String::new(), |growth| {
+            format!(
+                "; a request costs {} times the CPU time that it costs with the fewest clients, so threads may spin, \
+                 or other work may run beside the requests",
+                figure(growth)
+            )
         })
     }
 
