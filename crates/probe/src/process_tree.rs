@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::text::{number, stat_fields};
+use crate::text::{after, hex, number, stat_fields};
 
 /// Returns ID and parent ID of every process in a `proc` folder.
 pub(crate) fn parents(proc: &Path) -> Vec<(u32, u32)> {
@@ -27,10 +27,10 @@ pub fn started_ticks(pid: u32) -> Option<u64> {
 /// Returns true if a process is stopped, or will be stopped by a pending SIGSTOP as soon as it runs. Source:
 /// proc_pid_status(5).
 pub fn is_stopped(pid: u32) -> bool {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();
-    let pending = |name| u64::from_str_radix(field(name), 16).is_ok_and(|signals| signals & STOP_SIGNAL_BIT != 0);
-    field("State:").starts_with('T') || pending("SigPnd:") || pending("ShdPnd:")
+    let text = std::fs::read(format!("/proc/{pid}/status")).unwrap_or_default();
+    let field = |name: &str| after(&text, name).and_then(|mut words| words.next());
+    let pending = |name| field(name).and_then(hex).is_some_and(|signals| signals & STOP_SIGNAL_BIT != 0);
+    field("State:") == Some(b"T") || pending("SigPnd:") || pending("ShdPnd:")
 }
 
 /// Bit of SIGSTOP (19) in a signal mask.
@@ -112,6 +112,14 @@ mod tests {
             std::fs::write(dir.path().join(pid).join("stat"), stat).unwrap();
         }
         assert_eq!(descendants(dir.path(), &[7]), [12, 13]);
+    }
+
+    #[test]
+    fn a_stopped_process_is_found_even_if_its_name_ends_inside_a_character() {
+        let script = r"printf 'server\303' >/proc/self/comm; kill -STOP $$; echo";
+        let child = testkit::ChildProcess::start(std::process::Command::new("sh").args(["-c", script]));
+        testkit::eventually(|| is_stopped(child.pid()).then_some(()));
+        assert!(!is_stopped(std::process::id()));
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod root;
 mod rules;
 mod scan;
 mod space;
+mod status;
 mod symbols;
 mod unwind;
 
@@ -45,4 +46,5 @@ pub use images::Images;
 pub use maps::is_readable;
 pub use process::{Global, Process};
 pub use processes::Processes;
+pub use status::inner_id;
 pub use unwind::Addresses;

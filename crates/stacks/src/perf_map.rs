@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::frame::Frame;
 use crate::names::printable;
 use crate::root::open_inside;
+use crate::status::{status, words_after};
 
 /// Maximum number of bytes that are read from a perf map (the file that names a process's compiled functions). A
 /// Node.js server writes about 10 MB into its perf map within an hour.
@@ -50,9 +51,8 @@ impl PerfMap {
 /// Opens the perf map of a process, which names its compiled code. The file's name contains the ID of the process in
 /// its own PID namespace. The map's owner must be the owner of the process or root, because anybody may write to /tmp.
 fn open(pid: u32) -> Option<File> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = |key| status.lines().find_map(|l: &str| l.strip_prefix(key));
-    let (inner, uid) = (line("NSpid:")?.split_whitespace().next_back()?, line("Uid:")?.split_whitespace().nth(1)?);
+    let status = status(Path::new(&format!("/proc/{pid}")))?;
+    let (inner, uid) = (words_after(&status, "NSpid:")?.next_back()?, words_after(&status, "Uid:")?.nth(1)?);
     let path = format!("/tmp/perf-{inner}.map");
     let file = open_inside(Path::new(&format!("/proc/{pid}/root")), Path::new(&path))?;
     let owner = file.metadata().ok()?.uid();

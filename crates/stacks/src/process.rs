@@ -52,8 +52,8 @@ impl Process {
         let go = GoRuntime::find(pid, &mut space);
         let mut perf_map = PerfMap::default();
         perf_map.refresh(pid);
-        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        let name = crate::names::printable(name.trim()).to_string();
+        let comm = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let name = crate::names::printable(String::from_utf8_lossy(&comm).trim()).to_string();
         let (unwinder, stack) = (Unwinder::new(pid), Remote::new(pid));
         Ok(Self { pid, name, space, unwinder, perf_map, stack, python, go, mappings_read: Instant::now() })
     }

@@ -50,7 +50,7 @@ impl Thread {
         other_pid_namespace: bool,
         is_new: bool,
     ) -> io::Result<Self> {
-        let own_id = if other_pid_namespace { own_id(folder).unwrap_or(tid) } else { tid };
+        let own_id = if other_pid_namespace { stacks::inner_id(folder).unwrap_or(tid) } else { tid };
         let syscall = File::open(folder.join("syscall"))?;
         let (name, full_name) = names(folder, process);
         Ok(Self {
@@ -106,11 +106,4 @@ fn names(folder: &Path, process: &Arc<str>) -> (Arc<str>, Arc<str>) {
     }
     let full: String = visible(text.trim()).chars().take(MAX_NAME_CHARS).collect();
     (pattern(&text, MAX_NAME_CHARS), full.into())
-}
-
-/// Returns the thread's ID in its innermost PID namespace.
-fn own_id(folder: &Path) -> Option<u32> {
-    let text = std::fs::read(folder.join("status")).ok()?;
-    let last = crate::text::after(&text, "NSpid:")?.last()?;
-    number(last).and_then(|id| u32::try_from(id).ok())
 }

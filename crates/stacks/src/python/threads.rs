@@ -1,9 +1,11 @@
 //! Finds the structure with which the Python interpreter describes a thread.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use super::layout::{Layout, ThreadIdentity};
 use crate::memory::{Memory, Remote};
+use crate::status::inner_id;
 
 /// Maximum number of interpreters per process that are read.
 const MAX_INTERPRETERS: usize = 64;
@@ -38,7 +40,7 @@ impl Threads {
     /// Returns the address of the structure with which the interpreter describes thread `tid`.
     pub(super) fn find(&mut self, memory: &mut Remote, layout: &Layout, tid: u32) -> Option<u64> {
         let pid = self.pid;
-        let inner = *self.inner.entry(tid).or_insert_with(|| inner_tid(pid, tid).unwrap_or(tid));
+        let inner = *self.inner.entry(tid).or_insert_with(|| inner_id(&thread_folder(pid, tid)).unwrap_or(tid));
         if let Some(at) = self.known.get(&inner)
             && identity(memory, layout, *at) == Some(inner)
         {
@@ -89,9 +91,6 @@ fn identity(memory: &mut Remote, layout: &Layout, thread: u64) -> Option<u32> {
     }
 }
 
-/// Returns the ID of a thread in the innermost PID namespace of its process.
-fn inner_tid(pid: u32, tid: u32) -> Option<u32> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
-    line.split_whitespace().next_back()?.parse().ok()
+fn thread_folder(pid: u32, tid: u32) -> PathBuf {
+    format!("/proc/{pid}/task/{tid}").into()
 }
