@@ -10,6 +10,7 @@
 mod active_sum;
 mod calls;
 mod client_sums;
+mod counted;
 mod exchanges;
 mod futex;
 mod futex_reader;

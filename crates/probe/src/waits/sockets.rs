@@ -8,11 +8,9 @@ use sys::diag::{Diag, OtherConnection, SocketName};
 
 use crate::tree::diag_in;
 
+use super::counted::{Counted, MAX_CONNECTIONS};
 use super::exchanges;
 use super::round::{ConnectionSample, PeerId, PeerSample};
-
-/// Maximum number of connections that are read.
-const MAX_CONNECTIONS: usize = 16_384;
 
 /// Maximum number of connections to peers that are read again between two dumps (readings of all connections).
 const MAX_KNOWN: usize = 32;
@@ -20,9 +18,17 @@ const MAX_KNOWN: usize = 32;
 /// Sockets of a network namespace, as the kernel lists them.
 #[derive(Debug, Default)]
 struct Dump {
-    tcp: Vec<OtherConnection>,
+    /// Connections of the server's clients.
+    clients: Counted<OtherConnection>,
+    /// Connections that a service behind the server accepted.
+    behind: Counted<OtherConnection>,
+    /// Connections from a sampled process to a peer.
+    held: Counted<OtherConnection>,
+    /// All other connections. On a machine that runs both the server and its clients, these are mostly the clients'
+    /// ends of the connections.
+    others: Counted<OtherConnection>,
     /// Accepted unix sockets.
-    unix: Vec<UnixPair>,
+    unix: Counted<UnixPair>,
     /// Number of connections that wait in the server's accept queues.
     queued: f64,
 }
@@ -39,9 +45,11 @@ impl PeerSums {
         self.0.entry(id.clone()).or_default().push(*connection);
     }
 
-    fn rows(self) -> Vec<PeerSample> {
+    /// Returns the numbers of connections to each peer. `scaled` converts a number of these connections to a number of
+    /// all connections.
+    fn rows(self, scaled: impl Fn(f64) -> f64) -> Vec<PeerSample> {
         let row = |((process, address), connections): (PeerId, Vec<OtherConnection>)| {
-            let (open, busy) = (connections.len() as f64, exchanges::awaiting(&connections));
+            let (open, busy) = (scaled(connections.len() as f64), scaled(exchanges::awaiting(&connections)));
             PeerSample { process, address, open, busy, to: None }
         };
         self.0.into_iter().map(row).collect()
@@ -110,19 +118,14 @@ impl Sockets {
 
     /// Reads all connections. `held` has the name of the process in which a socket is open, by the socket's inode.
     pub(super) fn read(&mut self, held: &HashMap<u32, Arc<str>>) -> sys::Result<ConnectionSample> {
-        let dump = self.dump()?;
+        let dump = self.dump(held)?;
         self.uses.clear();
         self.known.clear();
-        let (mut clients, mut peers) = (Vec::new(), PeerSums::default());
-        for connection in dump.tcp.iter().filter(|c| c.inode != 0) {
-            let local = connection.local.port();
-            if self.ports.contains(&local) {
-                self.uses.insert(connection.inode, SocketUse::Client);
-                if self.front.iter().any(|(_, port)| *port == local) {
-                    clients.push(*connection);
-                }
-                continue;
-            }
+        for connection in dump.clients.kept.iter().chain(&dump.behind.kept) {
+            self.uses.insert(connection.inode, SocketUse::Client);
+        }
+        let mut peers = PeerSums::default();
+        for connection in dump.held.kept.iter().chain(&dump.others.kept) {
             let name = self.name(connection.remote.to_string());
             if let Some(process) = held.get(&connection.inode) {
                 let id = (process.clone(), name.clone());
@@ -131,9 +134,13 @@ impl Sockets {
             }
             self.uses.insert(connection.inode, SocketUse::Peer(name));
         }
-        let unix_peers = self.unix_peers(dump.unix, held);
-        let peers = [peers.rows(), unix_peers].concat();
-        let clients = (!self.front.is_empty()).then(|| exchanges::count(&clients, dump.queued));
+        if dump.held.is_cut() {
+            // A peer may have more connections than those in `known`.
+            self.known.clear();
+        }
+        let unix_peers = self.unix_peers(&dump.unix, held);
+        let peers = [peers.rows(|part| dump.held.scaled(part)), unix_peers].concat();
+        let clients = (!self.front.is_empty()).then(|| dump.clients.states(dump.queued));
         self.keep_small_pools();
         Ok(ConnectionSample { clients, peers, is_full: true })
     }
@@ -141,47 +148,59 @@ impl Sockets {
     /// Counts the connections of the server's clients, as [`Sockets::read`] does. The kernel copies only the
     /// connections of clients, so this function takes less time than [`Sockets::read`].
     pub(super) fn read_clients(&mut self) -> Option<[f64; 5]> {
-        let (front, mut clients, mut queued) = (self.front.clone(), Vec::new(), 0.0);
+        let (front, mut clients, mut queued) = (self.front.clone(), Counted::default(), 0.0);
         let asked = self.over(|diag| {
             for (v6, port) in front.iter().copied() {
                 diag.accepted(v6, port, |connection| {
-                    if connection.inode != 0 && clients.len() < MAX_CONNECTIONS {
-                        clients.push(*connection);
+                    if connection.inode != 0 {
+                        clients.add(|| *connection);
                     }
                 })?;
                 diag.listeners(v6, Some(port), |l| queued += f64::from(l.queue))?;
             }
             Ok(())
         });
-        (asked.is_ok() && !front.is_empty()).then(|| exchanges::count(&clients, queued))
+        (asked.is_ok() && !front.is_empty()).then(|| clients.states(queued))
     }
 
     /// Records the role of each unix socket, and counts the connections to peers.
-    fn unix_peers(&mut self, pairs: Vec<UnixPair>, held: &HashMap<u32, Arc<str>>) -> Vec<PeerSample> {
+    fn unix_peers(&mut self, pairs: &Counted<UnixPair>, held: &HashMap<u32, Arc<str>>) -> Vec<PeerSample> {
         let mut peers: BTreeMap<PeerId, f64> = BTreeMap::new();
-        for (inode, peer, path) in pairs {
+        for (inode, peer, path) in &pairs.kept {
             let name = self.name(run::visible(&format!("unix:{}", path.display())).into_owned());
-            self.uses.insert(inode, SocketUse::Client);
-            if let Some(process) = held.get(&peer) {
+            self.uses.insert(*inode, SocketUse::Client);
+            if let Some(process) = held.get(peer) {
                 *peers.entry((process.clone(), name.clone())).or_default() += 1.0;
             }
-            self.uses.insert(peer, SocketUse::Peer(name));
+            self.uses.insert(*peer, SocketUse::Peer(name));
         }
         // The kernel keeps no times for unix sockets, so it is unknown which connections await a reply.
-        let row = |((process, address), open)| PeerSample { process, address, open, busy: f64::NAN, to: None };
+        let row = |((process, address), part)| PeerSample {
+            process,
+            address,
+            open: pairs.scaled(part),
+            busy: f64::NAN,
+            to: None,
+        };
         peers.into_iter().map(row).collect()
     }
 
-    /// Dumps the sockets of the network namespace.
-    fn dump(&mut self) -> sys::Result<Dump> {
+    /// Dumps the sockets of the network namespace. `held` has the sockets of the sampled processes.
+    fn dump(&mut self, held: &HashMap<u32, Arc<str>>) -> sys::Result<Dump> {
         let mut found = Dump::default();
-        let front = self.front.clone();
+        let (front, ports) = (self.front.clone(), self.ports.clone());
         self.over(|diag| {
             for v6 in [false, true] {
                 diag.others(v6, 0, true, |connection| {
-                    if found.tcp.len() < MAX_CONNECTIONS {
-                        found.tcp.push(*connection);
-                    }
+                    let port = connection.local.port();
+                    let kind = match connection.inode {
+                        0 => return,
+                        _ if front.iter().any(|(_, front)| *front == port) => &mut found.clients,
+                        _ if ports.contains(&port) => &mut found.behind,
+                        inode if held.contains_key(&inode) => &mut found.held,
+                        _ => &mut found.others,
+                    };
+                    kind.add(|| *connection);
                 })?;
                 diag.listeners(v6, None, |l| {
                     if front.contains(&(v6, l.local.port())) {
@@ -190,8 +209,8 @@ impl Sockets {
                 })?;
             }
             diag.unix_pairs(|inode, peer, name| {
-                if name != Path::new("") && found.unix.len() < MAX_CONNECTIONS {
-                    found.unix.push((inode, peer, name.to_owned()));
+                if name != Path::new("") {
+                    found.unix.add(|| (inode, peer, name.to_owned()));
                 }
             })
         })?;
@@ -223,7 +242,7 @@ impl Sockets {
             Ok(())
         });
         self.known = known;
-        asked.ok().map(|()| sums.rows())
+        asked.ok().map(|()| sums.rows(|all| all))
     }
 
     /// Queries the kernel through a netlink socket. The netlink socket stays open, and is replaced after an error.
