@@ -92,12 +92,13 @@ impl Process {
         !self.tids.is_empty()
     }
 
-    /// Opens the threads that a round reads, and closes all others. Returns the IDs of the opened threads.
-    pub(super) fn open_threads(&mut self, turn: Turn) -> Vec<u32> {
+    /// Opens the threads that a round reads, and closes all others. Returns the number of threads of the turn, and the
+    /// IDs of those that are open. A thread stays closed if it ended or may not be read.
+    pub(super) fn open_threads(&mut self, turn: Turn) -> (usize, Vec<u32>) {
         let tids = &self.tids;
         self.threads.retain(|tid, _| turn.holds(*tid) && tids.contains(tid));
         let mine: Vec<u32> = tids.iter().copied().filter(|tid| turn.holds(*tid)).collect();
-        mine.into_iter().filter(|tid| self.thread(*tid).is_some()).collect()
+        (mine.len(), mine.into_iter().filter(|tid| self.thread(*tid).is_some()).collect())
     }
 
     /// Returns a thread, which is opened if necessary. Returns `None` if the thread ended or may not be read.
@@ -168,6 +169,15 @@ fn has_epoll(pid: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_that_cannot_be_read_is_part_of_its_turn() {
+        let own = std::process::id();
+        let mut process = Process::open(own, false).unwrap();
+        process.tids = BTreeSet::from([own, u32::MAX]);
+        let turn = Turn::of(process.tids.len(), 0);
+        assert_eq!(process.open_threads(turn), (2, vec![own]));
+    }
 
     #[test]
     fn a_title_is_one_text_and_no_command_line() {

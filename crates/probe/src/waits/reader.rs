@@ -183,14 +183,14 @@ impl Reader {
         let turn = Turn::of(all, self.rounds);
         let mut round = Round::default();
         let mut waits = Waits::new();
-        let mut read = 0;
+        let mut in_turn = 0;
         let begin_ns = off_cpu_ns();
         for (index, process) in self.processes.values_mut().enumerate() {
             round.processes.push(process.sample(&mut self.buffer));
             let (sockets, pipes, buffer) = (&self.sockets, &mut self.pipes, &mut self.buffer);
             let mut reader = ThreadReader { index, sockets, pipes, buffer, waits: &mut waits, looked_up: 0 };
-            let tids = process.open_threads(turn);
-            read += tids.len();
+            let (all_of_turn, tids) = process.open_threads(turn);
+            in_turn += all_of_turn;
             round.threads.extend(tids.into_iter().filter_map(|tid| reader.read(process, tid)));
         }
         round.is_torn = off_cpu_ns().saturating_sub(begin_ns) > MAX_OFF_CPU_NS;
@@ -201,7 +201,7 @@ impl Reader {
                 self.note_upstream(address);
             }
         }
-        round.weight = if turn.is_whole() { 1.0 } else { all as f64 / read.max(1) as f64 };
+        round.weight = turn.weight(all, in_turn);
         let mut none = Waits::new();
         let (sockets, pipes, buffer) = (&self.sockets, &mut self.pipes, &mut self.buffer);
         let reader = ThreadReader { index: 0, sockets, pipes, buffer, waits: &mut none, looked_up: 0 };

@@ -30,6 +30,13 @@ impl Turn {
         self.turns == 1
     }
 
+    /// Returns the number of threads that each thread of this turn stands for. There are `all` threads, and `in_turn` of
+    /// them belong to this turn. Both numbers include threads that may not be read, because a thread that is read stands
+    /// only for others that may be read, too.
+    pub(super) fn weight(self, all: usize, in_turn: usize) -> f64 {
+        if self.is_whole() { 1.0 } else { all as f64 / in_turn.max(1) as f64 }
+    }
+
     /// Returns true if the round reads this thread.
     pub(super) fn holds(self, tid: u32) -> bool {
         // Multiplication by the golden ratio spreads successive numbers evenly. Source: D. E. Knuth, *The Art of
