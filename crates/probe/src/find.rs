@@ -11,7 +11,7 @@ use std::path::Path;
 use run::Address;
 use sys::netns::network_id;
 
-use crate::process_tree::{ancestors, descendants, parent_of, parents, with_descendants};
+use crate::process_tree::{descendants, own_line, parent_of, parents, server_descendants};
 use crate::sources::serves;
 use crate::tree::{diag_in, rtnl_in};
 use crate::udp_sockets;
@@ -68,12 +68,14 @@ pub enum FindError {
     },
 }
 
-/// Returns the server whose process the user named: this process and all its descendants. `listen` is the address to
+/// Returns the server whose process the user named: this process and all its descendants, except
+/// loadline's own. `listen` is the address to
 /// which the requests go, if it is known.
 pub fn named_server(pid: u32, listen: Option<Address>) -> Result<Found, FindError> {
     parent_of(pid).ok_or(FindError::NoProcess(pid))?;
     let netns_pid = sys::netns::elsewhere(pid).and_then(|other| other.then_some(pid));
-    Ok(Found { pids: with_descendants(pid), netns_pid, listen })
+    let pids = std::iter::once(pid).chain(server_descendants(Path::new("/proc"), &[pid])).collect();
+    Ok(Found { pids, netns_pid, listen })
 }
 
 /// Finds the server that accepts connections to `at`. Searches this network namespace or, for an address of another
@@ -211,24 +213,24 @@ fn holders_of(addr: SocketAddr, found: &(Vec<u32>, SocketAddr), netns: Option<u3
 /// result leaves out the service manager. The returned list has no descendants of a service manager, of the calling
 /// process, or of an ancestor of the calling process.
 fn family(proc: &Path, parents: &[(u32, u32)], holders: &[u32]) -> Vec<u32> {
-    let me = std::process::id();
-    let above_me = ancestors(parents, me);
-    let manager = |pid: &u32| *pid == 1 || is_manager(proc, *pid);
+    let own_line = own_line(parents);
+    let manager = |pid: &u32| is_manager(proc, *pid);
     let mut servers: Vec<u32> = holders.iter().copied().filter(|pid| !manager(pid)).collect();
     if servers.is_empty() {
         servers = holders.to_vec();
     }
     // The calling process, its ancestors and service managers also have children that do not belong to the server.
     let parents_of_more: Vec<u32> =
-        servers.iter().copied().filter(|pid| !above_me.contains(pid) && *pid != me && !manager(pid)).collect();
+        servers.iter().copied().filter(|pid| !own_line.contains(pid) && !manager(pid)).collect();
     servers.extend(descendants(proc, &parents_of_more));
     servers.sort_unstable();
     servers.dedup();
     servers
 }
 
-fn is_manager(proc: &Path, pid: u32) -> bool {
-    std::fs::read(proc.join(format!("{pid}/comm"))).is_ok_and(|comm| comm.trim_ascii() == b"systemd")
+/// Returns true for a service manager, which has many children that do not belong to a service whose socket it holds.
+pub(crate) fn is_manager(proc: &Path, pid: u32) -> bool {
+    pid == 1 || std::fs::read(proc.join(format!("{pid}/comm"))).is_ok_and(|comm| comm.trim_ascii() == b"systemd")
 }
 
 /// Returns true if a process has one of the sockets in `inodes` open. Returns false if the process's descriptors cannot

@@ -1,4 +1,7 @@
 //! Finds the parents, ancestors and descendants of processes by the parent IDs in /proc/PID/stat.
+//!
+//! A server, such as a test framework, may have started loadline itself. Loadline's own line (loadline and its
+//! ancestors) and all processes that loadline started then count neither as processes of the server nor of an upstream.
 
 use std::path::Path;
 
@@ -63,6 +66,21 @@ pub(crate) fn descendants(proc: &Path, pids: &[u32]) -> Vec<u32> {
     below(&parents(proc), pids)
 }
 
+/// Returns the IDs of this process and of its ancestors, nearest first.
+pub(crate) fn own_line(parents: &[(u32, u32)]) -> Vec<u32> {
+    let me = std::process::id();
+    std::iter::once(me).chain(ancestors(parents, me)).collect()
+}
+
+/// Returns the IDs of all descendants of a server's processes, in ascending order. Leaves out the processes themselves,
+/// and loadline's own line with all processes below it.
+pub(crate) fn server_descendants(proc: &Path, pids: &[u32]) -> Vec<u32> {
+    let mut parents = parents(proc);
+    let own = own_line(&parents);
+    parents.retain(|(pid, _)| !own.contains(pid));
+    below(&parents, pids)
+}
+
 fn below(parents: &[(u32, u32)], pids: &[u32]) -> Vec<u32> {
     let mut known = pids.to_vec();
     let mut at = 0;
@@ -79,7 +97,7 @@ fn below(parents: &[(u32, u32)], pids: &[u32]) -> Vec<u32> {
 }
 
 /// Returns the ancestors of a process, nearest first.
-pub(crate) fn ancestors(parents: &[(u32, u32)], mut pid: u32) -> Vec<u32> {
+fn ancestors(parents: &[(u32, u32)], mut pid: u32) -> Vec<u32> {
     let mut found = Vec::new();
     while let Some((_, parent)) = parents.iter().find(|(p, _)| *p == pid) {
         if *parent == 0 || found.contains(parent) {
@@ -102,6 +120,18 @@ mod tests {
         assert_eq!(below(&parents, &[6, 8]), [7]);
         assert_eq!(ancestors(&parents, 7), [6, 5, 1]);
         assert_eq!(ancestors(&[(3, 4), (4, 3)], 3), [4, 3]);
+    }
+
+    #[test]
+    fn a_server_that_started_loadline_has_other_descendants_only() {
+        let child = testkit::ChildProcess::start(std::process::Command::new("sleep").arg("60"));
+        let (me, proc) = (std::process::id(), Path::new("/proc"));
+        let server = parent_of(me).unwrap();
+        let found = server_descendants(proc, &[server]);
+        assert!(descendants(proc, &[server]).contains(&me));
+        assert!(!found.contains(&me) && !found.contains(&child.pid()), "{found:?}");
+        assert!(server_descendants(proc, &[me]).contains(&child.pid()), "below a process that was asked for");
+        assert!(own_line(&parents(proc)).starts_with(&[me, server]));
     }
 
     #[test]

@@ -4,10 +4,13 @@
 //! Files stay open, so an ended process is not confused with a new process that has the same ID. Limits and Pss are
 //! read only at phase starts and ends. Pss is expensive, because the kernel walks the page tables to compute it.
 
+use std::path::Path;
+
 use super::ended_children::KnownChildren;
 use super::ended_processes::EndedProcesses;
 use super::process_member::{CPU, FDS, INSTRUCTIONS, IO, LIMIT, Member, PSS, STAT, STATUS};
 use super::thread::{self, ThreadRoom};
+use crate::find::is_manager;
 use crate::source::{Round, Source};
 use crate::tree::Tree;
 use crate::{Scope, process_tree};
@@ -26,14 +29,13 @@ struct Processes {
     ended: EndedProcesses,
     known_children: KnownChildren,
     buffer: Vec<u8>,
-    /// IDs of this process and its ancestors. Loadline and its ancestors never count as processes of an upstream, even
-    /// if a process of the upstream started them.
+    /// IDs of this process and its ancestors. They never count as children of a followed process, even if a process of
+    /// the server or of an upstream started them.
     own_line: Vec<u32>,
 }
 
 pub(super) fn open(_: &Scope, _: &Tree) -> Box<dyn Source> {
     let ended = EndedProcesses::default();
-    let own_line = std::iter::successors(Some(std::process::id()), |pid| process_tree::parent_of(*pid)).collect();
     Box::new(Processes {
         edition: 0,
         members: Vec::new(),
@@ -41,7 +43,7 @@ pub(super) fn open(_: &Scope, _: &Tree) -> Box<dyn Source> {
         ended,
         known_children: KnownChildren::new(),
         buffer: Vec::new(),
-        own_line,
+        own_line: process_tree::own_line(&process_tree::parents(Path::new("/proc"))),
     })
 }
 
@@ -67,6 +69,7 @@ impl Source for Processes {
                 newly_ended.extend(member.ended.then(|| member.left_to_parent()));
                 let children = if is_behind { &mut behind } else { &mut wanted };
                 member.children(round, &mut self.buffer, children);
+                children.retain(|pid| !self.own_line.contains(pid));
             }
             at += 1;
             match is_behind {
@@ -117,12 +120,15 @@ impl Processes {
     }
 
     /// Starts to follow new children of the upstream process `parent`. A pool of connections to a database grows with
-    /// the load, and the database starts a process for each connection. Children of process 1 are left out. Process 1
-    /// (such as systemd) may hold the listening socket of a service, but most of its children belong to other services.
+    /// the load, and the database starts a process for each connection. Children of a service manager are left out. A
+    /// service manager may hold the listening socket of a service, but most of its children belong to other services.
     /// A child that has already ended is left out without a word, because an upstream may start a process for each
     /// request.
     fn admit_children_behind(&mut self, parent: u32, children: &mut Vec<u32>, round: &mut Round<'_>) {
-        children.retain(|pid| parent != 1 && !self.own_line.contains(pid) && !round.process_set.holds(*pid));
+        children.retain(|pid| !round.process_set.holds(*pid));
+        if !children.is_empty() && is_manager(&round.tree.path("proc"), parent) {
+            children.clear();
+        }
         let room = MAX_BEHIND.saturating_sub(round.process_set.count_behind());
         children.truncate(room.min(MAX_PROCESSES.saturating_sub(self.members.len())));
         for child in children.drain(..) {

@@ -293,7 +293,9 @@ impl Member {
                     }
                 }
             }
-            Err(_) if round.full => into.extend(process_tree::descendants(&round.tree.path("proc"), &[self.pid])),
+            Err(_) if round.full => {
+                into.extend(process_tree::server_descendants(&round.tree.path("proc"), &[self.pid]))
+            }
             Err(_) => {}
         }
     }

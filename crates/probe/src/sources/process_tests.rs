@@ -60,6 +60,18 @@ fn a_process_with_its_threads_and_children_is_read() {
 }
 
 #[test]
+fn loadline_does_not_count_as_a_child_of_the_server_that_started_it() {
+    let tree = Tree::new(&[]).with_processes(&[12]);
+    add(&tree, 12, "pytest", 1);
+    tree.write("proc/12/task/12/children", &format!("{} 20 ", std::process::id()));
+    add(&tree, std::process::id(), "loadline", 1);
+    add(&tree, 20, "worker", 1);
+    let r = tree.sample("process");
+    let instances: Vec<&str> = r.0.columns_of("process.cpu").map(|column| column.instance.as_str()).collect();
+    assert_eq!(instances, ["pytest:12", "worker:20"]);
+}
+
+#[test]
 fn ended_threads_stay_in_the_sums() {
     let tree = Tree::new(&[]).with_processes(&[12]);
     add(&tree, 12, "srv", 2);

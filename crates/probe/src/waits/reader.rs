@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use run::{Address, ThreadState};
 
-use crate::find::{sockets_of, who_answers};
-use crate::process_tree::descendants;
+use crate::find::{is_manager, sockets_of, who_answers};
+use crate::process_tree::server_descendants;
 
 use super::futex::Waits;
 use super::futex_reader;
@@ -83,7 +83,9 @@ impl Reader {
         self.find_upstreams();
         let proc = Path::new("/proc");
         for (roots, behind) in [(self.roots.clone(), false), (self.behind.clone(), true)] {
-            for pid in roots.iter().copied().chain(descendants(proc, &roots)) {
+            // A service manager may hold the socket of an upstream, but has many children that do not belong to it.
+            let parents: Vec<u32> = roots.iter().copied().filter(|pid| !behind || !is_manager(proc, *pid)).collect();
+            for pid in roots.into_iter().chain(server_descendants(proc, &parents)) {
                 if self.processes.len() < MAX_PROCESSES && !self.processes.contains_key(&pid) {
                     self.processes.extend(Process::open(pid, behind).map(|process| (pid, process)));
                 }
@@ -242,4 +244,19 @@ impl Reader {
 /// Returns the time for which this thread was not on a CPU, counted from an arbitrary moment, nanoseconds.
 fn off_cpu_ns() -> u64 {
     sys::clock::monotonic_ns().saturating_sub(sys::clock::thread_cpu_ns())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_loadline_nor_the_children_of_a_service_manager_are_sampled() {
+        let me = std::process::id();
+        let mut reader = Reader::new(crate::process_tree::parent_of(me).into_iter().collect(), None);
+        reader.behind = vec![1];
+        reader.find_processes();
+        assert!(!reader.is_empty() && !reader.processes.contains_key(&me), "the server started loadline");
+        assert!(reader.processes.values().all(|process| !process.behind || process.pid == 1));
+    }
 }
