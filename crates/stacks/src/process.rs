@@ -63,9 +63,15 @@ impl Process {
         self.pid
     }
 
-    /// Returns the name by which the kernel knows the process.
+    /// Returns the name with which the stacks of the process begin: the name by which the kernel knows the process, or
+    /// the name of [`Process::rename`].
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Gives the process another name, to tell it from other processes of the same program.
+    pub fn rename(&mut self, name: &str) {
+        self.name = crate::names::printable(name).to_string();
     }
 
     /// Returns true if this process runs CPython of a known version.

@@ -33,7 +33,10 @@ const MAX_NAME_CHARS: usize = 32;
 pub(super) struct Process {
     pub(super) pid: u32,
     pub(super) behind: bool,
+    /// Name under which the process is counted.
     pub(super) name: Arc<str>,
+    /// Name by which the kernel knows the process, if it differs from `name`.
+    kernel_name: Option<Arc<str>>,
     pub(super) epoll: bool,
     title: Option<File>,
     other_pid_namespace: bool,
@@ -62,6 +65,7 @@ impl Process {
             pid,
             behind,
             name: visible(&comm).chars().take(MAX_NAME_CHARS).collect::<String>().into(),
+            kernel_name: None,
             epoll: has_epoll(pid),
             title: File::open(format!("/proc/{pid}/cmdline")).ok(),
             other_pid_namespace: theirs.is_some() && theirs != namespace("self"),
@@ -105,7 +109,8 @@ impl Process {
     pub(super) fn thread(&mut self, tid: u32) -> Option<&mut Thread> {
         if !self.threads.contains_key(&tid) {
             let (folder, is_new) = (thread_folder(self.pid, tid), self.new_tids.remove(&tid));
-            match Thread::open(&folder, tid, &self.name, self.other_pid_namespace, is_new) {
+            let process = self.kernel_name.as_ref().unwrap_or(&self.name);
+            match Thread::open(&folder, tid, process, self.other_pid_namespace, is_new) {
                 Ok(thread) => drop(self.threads.insert(tid, thread)),
                 Err(error) => self.refuse(error),
             }
@@ -134,7 +139,15 @@ impl Process {
     /// Returns the process's ID and name, its kind (upstream or not, epoll or not), and its current title.
     pub(super) fn sample(&self, buffer: &mut Vec<u8>) -> ProcessSample {
         let title = self.title.as_ref().and_then(|file| title_in(reread(file, buffer).ok()?));
-        ProcessSample { pid: self.pid, name: self.name.clone(), behind: self.behind, epoll: self.epoll, title }
+        let (name, kernel_name) = (self.name.clone(), self.kernel_name.clone());
+        ProcessSample { pid: self.pid, name, kernel_name, behind: self.behind, epoll: self.epoll, title }
+    }
+
+    /// Gives an upstream's process a name of its own, because a process of the server has the same name. The two then
+    /// count as different processes.
+    pub(super) fn set_apart(&mut self) {
+        let name = format!("{} (upstream)", self.name).into();
+        self.kernel_name = Some(std::mem::replace(&mut self.name, name));
     }
 
     /// Looks again for an epoll descriptor, which a server opens after its start.

@@ -37,6 +37,8 @@ struct GroupId {
 
 #[derive(Debug, Default)]
 struct ProcessSums {
+    /// See [`ProcessSample::kernel_name`].
+    kernel_name: Option<Arc<str>>,
     /// The first process IDs with this process name, at most [`MAX_PIDS`].
     pids: BTreeSet<u32>,
     processes: f64,
@@ -94,6 +96,7 @@ impl ProfileSums {
         if sums.pids.len() < MAX_PIDS {
             sums.pids.insert(process.pid);
         }
+        sums.kernel_name = process.kernel_name.clone();
         sums.processes += 1.0;
         sums.behind |= process.behind;
         sums.epoll |= process.epoll;
@@ -172,10 +175,19 @@ impl ProfileSums {
 
     /// Returns the name of a process, with its ID if only one process has this name.
     pub(super) fn instance(&self, process: &Arc<str>) -> String {
-        match self.processes.get(process).map(|sums| &sums.pids) {
-            Some(pids) if pids.len() == 1 => format!("{process}:{}", pids.first().copied().unwrap_or_default()),
+        match self.processes.get(process).map(|sums| (&sums.pids, sums.kernel_name.as_ref())) {
+            Some((pids, kernel_name)) if pids.len() == 1 => {
+                format!("{}:{}", kernel_name.unwrap_or(process), pids.first().copied().unwrap_or_default())
+            }
             _ => process.to_string(),
         }
+    }
+
+    /// Returns [`ProfileSums::instance`] for a process that the kernel knows by another name, which other processes
+    /// have as well. Returns `None` for all other processes.
+    pub(super) fn instance_apart(&self, process: &str) -> Option<String> {
+        let (name, sums) = self.processes.get_key_value(process)?;
+        sums.kernel_name.is_some().then(|| self.instance(name))
     }
 
     /// Returns the number of rounds that count for a process. The sampler may find a process of an upstream only during

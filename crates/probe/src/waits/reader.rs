@@ -91,6 +91,7 @@ impl Reader {
                 }
             }
         }
+        self.set_upstreams_apart();
         self.processes.values_mut().for_each(Process::look_for_epoll);
         let of = |behind: bool| -> HashMap<u32, Arc<str>> {
             let processes = self.processes.values().filter(|p| p.behind == behind);
@@ -101,6 +102,14 @@ impl Reader {
             self.miss(format!("the listeners could not be read: {error}"));
         }
         self.held = front.into_iter().chain(back).collect();
+    }
+
+    /// Gives the processes of upstreams names of their own where processes of the server have the same name.
+    fn set_upstreams_apart(&mut self) {
+        let front = self.processes.values().filter(|process| !process.behind);
+        let names: HashSet<Arc<str>> = front.map(|process| process.name.clone()).collect();
+        let same = self.processes.values_mut().filter(|process| process.behind && names.contains(&process.name));
+        same.for_each(Process::set_apart);
     }
 
     /// Reads all connections.
@@ -249,6 +258,24 @@ fn off_cpu_ns() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_upstream_that_runs_the_same_program_as_the_server_has_another_name() {
+        let start = || testkit::ChildProcess::start(std::process::Command::new("sleep").arg("60"));
+        let (server, upstream) = (start(), start());
+        let mut reader = Reader::new(vec![server.pid()], None);
+        reader.behind = vec![upstream.pid()];
+        let names = testkit::eventually(|| {
+            reader.find_processes();
+            let round = reader.round();
+            let name_of = |process: &u32| round.processes.iter().find(|p| p.pid == *process).cloned();
+            let found = [server.pid(), upstream.pid()].iter().filter_map(name_of).collect::<Vec<_>>();
+            let names: Vec<String> = found.iter().map(|process| process.name.to_string()).collect();
+            names.contains(&"sleep".into()).then_some((names, round))
+        });
+        assert_eq!(names.0, ["sleep", "sleep (upstream)"]);
+        assert!(names.1.threads.iter().all(|thread| &*thread.name == "sleep"), "{:?}", names.1.threads);
+    }
 
     #[test]
     fn neither_loadline_nor_the_children_of_a_service_manager_are_sampled() {

@@ -40,7 +40,10 @@ pub(super) struct ThreadSample {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ProcessSample {
     pub(super) pid: u32,
+    /// Name under which the process is counted. Processes of the server and of its upstreams have different names.
     pub(super) name: Arc<str>,
+    /// Name by which the kernel knows the process, if it differs from `name`.
+    pub(super) kernel_name: Option<Arc<str>>,
     pub(super) behind: bool,
     pub(super) epoll: bool,
     /// Title of the process, with each number replaced by `#`; `None` if it was not read.

@@ -245,7 +245,7 @@ impl Work {
         if self.stack_round.is_due(monotonic_ns())
             && let Some(stacks) = &mut self.stacks
         {
-            stacks.follow(&round.processes);
+            stacks.follow(&round.processes, &mut self.names.processes);
             stacks.add(round, &mut self.names.processes);
             self.stack_round.done(monotonic_ns(), self.cpu_ns().saturating_sub(before), paced::STACKS, 1.0);
         }
@@ -322,7 +322,8 @@ impl Work {
             profile.runtimes = stacks.tasks.runtimes(|process| self.sums.instance(process));
             profile.missing.extend(stacks.refusal().map(str::to_owned));
             if is_end {
-                let (stacks, monitors) = stacks.profile(&mut self.names.processes);
+                let apart = |process: &str| self.sums.instance_apart(process);
+                let (stacks, monitors) = stacks.profile(&mut self.names.processes, apart);
                 profile.stacks = Some(stacks);
                 let instance = |process: String| self.sums.instance(&process.into());
                 profile.monitors =

@@ -55,8 +55,12 @@ impl StackSampler {
         self.refusal.as_deref()
     }
 
-    /// Samples the CPU time of the given processes from now on.
-    pub(super) fn follow(&mut self, processes: &[ProcessSample]) {
+    /// Samples the CPU time of the given processes from now on. Their stacks begin with the names under which the
+    /// processes are counted.
+    pub(super) fn follow(&mut self, processes: &[ProcessSample], open: &mut Processes) {
+        for process in processes.iter().filter(|process| process.kernel_name.is_some()) {
+            open.get(process.pid).into_iter().for_each(|open| open.rename(&process.name));
+        }
         if self.followed.len() > MAX_ENDED + processes.len() {
             self.followed.retain(|pid| processes.iter().any(|process| process.pid == *pid));
         }
@@ -118,8 +122,12 @@ impl StackSampler {
     }
 
     /// Names the functions of all stacks. Also returns the numbers of threads that wait for locks of language runtimes,
-    /// as the threads' stacks show.
-    pub(super) fn profile(&mut self, processes: &mut Processes) -> (StackProfile, Vec<MonitorGroup>) {
+    /// as the threads' stacks show. `instance_of` returns another name for the processes of some stacks.
+    pub(super) fn profile(
+        &mut self,
+        processes: &mut Processes,
+        instance_of: impl Fn(&str) -> Option<String>,
+    ) -> (StackProfile, Vec<MonitorGroup>) {
         let (mut waiting, mut monitors) = (self.named.clone(), MonitorSums::default());
         for ((pid, stack), weight) in &self.waiting {
             let Some(process) = processes.get(*pid) else { continue };
@@ -130,18 +138,41 @@ impl StackSampler {
         let cpu = self.cpu.profile(processes);
         let stacks = StackProfile {
             cpu_samples: cpu.samples,
-            cpu: sums(&cpu.stacks, 1.0),
-            waiting: sums(&waiting, 1.0 / self.rounds.max(1) as f64),
+            cpu: sums(&cpu.stacks, 1.0, &instance_of),
+            waiting: sums(&waiting, 1.0 / self.rounds.max(1) as f64, &instance_of),
         };
         (stacks, monitors.rows(self.rounds))
     }
 }
 
-/// Returns the stacks with the largest sums. Each returned sum is multiplied by `factor`.
-fn sums(counts: &StackCounts, factor: f64) -> Vec<StackSum> {
-    let sum = |(stack, weight): (&str, f64)| StackSum { stack: stack.into(), weight: weight * factor };
+/// Returns the stacks with the largest sums. Each returned sum is multiplied by `factor`. If `instance_of` returns a name
+/// for a stack's process, the stack begins with this name.
+fn sums(counts: &StackCounts, factor: f64, instance_of: impl Fn(&str) -> Option<String>) -> Vec<StackSum> {
+    let renamed = |stack: &str| {
+        let (process, frames) = stack.split_once(';')?;
+        Some(format!("{};{frames}", instance_of(process)?))
+    };
+    let sum = |(stack, weight): (&str, f64)| StackSum {
+        stack: renamed(stack).unwrap_or_else(|| stack.into()),
+        weight: weight * factor,
+    };
     let mut sums: Vec<StackSum> = counts.stacks().map(sum).collect();
     sums.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     sums.truncate(MAX_STACKS);
     sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stacks_of_a_process_with_an_ambiguous_name_begin_with_its_instance() {
+        let mut counts = StackCounts::default();
+        counts.add_folded("java (upstream);main".into(), 3.0);
+        counts.add_folded("java;main".into(), 1.0);
+        let sums = sums(&counts, 2.0, |process| (process == "java (upstream)").then(|| "java:8".into()));
+        let sums: Vec<(&str, f64)> = sums.iter().map(|sum| (sum.stack.as_str(), sum.weight)).collect();
+        assert_eq!(sums, [("java:8;main", 6.0), ("java;main", 2.0)]);
+    }
 }

@@ -281,3 +281,22 @@ fn twelve_hours_of_processes_that_come_and_go_take_no_more_than_four() {
     assert!(forks.entries() < 10, "{}", forks.entries());
     assert_eq!(forks.instance(&"app".into()), "app", "several processes");
 }
+
+#[test]
+fn a_server_and_an_upstream_that_run_the_same_program_are_two_processes() {
+    let java = |pid, behind| {
+        let (name, kernel_name) =
+            if behind { ("java (upstream)".into(), Some("java".into())) } else { ("java".into(), None) };
+        ProcessSample { pid, name, kernel_name, behind, ..ProcessSample::default() }
+    };
+    let found = |upstreams: &[u32]| {
+        let mut round = locked(1);
+        round.processes = vec![java(7, false)];
+        round.processes.extend(upstreams.iter().map(|pid| java(*pid, true)));
+        let found = profile(&[round]);
+        let rows = found.processes.iter().map(|process| (process.process.clone(), process.behind, process.threads));
+        rows.collect::<Vec<_>>()
+    };
+    assert_eq!(found(&[8]), [("java:7".into(), false, 4.0), ("java:8".into(), true, 0.0)]);
+    assert_eq!(found(&[8, 9]), [("java:7".into(), false, 4.0), ("java (upstream)".into(), true, 0.0)]);
+}
