@@ -43,8 +43,8 @@ impl CpuUseMeter {
         let observer = std::process::id();
         let pids: Vec<u32> = pids.collect();
         let observer_ns = if pids.contains(&observer) { 0 } else { sys::clock::process_cpu_ns() };
-        let now = TreeCpu::of(pids.into_iter());
-        self.own_ns += now.since_ns(&self.processes);
+        let mut now = TreeCpu::of(pids.into_iter());
+        self.own_ns += now.follow_ns(&self.processes);
         self.processes = now;
         self.readings.cpus = host.cpus;
         self.readings.t_s.push(t_s);

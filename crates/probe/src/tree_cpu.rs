@@ -1,6 +1,11 @@
 //! CPU time of processes, including the CPU time of their children that have ended. A server may start a process for
 //! each request. Such a process often starts and ends between two readings, so only its parent's counters show its CPU
 //! time. Source: proc_pid_stat(5), fields 4 (ppid), 16 (cutime) and 17 (cstime).
+//!
+//! When a child ends, the CPU time that was counted for the child itself becomes a debt of its parent. Once the parent
+//! has waited for the child, the parent's counter of ended children grows by all CPU time of the child. The debt is paid
+//! from this growth, so the child's CPU time counts once. A parent that ignores SIGCHLD never gets the CPU time of its
+//! children, and never pays.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +24,12 @@ struct ProcessCpu {
 
 /// CPU times of some processes, read at one moment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TreeCpu(BTreeMap<u32, ProcessCpu>);
+pub(crate) struct TreeCpu {
+    processes: BTreeMap<u32, ProcessCpu>,
+    /// CPU time of ended children that was counted already, but that the growth of the parent's counter of ended
+    /// children does not contain yet, nanoseconds. The key is the ID of the parent.
+    debts: BTreeMap<u32, u64>,
+}
 
 impl TreeCpu {
     /// Reads the CPU times of processes. Leaves out processes that cannot be read.
@@ -30,32 +40,46 @@ impl TreeCpu {
                 std::fs::read(format!("/proc/{pid}/stat")).ok().and_then(|text| ended_children(&text))?;
             Some((pid, ProcessCpu { parent, own_ns, children_ns }))
         };
-        Self(pids.filter(|pid| *pid > 0).filter_map(read).collect())
+        Self::from(pids.filter(|pid| *pid > 0).filter_map(read).collect())
     }
 
     /// Makes a reading of one process without children.
     #[cfg(test)]
     pub(crate) fn of_one(pid: u32, own_ns: u64) -> Self {
-        Self(BTreeMap::from([(pid, ProcessCpu { own_ns, ..ProcessCpu::default() })]))
+        Self::from(BTreeMap::from([(pid, ProcessCpu { own_ns, ..ProcessCpu::default() })]))
+    }
+
+    fn from(processes: BTreeMap<u32, ProcessCpu>) -> Self {
+        Self { processes, debts: BTreeMap::new() }
     }
 
     /// Returns the CPU time since an earlier reading, nanoseconds. Only processes of the earlier reading count, with
     /// their children that ended in between.
     pub(crate) fn since_ns(&self, earlier: &Self) -> u64 {
-        let growth = |(pid, before): (&u32, &ProcessCpu)| match self.0.get(pid) {
-            Some(now) => {
-                now.own_ns.saturating_sub(before.own_ns) as i128
-                    + now.children_ns.saturating_sub(before.children_ns) as i128
-            }
-            // The parent's counter now contains all CPU time of the ended process, of which a part is from before the
-            // earlier reading.
-            None if self.0.contains_key(&before.parent) && earlier.0.contains_key(&before.parent) => {
-                -(before.own_ns as i128) - before.children_ns as i128
-            }
-            None => 0,
-        };
-        let sum: i128 = earlier.0.iter().map(growth).sum();
-        u64::try_from(sum.max(0)).unwrap_or(u64::MAX)
+        self.clone().follow_ns(earlier)
+    }
+
+    /// Returns the CPU time since an earlier reading as [`TreeCpu::since_ns`] does. Also takes over the debts of the
+    /// earlier reading, so that the CPU time of no child counts twice in a series of readings.
+    pub(crate) fn follow_ns(&mut self, earlier: &Self) -> u64 {
+        let mut debts = earlier.debts.clone();
+        let ended = earlier.processes.iter().filter(|(pid, _)| !self.processes.contains_key(pid));
+        for (_, before) in ended.filter(|(_, before)| earlier.processes.contains_key(&before.parent)) {
+            let debt = debts.entry(before.parent).or_default();
+            *debt = debt.saturating_add(before.own_ns).saturating_add(before.children_ns);
+        }
+        debts.retain(|parent, debt| *debt > 0 && self.processes.contains_key(parent));
+        let mut sum_ns: u64 = 0;
+        for (pid, before) in &earlier.processes {
+            let Some(now) = self.processes.get(pid) else { continue };
+            let grown_ns = now.children_ns.saturating_sub(before.children_ns);
+            let paid_ns = debts.get(pid).map_or(0, |debt| grown_ns.min(*debt));
+            debts.entry(*pid).and_modify(|debt| *debt -= paid_ns);
+            let own_ns = now.own_ns.saturating_sub(before.own_ns);
+            sum_ns = sum_ns.saturating_add(own_ns).saturating_add(grown_ns - paid_ns);
+        }
+        self.debts = debts;
+        sum_ns
     }
 }
 
@@ -85,7 +109,7 @@ mod tests {
         let one = |&(pid, parent, own_ns, children_ns): &(u32, u32, u64, u64)| {
             (pid, ProcessCpu { parent, own_ns, children_ns })
         };
-        TreeCpu(processes.iter().map(one).collect())
+        TreeCpu::from(processes.iter().map(one).collect())
     }
 
     #[test]
@@ -95,10 +119,21 @@ mod tests {
         assert_eq!(unseen.since_ns(&before), 10 + 40 + 5, "an unseen child used 40");
         let ended = reading(&[(10, 1, 110, 88)]);
         assert_eq!(ended.since_ns(&before), 10 + 38 - 30, "child 11 used 38 in all, 8 of it after the first reading");
-        let zombie = reading(&[(10, 1, 110, 50)]);
-        assert_eq!(zombie.since_ns(&before), 0, "the parent has not waited for its child yet");
+        let mut zombie = reading(&[(10, 1, 110, 50)]);
+        assert_eq!(zombie.follow_ns(&before), 10, "the parent has not waited for its child yet");
+        assert_eq!(ended.since_ns(&zombie), 38 - 30, "the parent has waited for its child");
         let stranger = reading(&[(11, 10, 35, 0)]);
         assert_eq!(stranger.since_ns(&before), 5, "the CPU time of an ended process without a known parent is unknown");
+    }
+
+    #[test]
+    fn the_growth_of_other_processes_pays_no_debt() {
+        let before = reading(&[(10, 1, 100, 50), (11, 10, 30, 0), (12, 1, 500, 0)]);
+        let mut ignores = reading(&[(10, 1, 110, 50), (12, 1, 540, 70)]);
+        assert_eq!(ignores.follow_ns(&before), 10 + 40 + 70, "process 10 ignores SIGCHLD");
+        let mut later = reading(&[(10, 1, 120, 50), (12, 1, 550, 70)]);
+        assert_eq!(later.follow_ns(&ignores), 10 + 10);
+        assert_eq!(reading(&[(12, 1, 560, 70)]).since_ns(&later), 10, "the parent has ended, too");
     }
 
     #[test]
