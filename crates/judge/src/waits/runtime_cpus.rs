@@ -13,7 +13,9 @@ pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFind
 
 fn limit(profile: &WaitProfile, runtime: &TaskRuntime, requests: &Requests) -> Option<WaitFinding> {
     let TaskRuntime { process, max_running, cpus } = runtime;
-    let most = f64::from(*max_running);
+    // The tasks of all processes with one name are counted together, but each process has the limit for itself.
+    let own = profile.processes.iter().find(|own| own.process == *process);
+    let most = f64::from(*max_running) * own.map_or(1.0, |own| own.processes.max(1.0));
     let tasks = |is_counted: fn(&TaskGroup) -> bool| -> f64 {
         let own = profile.tasks.iter().filter(|group| group.process == *process);
         own.filter(|group| is_counted(group)).map(|group| group.tasks).sum()
@@ -22,7 +24,7 @@ fn limit(profile: &WaitProfile, runtime: &TaskRuntime, requests: &Requests) -> O
     let running = tasks(|group| group.state == TaskState::Running);
     let all_run = running >= WAIT_MOSTLY * most && ready >= WAIT_MOSTLY;
     let is_queue = all_run && requests.demand() >= most + WAIT_QUEUE;
-    (max_running < cpus && is_queue).then(|| WaitFinding {
+    (most < f64::from(*cpus) && is_queue).then(|| WaitFinding {
         cause: WaitCause::SerialCpu,
         name: format!("GOMAXPROCS={max_running}"),
         process: process.clone(),
@@ -71,6 +73,16 @@ mod tests {
     fn a_runtime_that_uses_all_cpus_or_is_not_full_is_no_limit() {
         for profile in [go(4, 13.0, 13.0), go(1, 0.2, 13.0), go(2, 13.0, 0.0)] {
             assert!(!waits(&profile, &[]).iter().any(is_limit), "{:?} {:?}", profile.runtimes, profile.clients);
+        }
+    }
+
+    #[test]
+    fn each_worker_has_the_limit_for_itself() {
+        for (max_running, running, is_full) in [(1, 0.9, false), (1, 2.0, true), (3, 6.0, false)] {
+            let mut profile = go(max_running, 13.0, 13.0);
+            profile.processes[0].processes = 2.0;
+            profile.tasks[1].tasks = running;
+            assert_eq!(waits(&profile, &[]).iter().any(is_limit), is_full, "{running} of 2 * {max_running}");
         }
     }
 }

@@ -92,6 +92,7 @@ impl StackSampler {
     /// Adds the stacks of a round's goroutines and waiting threads, except for threads that wait for requests.
     pub(super) fn add(&mut self, round: &Round, processes: &mut Processes) {
         self.rounds += 1;
+        self.tasks.begin_round();
         for process in &round.processes {
             if let Some(found) = processes.get(process.pid).and_then(|p| p.goroutines(MAX_GOROUTINES)) {
                 self.tasks.add(&process.name, &found, &mut self.named);

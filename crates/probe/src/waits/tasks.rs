@@ -1,4 +1,5 @@
-//! Sums over readings of goroutines: number of goroutines by state and function.
+//! Sums over readings of goroutines: number of goroutines by state and function. A round reads each process once. The
+//! processes of one name are counted together, so the sums are divided by rounds, not by readings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,7 +29,12 @@ const LIBRARIES: [&str; 4] = ["runtime.", "sync.", "time.", "internal/"];
 
 #[derive(Debug, Default)]
 struct ProcessTasks {
-    readings: f64,
+    /// Number of readings of a process with this name.
+    readings: u64,
+    /// Number of rounds in which at least one process with this name was read.
+    rounds: u64,
+    /// The last of these rounds.
+    last_round: u64,
     /// Number of goroutines by state and by waiting function.
     groups: BTreeMap<(TaskState, Waits), f64>,
     /// For each function, the number of goroutines with this function in their stacks, by state.
@@ -55,15 +61,25 @@ struct Waits {
 
 /// Sums over the sampled tasks (goroutines), by process name.
 #[derive(Debug, Default)]
-pub(super) struct TaskSums(BTreeMap<Arc<str>, ProcessTasks>);
+pub(super) struct TaskSums {
+    processes: BTreeMap<Arc<str>, ProcessTasks>,
+    /// Number of rounds so far.
+    rounds: u64,
+}
 
 impl TaskSums {
+    /// Begins a round. The readings of a round belong together.
+    pub(super) fn begin_round(&mut self) {
+        self.rounds += 1;
+    }
+
     /// Adds a reading of a process's goroutines. `stacks` gets the stacks of waiting goroutines. Leaves out goroutines
     /// that wait for the network, because they are mostly idle.
     pub(super) fn add(&mut self, process: &Arc<str>, read: &Goroutines, stacks: &mut StackCounts) {
-        let sums = self.0.entry(process.clone()).or_default();
+        let sums = self.processes.entry(process.clone()).or_default();
         let weight = read.listed_per_read as f64;
-        sums.readings += 1.0;
+        sums.readings += 1;
+        sums.rounds += u64::from(std::mem::replace(&mut sums.last_round, self.rounds) != self.rounds);
         for goroutine in &read.goroutines {
             let state = state(goroutine);
             let frames: &[Frame] = if let Goroutine::Waiting(frames) = goroutine { frames } else { &[] };
@@ -79,13 +95,13 @@ impl TaskSums {
     pub(super) fn count_cpus(&mut self, pid: u32, process: &Arc<str>, max_running: Option<u32>) {
         let cpus = sys::limits::cpus_of_thread(pid).ok().map(|cpus| cpus.len() as u32);
         let limits = max_running.zip(cpus).map(|(max_running, cpus)| Limits { max_running, cpus });
-        let sums = self.0.entry(process.clone()).or_default();
-        sums.limits = if sums.readings <= 1.0 { limits } else { sums.limits.filter(|before| Some(*before) == limits) };
+        let sums = self.processes.entry(process.clone()).or_default();
+        sums.limits = if sums.readings <= 1 { limits } else { sums.limits.filter(|before| Some(*before) == limits) };
     }
 
     /// Returns the known limits of each process's runtime.
     pub(super) fn runtimes(&self, instance: impl Fn(&Arc<str>) -> String) -> Vec<TaskRuntime> {
-        let limits = self.0.iter().filter_map(|(process, sums)| Some((process, sums.limits?)));
+        let limits = self.processes.iter().filter_map(|(process, sums)| Some((process, sums.limits?)));
         let runtime =
             |(process, Limits { max_running, cpus })| TaskRuntime { process: instance(process), max_running, cpus };
         limits.map(runtime).collect()
@@ -93,7 +109,7 @@ impl TaskSums {
 
     /// Returns the groups of goroutines with equal process, state and function, the largest first.
     pub(super) fn rows(&self, instance: impl Fn(&Arc<str>) -> String) -> Vec<TaskGroup> {
-        let rows = self.0.iter().flat_map(|(process, sums)| {
+        let rows = self.processes.iter().flat_map(|(process, sums)| {
             let process = instance(process);
             sums.rows().map(move |row| TaskGroup { process: process.clone(), ..row }).collect::<Vec<_>>()
         });
@@ -121,13 +137,14 @@ impl ProcessTasks {
             let all = self.inside.get(&waits.function);
             let others = all.into_iter().flatten().filter(|(other, _)| *other != state);
             let largest = others.clone().max_by(|(_, a), (_, b)| a.total_cmp(b));
+            let mean = |sum: f64| sum / self.rounds.max(1) as f64;
             let inside: f64 = others.map(|(_, sum)| sum).fold(0.0, |a, b| a + b);
             TaskGroup {
                 process: String::new(),
                 state: *state,
                 function: waits.text.clone(),
-                tasks: sum / self.readings.max(1.0),
-                inside: inside / self.readings.max(1.0),
+                tasks: mean(*sum),
+                inside: mean(inside),
                 inside_state: largest.map(|(state, _)| *state),
             }
         })
@@ -185,6 +202,7 @@ mod tests {
         ]));
         goroutines.push(Goroutine::Running);
         let (mut sums, mut stacks) = (TaskSums::default(), StackCounts::default());
+        sums.begin_round();
         sums.add(&"app".into(), &Goroutines { goroutines, listed_per_read: 2, max_running: None }, &mut stacks);
         let rows = sums.rows(|process| format!("{process}:7"));
         let row = |state| rows.iter().find(|row| row.state == state).unwrap();
@@ -196,5 +214,19 @@ mod tests {
         assert_eq!((locked.inside, locked.inside_state), (2.0, Some(TaskState::Sleep)));
         assert_eq!((row(TaskState::Network).tasks, row(TaskState::Running).function.as_str()), (2.0, ""));
         assert_eq!(stacks.total(), 16.0, "without the network");
+    }
+
+    #[test]
+    fn goroutines_of_workers_with_one_name_are_counted_together() {
+        let (mut sums, mut stacks) = (TaskSums::default(), StackCounts::default());
+        let read = Goroutines { goroutines: vec![Goroutine::Running; 3], listed_per_read: 1, max_running: None };
+        for workers in [2, 4] {
+            sums.begin_round();
+            (0..workers).for_each(|_| sums.add(&"app".into(), &read, &mut stacks));
+        }
+        sums.begin_round();
+        sums.add(&"other".into(), &read, &mut stacks);
+        let tasks: Vec<f64> = sums.rows(|process| process.to_string()).iter().map(|row| row.tasks).collect();
+        assert_eq!(tasks, [9.0, 3.0], "2 and 4 workers in two rounds, and another process in one");
     }
 }
