@@ -11,8 +11,8 @@ use std::path::Path;
 use run::Address;
 use sys::netns::network_id;
 
+use crate::bound_address::{is_same_ip, serves};
 use crate::process_tree::{descendants, own_line, parent_of, parents, server_descendants};
-use crate::sources::serves;
 use crate::tree::{diag_in, rtnl_in};
 use crate::udp_sockets;
 
@@ -157,7 +157,8 @@ enum NamespaceAnswer {
 /// Searches a network namespace for listeners that accept connections to `addr`. `pid` is a process in the searched
 /// namespace, or `None` for the caller's namespace.
 fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<NamespaceAnswer> {
-    if !addr.ip().is_unspecified() && !rtnl_in(pid)?.is_local(addr.ip())? {
+    let ip = addr.ip().to_canonical();
+    if !ip.is_unspecified() && !rtnl_in(pid)?.is_local(ip)? {
         return Ok(NamespaceAnswer::Foreign);
     }
     let mut inodes = Vec::new();
@@ -165,10 +166,10 @@ fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<NamespaceAnswer> {
     let mut diag = diag_in(pid)?;
     for v6 in [false, true] {
         diag.listeners(v6, Some(addr.port()), |l| {
-            if serves(l, addr) {
+            if serves(l.local, l.v6_only, addr) {
                 inodes.push(l.inode);
                 // Prefer an exact address to a wildcard, because an exact address identifies the server better.
-                bound = Some(l.local).filter(|b| b.ip() == addr.ip()).or(bound).or(Some(l.local));
+                bound = Some(l.local).filter(|b| is_same_ip(*b, addr)).or(bound).or(Some(l.local));
             }
         })?;
     }

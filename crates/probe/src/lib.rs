@@ -8,6 +8,7 @@
 //! judgement. A counter that cannot be read is absent with a reason, and never 0.
 
 mod awaits_reply;
+mod bound_address;
 mod column_writer;
 mod cpu_use;
 mod family;

@@ -4,6 +4,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
+use crate::bound_address::{is_same_ip, serves};
+
 /// Returns the inodes of the sockets that receive datagrams for `addr`, and the address of one of them. Searches the
 /// network namespace of the process `netns_pid`, or the caller's namespace if `netns_pid` is `None`. Returns `None` if
 /// there is no such socket.
@@ -11,18 +13,12 @@ pub(crate) fn receivers(addr: SocketAddr, netns_pid: Option<u32>) -> Option<(Vec
     let process = netns_pid.map_or_else(|| "thread-self".to_owned(), |pid| pid.to_string());
     let unconnected = sockets(&process).into_iter().filter(|socket| socket.remote.port() == 0);
     let found: Vec<(SocketAddr, u32)> = unconnected.map(|socket| (socket.local, socket.inode)).collect();
-    let fits = |local: &SocketAddr| {
-        local.port() == addr.port() && (local.ip() == addr.ip() || local.ip().is_unspecified() || is_any(addr))
-    };
-    let mut found: Vec<_> = found.into_iter().filter(|(local, _)| fits(local)).collect();
+    // The list of sockets does not show whether a socket at a wildcard address of IPv6 serves IPv4, too.
+    let mut found: Vec<_> = found.into_iter().filter(|(local, _)| serves(*local, false, addr)).collect();
     // An exact address identifies the server better than a wildcard.
-    found.sort_by_key(|(local, _)| local.ip() != addr.ip());
+    found.sort_by_key(|(local, _)| !is_same_ip(*local, addr));
     let bound = found.first()?.0;
     Some((found.into_iter().map(|(_, inode)| inode).collect(), bound))
-}
-
-fn is_any(addr: SocketAddr) -> bool {
-    addr.ip().is_unspecified()
 }
 
 /// Returns the peer to which a UDP socket is connected. The socket has the inode `inode`, and is in the network namespace
@@ -120,7 +116,12 @@ mod tests {
             assert_eq!((inodes.len(), local), (1, at));
         }
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let mapped = format!("[::ffff:127.0.0.1]:{}", socket.local_addr().unwrap().port());
+        assert!(receivers(mapped.parse().unwrap(), None).is_some());
         let other = format!("127.0.0.2:{}", socket.local_addr().unwrap().port());
         assert_eq!(receivers(other.parse().unwrap(), None), None);
+        let wildcard = UdpSocket::bind("0.0.0.0:0").unwrap();
+        let v6 = format!("[::1]:{}", wildcard.local_addr().unwrap().port());
+        assert_eq!(receivers(v6.parse().unwrap(), None), None, "a socket of IPv4 gets no datagrams of IPv6");
     }
 }

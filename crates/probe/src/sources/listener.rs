@@ -1,13 +1,12 @@
 //! The accept queue of the observed listener, by sock_diag. Source: sock_diag(7); net/ipv4/tcp_diag.c,
 //! tcp_diag_get_info: for a listener, `rqueue` is the number of waiting connections and `wqueue` the limit.
 
-use std::net::{IpAddr, SocketAddr};
-
 use run::Address;
 use sys::diag::{Diag, Listener};
 use sys::diag_unix::UnixListener;
 
 use crate::Scope;
+use crate::bound_address::serves;
 use crate::family::Family;
 use crate::source::{CAPTURED_TREE, Round, Source, none};
 use crate::tree::Tree;
@@ -94,44 +93,12 @@ impl Listeners {
         };
         for v6 in [false, true] {
             diag.listeners(v6, Some(listen.port()), |l| {
-                if serves(l, listen) && found.len() < MAX_SOCKETS {
+                if serves(l.local, l.v6_only, listen) && found.len() < MAX_SOCKETS {
                     found.push(*l);
                 }
             })?;
         }
         found.sort_unstable_by_key(|l| (l.local, l.inode));
         Ok(())
-    }
-}
-
-/// Returns true if a connection to `addr`, an address of this namespace, may arrive at a listener.
-pub(crate) fn serves(listener: &Listener, addr: SocketAddr) -> bool {
-    let (bound, wanted) = (listener.local.ip(), addr.ip().to_canonical());
-    let all = match bound {
-        IpAddr::V4(any) => any.is_unspecified() && wanted.is_ipv4(),
-        IpAddr::V6(any) => any.is_unspecified() && (wanted.is_ipv6() || !listener.v6_only),
-    };
-    // An unspecified `addr` (0.0.0.0 or ::) matches every listener with the port of `addr`.
-    listener.local.port() == addr.port() && (all || bound == wanted || wanted.is_unspecified())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn listener(local: &str, v6_only: bool) -> Listener {
-        Listener { local: local.parse().unwrap(), inode: 1, queue: 0, limit: 0, drops: None, v6_only }
-    }
-
-    #[test]
-    fn wildcards_serve_their_ip_version_or_both_if_the_socket_does() {
-        let to = |addr: &str| addr.parse::<SocketAddr>().unwrap();
-        assert!(serves(&listener("0.0.0.0:80", false), to("127.0.0.1:80")));
-        assert!(!serves(&listener("0.0.0.0:80", false), to("[::1]:80")));
-        assert!(serves(&listener("[::]:80", false), to("127.0.0.1:80")));
-        assert!(!serves(&listener("[::]:80", true), to("127.0.0.1:80")));
-        assert!(!serves(&listener("127.0.0.2:80", false), to("127.0.0.1:80")));
-        assert!(!serves(&listener("127.0.0.1:81", false), to("127.0.0.1:80")));
-        assert!(serves(&listener("10.0.0.1:80", false), to("0.0.0.0:80")));
     }
 }

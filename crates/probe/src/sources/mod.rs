@@ -32,7 +32,6 @@ mod upstreams;
 pub use cgroup::CpuQuota;
 pub(crate) use exported::Exported;
 pub use exported::Exporter;
-pub(crate) use listener::serves;
 pub(crate) use ports::range as port_range;
 pub use process_member::descriptor_limits;
 

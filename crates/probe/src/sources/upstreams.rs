@@ -16,6 +16,7 @@ use run::{Address, Upstream};
 use sys::diag::{Diag, Listener, OtherConnection, Traffic};
 
 use crate::Scope;
+use crate::bound_address::serves;
 use crate::family::Family;
 use crate::find::{sockets_of, who_answers};
 use crate::source::{CAPTURED_TREE, Round, Source, none};
@@ -23,7 +24,6 @@ use crate::tree::Tree;
 
 use super::cgroup::Throttle;
 use super::cgroup_paths::{Mount, mounts};
-use super::listener::serves;
 use super::upstream_traffic::TrafficCounts;
 
 const IDS: &[&str] = &["behind.connections"];
@@ -185,7 +185,7 @@ impl UpstreamChain {
         for step in &self.stops {
             let (waiting, unread) = match &step.to {
                 Address::Inet(addr) => {
-                    let all = sockets.listeners.iter().filter(|l| serves(l, *addr));
+                    let all = sockets.listeners.iter().filter(|l| serves(l.local, l.v6_only, *addr));
                     let waiting = all.map(|l| f64::from(l.queue)).reduce(|a, b| a + b);
                     (waiting, waiting.map(|_| sockets.unread.get(addr).copied().unwrap_or(0.0)))
                 }
