@@ -56,8 +56,14 @@ struct FutexSum {
     users: BTreeSet<u32>,
     /// Names of the threads that use the futex.
     names: BTreeSet<Arc<str>>,
+    /// Sum over the rounds of the estimated number of waiting threads.
     waiting: f64,
+    /// Sum over the rounds of the estimated square of the number of waiting threads.
+    waiting_squares: f64,
+    /// Number of rounds that show a waiting thread.
     contended: u64,
+    /// True if a round that shows a waiting thread read only some of the threads.
+    is_partial: bool,
     /// Active threads in the rounds that read all threads at one moment.
     at_once: ActiveSum,
     /// Active threads in rounds (readings of all threads) during which the reading was interrupted. These sums are used
@@ -184,8 +190,12 @@ impl FutexSum {
                 self.names.insert(thread.name.clone());
             }
         }
-        self.waiting += waiting.len() as f64 * round.weight;
+        let (seen, weight) = (waiting.len() as f64, round.weight);
+        self.waiting += seen * weight;
+        // A pair of waiting threads is in the turn of a round with the square of the probability of one thread.
+        self.waiting_squares += seen * (seen - 1.0) * weight * weight + seen * weight;
         self.contended += 1;
+        self.is_partial |= weight > 1.0;
         let users_at_work = self.users_at_work(process, round);
         for thread in &users_at_work {
             if self.activity.len() < MAX_USERS {
@@ -231,7 +241,7 @@ impl FutexSum {
             kind: self.kind(),
             users: self.users.len() as u64,
             waiting: self.waiting / rounds.max(1) as f64,
-            contended: part(self.contended, rounds),
+            contended: self.contended(rounds),
             unheld: active.unheld(),
             active: active.mean(|tid| self.users.contains(&tid) || lives.is_short_lived(tid)),
             owned: part(self.owned, self.readings),
@@ -240,6 +250,17 @@ impl FutexSum {
             holder_threads: if is_owned { self.owners.rows() } else { self.only_active.rows() },
             ..FutexProfile::default()
         }
+    }
+
+    /// Returns the share of the rounds in which threads wait. Rounds that read only some of the threads miss most of a few
+    /// waiting threads, so the share of rounds that show a waiting thread would be too small. For the number W of waiting
+    /// threads, P(W > 0) is at least E(W)² / E(W²), and such rounds estimate both means
+    /// without bias. Source: N. Alon, J. H. Spencer, *The Probabilistic Method*, chapter 4; D. G. Horvitz,
+    /// D. J. Thompson, *A Generalization of Sampling Without Replacement from a Finite Universe*, 1952.
+    fn contended(&self, rounds: u64) -> f64 {
+        let (rounds, seen) = (rounds.max(1) as f64, self.contended as f64);
+        let estimate = if self.is_partial { self.waiting * self.waiting / self.waiting_squares } else { seen };
+        (estimate.max(seen) / rounds).min(1.0)
     }
 
     /// Returns the kind that more than half of the readings show, or [`FutexKind::Unknown`]. While a mutex passes from

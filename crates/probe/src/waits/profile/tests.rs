@@ -300,3 +300,21 @@ fn a_server_and_an_upstream_that_run_the_same_program_are_two_processes() {
     assert_eq!(found(&[8]), [("java:7".into(), false, 4.0), ("java:8".into(), true, 0.0)]);
     assert_eq!(found(&[8, 9]), [("java:7".into(), false, 4.0), ("java (upstream)".into(), true, 0.0)]);
 }
+
+#[test]
+fn rounds_that_read_a_part_of_the_threads_estimate_how_often_threads_wait() {
+    // Four threads always wait, and each round reads every eighth thread. Most rounds show no waiting thread.
+    let turns: Vec<usize> = (0..8).cycle().take(64).collect();
+    let with = |seen: usize| {
+        let mut round = locked(1);
+        round.futexes.clear();
+        round.threads = (2..2 + seen as u32).map(|tid| thread(tid, ThreadState::Futex, WaitKey::Futex(LOCK))).collect();
+        Round { weight: 8.0, ..round }
+    };
+    let found = |shown: [usize; 8]| {
+        let rounds: Vec<Round> = turns.iter().map(|turn| with(shown[*turn])).collect();
+        profile(&rounds).futexes[0].contended
+    };
+    assert_eq!(found([2, 1, 1, 0, 0, 0, 0, 0]), 0.8, "the mean is 4, and the mean square is 20");
+    assert!(found([4, 0, 0, 0, 0, 0, 0, 0]) <= 0.2, "all may wait in few rounds only");
+}
