@@ -56,7 +56,8 @@ pub struct CpuStacks {
     is_incomplete: bool,
     /// CPU time that each stack represents, nanoseconds.
     stacks: HashMap<(u32, Addresses), f64>,
-    python: StackCounts,
+    /// CPU time of stacks whose functions are named already: those of Python, and those of ended processes.
+    named: StackCounts,
     samples: u64,
     /// Number of samples taken since the `perf` events were opened.
     fresh: u64,
@@ -100,7 +101,7 @@ impl CpuStacks {
             period_ns: usual_period_ns,
             is_incomplete: false,
             stacks: HashMap::new(),
-            python: StackCounts::default(),
+            named: StackCounts::default(),
             samples: 0,
             fresh: 0,
             lost: 0,
@@ -116,6 +117,18 @@ impl CpuStacks {
     /// Samples all threads of a process from now on, including threads that the process starts later.
     pub fn follow(&mut self, pid: u32) {
         self.is_incomplete |= self.followed.insert(pid);
+    }
+
+    /// Stops following processes that have ended. Their stacks stay in the profile, with names that are found now,
+    /// because another process may get the ID of an ended process.
+    pub fn forget_ended(&mut self, ended: &HashSet<u32>, processes: &mut Processes) {
+        self.drain(processes);
+        self.followed.retain(|pid| !ended.contains(pid));
+        for ((pid, stack), weight) in self.stacks.extract_if(|(pid, _), _| ended.contains(pid)) {
+            let Some(process) = processes.get(pid) else { continue };
+            let frames = process.frames(&stack);
+            self.named.add(process.name(), &frames, weight);
+        }
     }
 
     /// Takes the samples since the last call, and opens or closes the `perf` events when this is due. Returns the time
@@ -205,7 +218,7 @@ impl CpuStacks {
         let stands_for_ns = self.period_ns as f64 * self.open.of_one();
         let (everything, followed) = (self.everything, &self.followed);
         let is_wanted = |pid: u32| !everything || followed.contains(&pid);
-        let (stacks, python, fresh) = (&mut self.stacks, &mut self.python, &mut self.fresh);
+        let (stacks, named, fresh) = (&mut self.stacks, &mut self.named, &mut self.fresh);
         let before = *fresh;
         self.lost += self.sampler.drain(|sample| {
             if !is_wanted(sample.pid) {
@@ -216,7 +229,7 @@ impl CpuStacks {
             if process.is_python()
                 && let Some(frames) = process.python_stack(sample.tid)
             {
-                python.add(process.name(), &frames, stands_for_ns);
+                named.add(process.name(), &frames, stands_for_ns);
                 return;
             }
             let stack = process.unwind_running(sample);
@@ -233,7 +246,7 @@ impl CpuStacks {
         let _ = self.end(now_ns);
         self.state = State::Closed { until_ns: now_ns + now_ns % FIRST_WAIT_NS };
         self.stacks.clear();
-        self.python = StackCounts::default();
+        self.named = StackCounts::default();
         (self.samples, self.lost, self.open_ns) = (0, 0, 0);
     }
 
@@ -255,7 +268,7 @@ impl CpuStacks {
         let open_ns = self.open_ns + self.open_since_ns().map_or(0, |since_ns| monotonic_ns() - since_ns);
         let cpus = 1.0 / (open_ns.max(1) as f64);
         let mut named = StackCounts::default();
-        self.python.stacks().for_each(|(stack, weight)| named.add_folded(stack.into(), weight * cpus));
+        self.named.stacks().for_each(|(stack, weight)| named.add_folded(stack.into(), weight * cpus));
         let pids: HashSet<u32> = self.stacks.keys().map(|(pid, _)| *pid).collect();
         for pid in pids {
             processes.get(pid).into_iter().for_each(|process| process.refresh());
@@ -266,5 +279,25 @@ impl CpuStacks {
             named.add(process.name(), &frames, weight * cpus);
         }
         CpuProfile { stacks: named, samples: self.samples, lost: self.lost }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ended_process_is_forgotten_but_not_its_stacks() {
+        let child = testkit::ChildProcess::start(std::process::Command::new("sleep").arg("60"));
+        let (mut sampler, mut processes, pid) = (CpuStacks::new(), Processes::new(), child.pid());
+        sampler.follow(pid);
+        let name = processes.get(pid).unwrap().name().to_string();
+        sampler.stacks.insert((pid, Addresses::default()), 1e9);
+        drop(child);
+        sampler.forget_ended(&HashSet::from([pid]), &mut processes);
+        processes.close(pid);
+        assert!(sampler.followed.is_empty() && sampler.stacks.is_empty());
+        let profile = sampler.profile(&mut processes);
+        assert_eq!(profile.stacks.stacks().map(|(stack, _)| stack).collect::<Vec<_>>(), [name]);
     }
 }

@@ -40,4 +40,24 @@ impl Processes {
         let images = &self.images;
         self.open.entry(pid).or_insert_with(|| images.cost.count(|| Process::open(pid, images).ok())).as_mut()
     }
+
+    /// Closes a process that has ended. The next call of [`Processes::get`] with its ID opens the process that has got
+    /// this ID since then.
+    pub fn close(&mut self, pid: u32) {
+        self.open.remove(&pid);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_process_makes_room_for_others() {
+        let mut processes = Processes::new();
+        assert!((0..MAX_PROCESSES as u32).all(|n| processes.get(u32::MAX - n).is_none()));
+        assert!(processes.get(std::process::id()).is_none(), "too many processes");
+        processes.close(u32::MAX);
+        assert!(processes.get(std::process::id()).is_some());
+    }
 }

@@ -35,7 +35,7 @@ const RUBY_RETURNS: [&str; 11] = [
 const MAX_MONITORS: usize = 1024;
 
 /// Weighted numbers of stacks of waiting threads, by process, lock and function.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct MonitorSums(BTreeMap<(String, MonitorKind, String), f64>);
 
 impl MonitorSums {

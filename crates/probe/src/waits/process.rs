@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use run::visible;
 
+use crate::process_tree::started_ticks;
 use crate::reread_file::reread;
 use crate::text::stat_fields;
 
@@ -32,6 +33,7 @@ const MAX_NAME_CHARS: usize = 32;
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) pid: u32,
+    started_ticks: u64,
     pub(super) behind: bool,
     /// Name under which the process is counted.
     pub(super) name: Arc<str>,
@@ -63,6 +65,7 @@ impl Process {
         let theirs = namespace(&pid.to_string());
         (!ends).then(|| Self {
             pid,
+            started_ticks: started_ticks(pid).unwrap_or_default(),
             behind,
             name: visible(&comm).chars().take(MAX_NAME_CHARS).collect::<String>().into(),
             kernel_name: None,
@@ -78,7 +81,8 @@ impl Process {
         })
     }
 
-    /// Updates the list of threads, but opens none. Returns false if the process ended. A list that no longer changes
+    /// Updates the list of threads, but opens none. Returns false if the process ended, even if another process has got
+    /// its ID. A list that no longer changes
     /// is read in only one round of eight.
     pub(super) fn list_threads(&mut self) -> bool {
         self.rounds += 1;
@@ -90,6 +94,9 @@ impl Process {
         let tids: BTreeSet<u32> =
             folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).take(MAX_THREADS).collect();
         let is_stable = tids == self.tids;
+        if !is_stable && started_ticks(self.pid) != Some(self.started_ticks) {
+            return false;
+        }
         self.stable_lists = if is_stable { self.stable_lists + 1 } else { 0 };
         self.new_tids = if self.rounds > 1 { tids.difference(&self.tids).copied().collect() } else { BTreeSet::new() };
         self.tids = tids;
@@ -140,7 +147,8 @@ impl Process {
     pub(super) fn sample(&self, buffer: &mut Vec<u8>) -> ProcessSample {
         let title = self.title.as_ref().and_then(|file| title_in(reread(file, buffer).ok()?));
         let (name, kernel_name) = (self.name.clone(), self.kernel_name.clone());
-        ProcessSample { pid: self.pid, name, kernel_name, behind: self.behind, epoll: self.epoll, title }
+        let Self { pid, started_ticks, behind, epoll, .. } = *self;
+        ProcessSample { pid, started_ticks, name, kernel_name, behind, epoll, title }
     }
 
     /// Gives an upstream's process a name of its own, because a process of the server has the same name. The two then
@@ -190,6 +198,14 @@ mod tests {
         process.tids = BTreeSet::from([own, u32::MAX]);
         let turn = Turn::of(process.tids.len(), 0);
         assert_eq!(process.open_threads(turn), (2, vec![own]));
+    }
+
+    #[test]
+    fn another_process_with_the_same_id_is_not_taken_for_an_ended_one() {
+        let mut process = Process::open(std::process::id(), false).unwrap();
+        assert!(process.list_threads());
+        (process.started_ticks, process.tids) = (process.started_ticks - 1, BTreeSet::from([1]));
+        assert!(!process.list_threads());
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub(super) struct ThreadSample {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ProcessSample {
     pub(super) pid: u32,
+    /// Start time in ticks since boot. After a process has ended, another process may get its ID.
+    pub(super) started_ticks: u64,
     /// Name under which the process is counted. Processes of the server and of its upstreams have different names.
     pub(super) name: Arc<str>,
     /// Name by which the kernel knows the process, if it differs from `name`.

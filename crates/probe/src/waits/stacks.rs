@@ -13,9 +13,6 @@ use super::tasks::TaskSums;
 /// Maximum number of different stacks of waiting threads that are kept as addresses and named at the end.
 const MAX_WAITING: usize = 1 << 14;
 
-/// Number of ended processes above which the ended processes are removed from the set of followed processes.
-const MAX_ENDED: usize = 1024;
-
 /// Maximum number of goroutines of a process that are read in a round. Reading a goroutine takes about as long as
 /// unwinding a thread. Many small rounds cover more moments than a few large rounds.
 const MAX_GOROUTINES: u64 = 32;
@@ -23,10 +20,13 @@ const MAX_GOROUTINES: u64 = 32;
 /// Samples the stacks of the observed processes.
 pub(super) struct StackSampler {
     cpu: CpuStacks,
-    followed: HashSet<u32>,
+    /// Start time of each followed process, in ticks since boot.
+    followed: HashMap<u32, u64>,
     waiting: HashMap<(u32, Addresses), f64>,
     /// Stacks of waiting threads and goroutines whose functions are named already.
     named: StackCounts,
+    /// Waits for locks of language runtimes, from the stacks of ended processes.
+    monitors: MonitorSums,
     pub(super) tasks: TaskSums,
     /// Number of rounds with stacks of waiting threads.
     rounds: u64,
@@ -41,9 +41,10 @@ impl StackSampler {
         });
         Self {
             cpu,
-            followed: HashSet::new(),
+            followed: HashMap::new(),
             waiting: HashMap::new(),
             named: StackCounts::default(),
+            monitors: MonitorSums::default(),
             tasks: TaskSums::default(),
             rounds: 0,
             refusal,
@@ -58,17 +59,32 @@ impl StackSampler {
     /// Samples the CPU time of the given processes from now on. Their stacks begin with the names under which the
     /// processes are counted.
     pub(super) fn follow(&mut self, processes: &[ProcessSample], open: &mut Processes) {
+        self.forget_ended(processes, open);
         for process in processes.iter().filter(|process| process.kernel_name.is_some()) {
             open.get(process.pid).into_iter().for_each(|open| open.rename(&process.name));
         }
-        if self.followed.len() > MAX_ENDED + processes.len() {
-            self.followed.retain(|pid| processes.iter().any(|process| process.pid == *pid));
-        }
         for process in processes {
-            if self.refusal.is_none() && self.followed.insert(process.pid) {
+            let is_new = self.followed.insert(process.pid, process.started_ticks).is_none();
+            if is_new && self.refusal.is_none() {
                 self.cpu.follow(process.pid);
             }
         }
+    }
+
+    /// Forgets the processes that have ended: those that are not among `running`. Names the functions in their stacks
+    /// first, because another process may get the ID of an ended process.
+    fn forget_ended(&mut self, running: &[ProcessSample], open: &mut Processes) {
+        let running: HashSet<(u32, u64)> = running.iter().map(|process| (process.pid, process.started_ticks)).collect();
+        let ended: HashSet<u32> =
+            self.followed.extract_if(|pid, started| !running.contains(&(*pid, *started))).map(|(pid, _)| pid).collect();
+        if ended.is_empty() {
+            return;
+        }
+        self.cpu.forget_ended(&ended, open);
+        for ((pid, stack), weight) in self.waiting.extract_if(|(pid, _), _| ended.contains(pid)) {
+            add_named(open, (pid, &stack), weight, &mut self.named, &mut self.monitors);
+        }
+        ended.iter().for_each(|pid| open.close(*pid));
     }
 
     /// Fetches the stack samples of running threads that the kernel has recorded since the last call. Returns the time
@@ -85,7 +101,7 @@ impl StackSampler {
     /// Forgets all stacks so far, but keeps following the processes.
     pub(super) fn forget(&mut self) {
         self.cpu.forget();
-        (self.waiting, self.named) = Default::default();
+        (self.waiting, self.named, self.monitors) = Default::default();
         (self.tasks, self.rounds) = Default::default();
     }
 
@@ -129,12 +145,9 @@ impl StackSampler {
         processes: &mut Processes,
         instance_of: impl Fn(&str) -> Option<String>,
     ) -> (StackProfile, Vec<MonitorGroup>) {
-        let (mut waiting, mut monitors) = (self.named.clone(), MonitorSums::default());
+        let (mut waiting, mut monitors) = (self.named.clone(), self.monitors.clone());
         for ((pid, stack), weight) in &self.waiting {
-            let Some(process) = processes.get(*pid) else { continue };
-            let frames = process.frames(stack);
-            monitors.add(process.name(), &frames, *weight);
-            waiting.add(process.name(), &frames, *weight);
+            add_named(processes, (*pid, stack), *weight, &mut waiting, &mut monitors);
         }
         let cpu = self.cpu.profile(processes);
         let stacks = StackProfile {
@@ -144,6 +157,20 @@ impl StackSampler {
         };
         (stacks, monitors.rows(self.rounds))
     }
+}
+
+/// Names the functions in the stack of a waiting thread of a process, and adds the stack to `waiting` and `monitors`.
+fn add_named(
+    processes: &mut Processes,
+    (pid, stack): (u32, &Addresses),
+    weight: f64,
+    waiting: &mut StackCounts,
+    monitors: &mut MonitorSums,
+) {
+    let Some(process) = processes.get(pid) else { return };
+    let frames = process.frames(stack);
+    monitors.add(process.name(), &frames, weight);
+    waiting.add(process.name(), &frames, weight);
 }
 
 /// Returns the stacks with the largest sums. Each returned sum is multiplied by `factor`. If `instance_of` returns a name
@@ -166,6 +193,22 @@ fn sums(counts: &StackCounts, factor: f64, instance_of: impl Fn(&str) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_ended_process_is_forgotten_but_not_the_stacks_of_its_threads() {
+        let child = testkit::ChildProcess::start(std::process::Command::new("sleep").arg("60"));
+        let (mut sampler, mut open, pid) = (StackSampler::new(), Processes::new(), child.pid());
+        let running = |started_ticks| ProcessSample { pid, started_ticks, ..ProcessSample::default() };
+        sampler.follow(&[running(1)], &mut open);
+        let name = open.get(pid).unwrap().name().to_string();
+        sampler.waiting.insert((pid, Addresses::default()), 1.0);
+        drop(child);
+        sampler.follow(&[running(2)], &mut open);
+        assert_eq!((sampler.waiting.len(), sampler.followed[&pid]), (0, 2), "another process with the same ID");
+        assert!(open.get(pid).is_none(), "closed");
+        let (profile, _) = sampler.profile(&mut open, |_| None);
+        assert_eq!(profile.waiting[0].stack, name);
+    }
 
     #[test]
     fn stacks_of_a_process_with_an_ambiguous_name_begin_with_its_instance() {
