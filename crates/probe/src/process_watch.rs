@@ -11,7 +11,7 @@ use run::{Address, Incident, IncidentKind, ObserverSpec, Role};
 
 use crate::find::find_server;
 use crate::reread_file::reread;
-use crate::text::stat_fields;
+use crate::text::{StatState, stat_fields, stat_state};
 
 /// Maximum number of recorded incidents, not counting the end and the return of the server. A program that limits the
 /// CPU time of processes (such as cpulimit) stops them many times a second.
@@ -55,15 +55,14 @@ impl ProcessWatch {
         let mut buffer = Vec::new();
         let mut open = |pid: &u32| {
             let stat = File::open(format!("/proc/{pid}/stat")).ok()?;
-            let (comm, letter) = look_at(&stat, &mut buffer).ok()??;
-            let runs = !matches!(letter, b'Z' | b'X');
-            runs.then(|| Process { instance: format!("{comm}:{pid}"), stat, state: State::Runs })
+            let (comm, state) = look_at(&stat, &mut buffer).ok()??;
+            (!state.has_ended).then(|| Process { instance: format!("{comm}:{pid}"), stat, state: State::Runs })
         };
         let processes: Vec<Process> = spec.processes.iter().filter_map(&mut open).collect();
         // The server may have ended between two load tests. A read error other than `NotFound` does not prove that a
         // process ended.
         let missing = |pid: &u32| match std::fs::read(format!("/proc/{pid}/stat")) {
-            Ok(text) => stat_fields(&text).is_some_and(|(_, mut rest)| matches!(rest.next(), Some(b"Z" | b"X"))),
+            Ok(text) => stat_fields(&text).and_then(|(_, rest)| stat_state(rest)).is_some_and(|state| state.has_ended),
             Err(e) => e.kind() == std::io::ErrorKind::NotFound,
         };
         let before = spec.role == Role::Server && processes.is_empty() && !spec.processes.is_empty();
@@ -183,20 +182,21 @@ impl ProcessWatch {
 /// Returns the state of a process, or its last known state if the file cannot be read. A traced process (state letter
 /// `t`) stops at each system call and continues, so it does not count as stopped.
 fn seen(process: &Process, incident: Option<usize>, buffer: &mut Vec<u8>) -> State {
-    match (look_at(&process.stat, buffer), process.state) {
-        (_, State::Ended) | (Ok(Some((_, b'Z' | b'X'))), _) => State::Ended,
+    let look = look_at(&process.stat, buffer).map(|look| look.map(|(_, state)| state));
+    match (look, process.state) {
+        (_, State::Ended) | (Ok(Some(StatState { has_ended: true, .. })), _) => State::Ended,
         (Err(e), _) if e.raw_os_error() == Some(sys::Errno::SRCH.raw_os_error()) => State::Ended,
-        (Ok(Some((_, b'T'))), State::Stopped(since)) => State::Stopped(since),
-        (Ok(Some((_, b'T'))), State::Runs) => State::Stopped(incident),
+        (Ok(Some(StatState { letter: b'T', .. })), State::Stopped(since)) => State::Stopped(since),
+        (Ok(Some(StatState { letter: b'T', .. })), State::Runs) => State::Stopped(incident),
         (Ok(Some(_)), _) => State::Runs,
         (Ok(None) | Err(_), before) => before,
     }
 }
 
-/// Reads name and state letter of a process. Returns `None` if the text has another format.
-fn look_at(stat: &File, buffer: &mut Vec<u8>) -> std::io::Result<Option<(String, u8)>> {
+/// Reads name and state of a process. Returns `None` if the text has another format.
+fn look_at(stat: &File, buffer: &mut Vec<u8>) -> std::io::Result<Option<(String, StatState)>> {
     let fields = stat_fields(reread(stat, buffer)?);
-    Ok(fields.and_then(|(comm, mut rest)| Some((comm, *rest.next()?.first()?))))
+    Ok(fields.and_then(|(comm, rest)| Some((comm, stat_state(rest)?))))
 }
 
 fn instance(pid: u32, buffer: &mut Vec<u8>) -> String {
@@ -228,7 +228,9 @@ mod tests {
             let pid = self.0[at].id();
             Command::new("kill").args([format!("-{name}"), pid.to_string()]).status().unwrap();
             let stat = File::open(format!("/proc/{pid}/stat")).unwrap();
-            let there = || look_at(&stat, &mut Vec::new()).ok().flatten().is_some_and(|(_, s)| letters.contains(&s));
+            let there = || {
+                look_at(&stat, &mut Vec::new()).ok().flatten().is_some_and(|(_, state)| letters.contains(&state.letter))
+            };
             let deadline = std::time::Instant::now() + Duration::from_secs(20);
             while !there() {
                 assert!(std::time::Instant::now() < deadline, "{name} did nothing");
@@ -272,6 +274,19 @@ mod tests {
         assert_eq!(kinds(&life), [(stopped, Some(0.3)), (worker, None), (server, None)]);
         assert!(life.incidents[0].text.contains("sleep:") && life.incidents[0].text.contains("went on at 0.3 s"));
         assert_eq!(life.due_ns(), u64::MAX, "nobody is left to look at");
+    }
+
+    #[test]
+    fn a_server_goes_on_after_its_first_thread_has_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stat");
+        let state = |threads: u32| {
+            std::fs::write(&path, format!("7 (a) Z 5 7 7 0 -1 0 1 2 3 4 10 20 30 40 20 0 {threads} 0 99")).unwrap();
+            let stat = File::open(&path).unwrap();
+            let process = Process { instance: "a:7".into(), stat, state: State::Runs };
+            seen(&process, None, &mut Vec::new())
+        };
+        assert_eq!((state(4), state(1)), (State::Runs, State::Ended));
     }
 
     /// A program such as cpulimit stops the server and lets it continue, again and again for hours.

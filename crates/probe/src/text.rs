@@ -62,9 +62,37 @@ pub(crate) fn stat_fields(text: &[u8]) -> Option<(String, impl Iterator<Item = &
     Some((name(comm.trim_ascii_end()).into_owned(), words(&text[close + 1..])))
 }
 
+/// State of a process, as /proc/PID/stat shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StatState {
+    pub(crate) letter: u8,
+    pub(crate) has_ended: bool,
+}
+
+/// Returns the state of a process from the words that [`stat_fields`] returns. If the first thread of a process has
+/// ended, its state letter is `Z`, but the process goes on while it has other threads. Source: proc_pid_stat(5), fields
+/// 3 (state) and 20 (num_threads).
+pub(crate) fn stat_state<'a>(mut fields: impl Iterator<Item = &'a [u8]>) -> Option<StatState> {
+    let letter = *fields.next()?.first()?;
+    let threads = fields.nth(16).and_then(number).unwrap_or(1);
+    let has_ended = letter == b'X' || letter == b'Z' && threads <= 1;
+    Some(StatState { letter, has_ended })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_goes_on_without_its_first_thread() {
+        let ended = |letter: &str, threads: u32| {
+            let text = format!("7 (a b) {letter} 5 7 7 0 -1 4194304 1 2 3 4 10 20 30 40 20 0 {threads} 0 99 0 0");
+            stat_state(stat_fields(text.as_bytes()).unwrap().1).unwrap().has_ended
+        };
+        assert!(ended("Z", 1) && ended("X", 1));
+        assert!(!ended("Z", 3) && !ended("S", 1) && !ended("T", 2));
+        assert_eq!(stat_state(std::iter::empty()), None);
+    }
 
     #[test]
     fn invalid_numbers_are_none() {

@@ -10,7 +10,7 @@ use run::visible;
 
 use crate::process_tree::started_ticks;
 use crate::reread_file::reread;
-use crate::text::stat_fields;
+use crate::text::{stat_fields, stat_state};
 
 use super::round::{ProcessSample, pattern};
 use super::thread::Thread;
@@ -59,8 +59,8 @@ impl Process {
     /// Opens a process; `None` if it ended.
     pub(super) fn open(pid: u32, behind: bool) -> Option<Self> {
         let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-        let (comm, mut fields) = stat_fields(&stat)?;
-        let ends = matches!(fields.next(), Some(b"Z" | b"X") | None);
+        let (comm, fields) = stat_fields(&stat)?;
+        let ends = stat_state(fields).is_none_or(|state| state.has_ended);
         let namespace = |who: &str| std::fs::read_link(format!("/proc/{who}/ns/pid")).ok();
         let theirs = namespace(&pid.to_string());
         (!ends).then(|| Self {
