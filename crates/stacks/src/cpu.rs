@@ -22,9 +22,6 @@ const MAX_RATE_HZ: u64 = 47;
 /// getrusage on a virtual machine: 37 to 52 µs). 60 samples per second therefore take 0.24 % of a CPU.
 const MAX_TOTAL_RATE_HZ: u64 = 60;
 
-/// Time between two checks of the cost of sampling while `perf` events stay open, nanoseconds.
-const CHECK_NS: u64 = 1_000_000_000;
-
 /// Maximum number of open `perf` events. Each sampled thread has one `perf` event per CPU. Each `perf` event is an open
 /// descriptor and takes about 10 µs to open.
 const MAX_EVENTS: usize = 1024;
@@ -139,11 +136,10 @@ impl CpuStacks {
         let now_ns = monotonic_ns();
         self.state = match self.state {
             State::Closed { until_ns } if now_ns >= until_ns && !self.followed.is_empty() => self.begin(now_ns),
-            State::Burst { until_ns, .. } if now_ns >= until_ns => self.check(now_ns),
             // The `perf` events of whole CPUs do not slow the sampled threads down, unlike events of threads. The cost
             // of `perf` events of whole CPUs therefore needs no check.
             state @ State::Open { .. } if self.everything => state,
-            State::Open { since_ns } if self.is_incomplete || now_ns >= since_ns + CHECK_NS => self.check(now_ns),
+            state if state.is_check_due(now_ns, self.is_incomplete) => self.check(now_ns),
             state => state,
         };
         self.state.next_ns(monotonic_ns())
@@ -153,7 +149,7 @@ impl CpuStacks {
     /// the time. If the user may not sample all processes, the kernel samples only the followed threads, for a burst.
     fn begin(&mut self, now_ns: u64) -> State {
         if self.samples_everything() {
-            return State::Open { since_ns: now_ns };
+            return State::open(now_ns, &Cost::default());
         }
         self.open_events(State::burst(now_ns))
     }
@@ -179,7 +175,7 @@ impl CpuStacks {
     fn check(&mut self, now_ns: u64) -> State {
         let cost = self.end(now_ns);
         match cost.allows_always() {
-            true => self.open_events(State::Open { since_ns: now_ns }),
+            true => self.open_events(State::open(now_ns, &cost)),
             false => State::Closed { until_ns: now_ns + cost.pause_ns() },
         }
     }
@@ -198,7 +194,7 @@ impl CpuStacks {
     fn open_since_ns(&self) -> Option<u64> {
         match self.state {
             State::Closed { .. } => None,
-            State::Burst { since_ns, .. } | State::Open { since_ns } => Some(since_ns),
+            State::Burst { since_ns, .. } | State::Open { since_ns, .. } => Some(since_ns),
         }
     }
 

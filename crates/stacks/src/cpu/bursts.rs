@@ -25,7 +25,9 @@ const SAMPLES_PER_EVENT: u64 = 2;
 const BURST_LOOK_NS: u64 = 3_000_000;
 /// Time between two reads of the samples of `perf` events that stay open, nanoseconds.
 const LOOK_NS: u64 = 50_000_000;
-/// Longest pause between two bursts, nanoseconds.
+/// Time between two checks of the cost of sampling while `perf` events stay open, nanoseconds.
+const CHECK_NS: u64 = 1_000_000_000;
+/// Longest pause between two bursts, and between two openings of `perf` events that stay open, nanoseconds.
 const MAX_PAUSE_NS: u64 = 10_000_000_000;
 
 /// State of the `perf` events.
@@ -35,8 +37,8 @@ pub(super) enum State {
     Closed { until_ns: u64 },
     /// The `perf` events are open for a burst, from `since_ns` to `until_ns`.
     Burst { since_ns: u64, until_ns: u64 },
-    /// The `perf` events have been open since `since_ns`, and stay open.
-    Open { since_ns: u64 },
+    /// The `perf` events have been open since `since_ns`, and stay open. They are not opened anew before `kept_until_ns`.
+    Open { since_ns: u64, kept_until_ns: u64 },
 }
 
 /// Costs of one period in which `perf` events were open.
@@ -71,7 +73,17 @@ impl Cost {
     /// Returns the length of the pause after a burst, nanoseconds. The pause after a burst is so long that the sampling
     /// costs at most [`SHARE`] of a CPU, but never longer than [`MAX_PAUSE_NS`].
     pub(super) fn pause_ns(&self) -> u64 {
-        ((self.all_ns() as f64 / SHARE) as u64).min(MAX_PAUSE_NS)
+        Self::spread_ns(self.all_ns())
+    }
+
+    /// Returns the time for which `perf` events stay open before they are opened anew, nanoseconds. Opening and closing
+    /// them costs at most [`SHARE`] of a CPU, unless this takes longer than [`MAX_PAUSE_NS`].
+    fn kept_ns(&self) -> u64 {
+        Self::spread_ns(self.own_ns)
+    }
+
+    fn spread_ns(cost_ns: u64) -> u64 {
+        ((cost_ns as f64 / SHARE) as u64).min(MAX_PAUSE_NS)
     }
 }
 
@@ -79,6 +91,24 @@ impl State {
     /// Returns the state of a burst of sampling that begins now.
     pub(super) const fn burst(now_ns: u64) -> Self {
         Self::Burst { since_ns: now_ns, until_ns: now_ns + BURST_NS }
+    }
+
+    /// Returns the state of `perf` events that are opened now and stay open. `cost` is the cost of the last period in
+    /// which they were open.
+    pub(super) fn open(now_ns: u64, cost: &Cost) -> Self {
+        Self::Open { since_ns: now_ns, kept_until_ns: now_ns + cost.kept_ns() }
+    }
+
+    /// Returns true if the `perf` events must be closed now, to find their cost. `is_incomplete` is true if a process
+    /// has no events yet.
+    pub(super) fn is_check_due(self, now_ns: u64, is_incomplete: bool) -> bool {
+        match self {
+            Self::Closed { .. } => false,
+            Self::Burst { until_ns, .. } => now_ns >= until_ns,
+            Self::Open { since_ns, kept_until_ns } => {
+                now_ns >= kept_until_ns && (is_incomplete || now_ns >= since_ns + CHECK_NS)
+            }
+        }
     }
 
     /// Returns the time at which the samples must be read next, nanoseconds.
@@ -103,6 +133,16 @@ pub(super) fn burst_period_ns(threads: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn events_that_are_expensive_to_open_are_opened_rarely() {
+        let open = |own_ns| State::open(0, &Cost { own_ns, ..Cost::default() });
+        let (cheap, expensive) = (open(240_000), open(12_000_000));
+        assert!(!cheap.is_check_due(CHECK_NS / 2, false) && cheap.is_check_due(CHECK_NS, false));
+        assert!(!cheap.is_check_due(90_000_000, true) && cheap.is_check_due(100_000_000, true), "a new process");
+        assert!(!expensive.is_check_due(4 * CHECK_NS, true) && expensive.is_check_due(5 * CHECK_NS, false));
+        assert!(open(u64::MAX / 2).is_check_due(MAX_PAUSE_NS, false));
+    }
 
     #[test]
     fn events_stay_open_only_on_threads_that_switch_rarely() {
