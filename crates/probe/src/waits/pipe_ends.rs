@@ -1,8 +1,10 @@
-//! Finds the process at the other end of a pipe for which a thread waits. Source: proc_pid_fd(5), proc_pid_fdinfo(5).
+//! Finds the process at the other end of a pipe for which a thread waits. Only the links in /proc/PID/fd of other
+//! processes are read, because asking for a file of a network drive whose server is gone waits for ever. Source:
+//! proc_pid_fd(5), proc_pid_fdinfo(5).
 
 use std::collections::HashMap;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
-use std::path::Path;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::process_tree::parents;
@@ -12,10 +14,10 @@ use crate::text::name;
 const MAX_PIPES: usize = 8;
 
 /// Pipe of the kernel, and the end of it at which a thread waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct PipeEnd {
-    device: u64,
-    inode: u64,
+    /// Link in /proc/PID/fd: `pipe:[4711]`, or the path of a named pipe.
+    link: PathBuf,
     is_write: bool,
 }
 
@@ -27,12 +29,16 @@ impl PipeEnds {
     /// Describes the pipe that process `pid` has open as descriptor `fd`, such as `pipe to logger:7`. Returns `None` if
     /// the descriptor is no pipe. `is_write` is true for a thread that waits to write.
     pub(super) fn describe(&mut self, pid: u32, fd: u64, is_write: bool) -> Option<Arc<str>> {
-        let file = std::fs::metadata(format!("/proc/{pid}/fd/{fd}")).ok().filter(|file| file.file_type().is_fifo())?;
-        let end = PipeEnd { device: file.dev(), inode: file.ino(), is_write };
+        let file = format!("/proc/{pid}/fd/{fd}");
+        let link = std::fs::read_link(&file).ok()?;
+        if !link.to_string_lossy().starts_with("pipe:[") {
+            std::fs::metadata(&file).ok().filter(|file| file.file_type().is_fifo())?;
+        }
+        let end = PipeEnd { link, is_write };
         if let Some(known) = self.0.get(&end) {
             return Some(known.clone());
         }
-        let other = if self.0.len() < MAX_PIPES { other_end(pid, end) } else { None };
+        let other = if self.0.len() < MAX_PIPES { other_end(pid, &end) } else { None };
         let text: Arc<str> = match other {
             Some(name) if is_write => format!("pipe to {name}").into(),
             Some(name) => format!("pipe from {name}").into(),
@@ -47,12 +53,11 @@ impl PipeEnds {
 
 /// Returns the name and ID of a process that has the other end of a pipe open. Processes that have the same end open as
 /// `pid`, such as further workers of the server, are left out.
-fn other_end(pid: u32, end: PipeEnd) -> Option<String> {
+fn other_end(pid: u32, end: &PipeEnd) -> Option<String> {
     let ends_of = |other: u32| {
         let files = std::fs::read_dir(format!("/proc/{other}/fd")).into_iter().flatten().flatten();
         files.filter_map(move |file| {
-            let about = std::fs::metadata(file.path()).ok()?;
-            let is_pipe = about.file_type().is_fifo() && (about.dev(), about.ino()) == (end.device, end.inode);
+            let is_pipe = std::fs::read_link(file.path()).ok()? == end.link;
             is_pipe.then(|| writes(other, file.file_name().to_str()?)).flatten()
         })
     };
@@ -95,5 +100,22 @@ mod tests {
         assert_eq!(described.as_deref(), Some(format!("pipe to sleep:{}", child.pid()).as_str()));
         let file = std::fs::File::open("/proc/self/stat").unwrap();
         assert_eq!(PipeEnds::default().describe(std::process::id(), file.as_raw_fd() as u64, false), None);
+    }
+
+    #[test]
+    fn the_writer_of_a_named_pipe_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let path = path.to_str().unwrap();
+        let script = format!("exec sleep 600 >{path}");
+        let child = testkit::ChildProcess::start(Command::new("sh").args(["-c", &script]));
+        let file = std::fs::File::open(path).unwrap();
+        let fd = file.as_raw_fd() as u64;
+        let wanted = format!("pipe from sleep:{}", child.pid());
+        testkit::eventually(|| {
+            let described = PipeEnds::default().describe(std::process::id(), fd, false);
+            (described.as_deref() == Some(wanted.as_str())).then_some(())
+        });
     }
 }
