@@ -42,6 +42,8 @@ pub(super) enum Call {
     Message,
     /// A call that changes the memory map of the process.
     Memory,
+    /// Goes on with a wait that a signal interrupted. The arguments are those of the first call. See [`restarted`].
+    Restart,
 }
 
 /// CPU architecture that has a column in [`CALLS`].
@@ -108,6 +110,7 @@ const CALLS: &[(&str, u16, u16, Call)] = &[
     ("futex", 202, 98, Call::Futex),
     ("io_getevents", 208, 4, Call::FileEvents),
     ("getdents64", 217, 61, Call::File),
+    ("restart_syscall", 219, 128, Call::Restart),
     ("semtimedop", 220, 192, Call::FileLock),
     ("clock_nanosleep", 230, 115, Call::Sleep),
     ("epoll_wait", 232, ABSENT, Call::Events),
@@ -147,6 +150,13 @@ pub(super) fn call(arch: Arch, number: u64) -> Option<(&'static str, Call)> {
         own != ABSENT && u64::from(own) == number
     });
     row.map(|(name, _, _, call)| (*name, *call))
+}
+
+/// Returns the kind of the first call of a thread that waits in restart_syscall(2). `place` is the function of the kernel
+/// in which the thread waits, from `/proc/PID/task/TID/wchan`. Returns `None` if the kernel does not tell the function.
+pub(super) fn restarted(place: &str) -> Option<Call> {
+    let calls = [("futex", Call::Futex), ("poll", Call::Poll), ("nanosleep", Call::Sleep)];
+    calls.into_iter().find(|(part, _)| place.contains(part)).map(|(_, call)| call)
 }
 
 /// Contents of `/proc/PID/task/TID/syscall`.
@@ -195,6 +205,15 @@ mod tests {
         }
         assert_eq!(call(Arch::Arm, u64::from(ABSENT)), None);
         assert_eq!(call(Arch::X86, 9999), None);
+    }
+
+    #[test]
+    fn the_first_call_of_a_restarted_wait_is_found() {
+        assert_eq!(call(Arch::X86, 219), call(Arch::Arm, 128));
+        assert_eq!(restarted("futex_wait_queue"), Some(Call::Futex));
+        assert_eq!(restarted("poll_schedule_timeout.constprop.0"), Some(Call::Poll));
+        assert_eq!(restarted("hrtimer_nanosleep"), Some(Call::Sleep));
+        assert_eq!(restarted("0"), None);
     }
 
     #[test]

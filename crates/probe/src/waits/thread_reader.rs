@@ -59,16 +59,17 @@ impl ThreadReader<'_> {
         let (state, key) = match blocked {
             Blocked::Running => (ThreadState::OnCpu, WaitKey::None),
             Blocked::OutsideCall => (outside_call(&folder()), WaitKey::None),
-            Blocked::InCall { number, arguments, .. } => self.in_call(process.pid, number, arguments),
+            Blocked::InCall { number, arguments, .. } => self.in_call((process.pid, tid), number, arguments),
         };
         let stack = if let Blocked::InCall { stack, .. } = blocked { stack } else { (0, 0) };
         Some(ThreadSample { process: self.index, tid, name, full_name, state, key, on_cpu, stack })
     }
 
-    fn in_call(&mut self, pid: u32, number: u64, [a, b, c, ..]: [u64; 5]) -> (ThreadState, WaitKey) {
+    fn in_call(&mut self, (pid, tid): (u32, u32), number: u64, [a, b, c, ..]: [u64; 5]) -> (ThreadState, WaitKey) {
         let Some((name, call)) = Arch::HOST.and_then(|arch| calls::call(arch, number)) else {
             return (ThreadState::Other, WaitKey::Text(format!("system call {number}").into()));
         };
+        let call = if call == Call::Restart { restarted(pid, tid) } else { call };
         let named = || WaitKey::Text(name.into());
         match call {
             Call::Futex => self.futex(a, Wait { operation: b, expected: c as u32 }),
@@ -89,7 +90,7 @@ impl ThreadReader<'_> {
             Call::Fcntl if FCNTL_WAITS.contains(&b) => {
                 (ThreadState::FileLock, file(pid, a).map_or_else(named, WaitKey::Text))
             }
-            Call::Fcntl => (ThreadState::Other, named()),
+            Call::Fcntl | Call::Restart => (ThreadState::Other, named()),
             Call::Signal => (ThreadState::Signal, WaitKey::None),
             Call::Message => (ThreadState::Pipe, WaitKey::Text("message queue".into())),
             Call::Memory => (ThreadState::Memory, WaitKey::None),
@@ -160,6 +161,12 @@ impl ThreadReader<'_> {
             },
         }
     }
+}
+
+/// Returns the kind of the call that a thread in restart_syscall(2) goes on with, or [`Call::Restart`] if it is unknown.
+fn restarted(pid: u32, tid: u32) -> Call {
+    let place = std::fs::read_to_string(thread_folder(pid, tid).join("wchan")).unwrap_or_default();
+    calls::restarted(&place).unwrap_or(Call::Restart)
 }
 
 /// Returns the inode of the socket that is open as descriptor `fd`. Returns `None` for other descriptors.
