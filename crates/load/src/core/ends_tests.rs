@@ -269,3 +269,16 @@ fn an_open_loop_sees_second_answers_on_idle_connections() {
     let t = run(&plan, &SimServer { closes_after: 0, answers_again_ns: 60_000_000, workers: 100, ..server() }).total;
     assert!(t.doubtful_share() > 0.9, "{t:?}");
 }
+
+/// If 1000 requests start per second and each takes 0.3 s, 300 connections are needed at the same time. An earlier
+/// version of loadline did not time answers that end their connection, so its pool stayed at 128 connections.
+#[test]
+fn a_pool_grows_for_a_slow_server_that_closes_after_each_answer() {
+    let intensity =
+        Intensity::Open { rate: 1000.0, arrival: run::Arrival::Constant, max_connections: 2000, pipeline: 1 };
+    let plan = LoadPlan { intensity, warmup_s: 3.0, ..plan(1, 1, 0.0) };
+    let part = run(&plan, &SimServer { service_ns: 300_000_000, workers: 2000, rtt_ns: 0, ..server() });
+    assert!((rate(&part) / 1000.0 - 1.0).abs() < 0.01, "{}", rate(&part));
+    let p99_us = part.histograms["response"].quantile_us(0.99);
+    assert!(p99_us < 310_000.0, "{p99_us} us");
+}

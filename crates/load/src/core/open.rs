@@ -220,13 +220,22 @@ impl Core {
         if self.task.new_connections {
             return self.end_only_request(ops, conn);
         }
-        let (now, used) = (ops.now(), self.used());
-        let took_ns = now.saturating_sub(self.conns[conn as usize].began_ns);
+        self.serve_waiting(ops, conn, true);
+    }
+
+    /// Adds the time of an answer to the estimate of how many connections the pool needs. The connection may end with
+    /// this answer. Does nothing if each request opens its own connection, because the size of the pool then has no
+    /// limit but the maximum.
+    #[inline]
+    pub(super) fn open_measured(&mut self, now: u64, conn: u32) {
+        if self.task.new_connections || !matches!(self.mode, Mode::Open(_)) {
+            return;
+        }
+        let (used, took_ns) = (self.used(), now.saturating_sub(self.conns[conn as usize].began_ns));
         if let Some(pool) = self.pool() {
             let past = pool.demand.answered(now, took_ns, used);
             self.record.counts.connects_past_need += past;
         }
-        self.serve_waiting(ops, conn, true);
     }
 
     /// Handles a connection that has ended. The number of the ended connection becomes free for a waiting request.

@@ -350,6 +350,7 @@ impl Core {
         if ended > 0 {
             self.record.keep_words(now, self.sessions.session(conn as usize));
             self.settle(now, conn, ended);
+            self.open_measured(now, conn);
         }
         (result, ended)
     }
