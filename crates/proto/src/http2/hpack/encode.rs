@@ -1,8 +1,8 @@
 //! Encoding of the headers of requests and answers.
 
-use super::ENTRY_OVERHEAD;
 use super::primitives::{write_integer, write_string};
 use super::static_table::STATIC_TABLE;
+use super::{ENTRY_OVERHEAD, TABLE_BYTES};
 
 /// Functions that encode the headers of requests in one of the two forms: HPACK of HTTP/2, or QPACK of HTTP/3. HPACK
 /// and QPACK both encode a value as its length and its bytes, so this struct has no function for values.
@@ -48,7 +48,8 @@ pub(crate) fn write_fields<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>)
 }
 
 /// Header blocks of a request that is sent many times. The block of the first request contains the headers, and the
-/// blocks of later requests contain only references to the peer's table.
+/// blocks of later requests contain only references to the peer's table. If the headers do not fit into a table of the
+/// default size, all three blocks are the same, and do not use the table.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     /// Encoded headers of a request (header block) to a peer whose dynamic table cannot be used.
@@ -92,6 +93,11 @@ impl Blocks {
             to_keep -= 1;
             write_integer(&mut blocks.later, 0x80, 7, STATIC_TABLE.len() + 1 + to_keep);
             blocks.table += name.len() + value.len() + ENTRY_OVERHEAD;
+        }
+        // The peer's table has the default size. If the headers do not fit into it, the peer evicts some of them, and
+        // no block may refer to an evicted header.
+        if blocks.table > TABLE_BYTES {
+            (blocks.first, blocks.later) = (blocks.plain.clone(), blocks.plain.clone());
         }
         blocks
     }

@@ -85,3 +85,14 @@ proptest! {
         prop_assert_eq!(decoder.size, decoder.entries.iter().map(Entry::size).sum::<usize>());
     }
 }
+
+/// The decoder's table has the default size. An entry that does not fit evicts older entries (RFC 7541, section 4.4), so
+/// an earlier version of the encoder referred to entries that the decoder had dropped.
+#[test]
+fn headers_that_do_not_fit_into_the_table_are_not_referred_to() {
+    let headers = pairs(&[(":method", "GET"), ("cookie", &"v".repeat(TABLE_BYTES)), ("accept", "x")]);
+    let (blocks, mut decoder) = (Blocks::new(&headers), Decoder::default());
+    for block in [&blocks.first, &blocks.later, &blocks.later] {
+        assert_eq!(read(&mut decoder, block).unwrap(), headers);
+    }
+}
