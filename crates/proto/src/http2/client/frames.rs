@@ -5,6 +5,7 @@ use super::{ClientSession, Table};
 use crate::Fault;
 use crate::http2::error_codes;
 use crate::http2::frame::{self, FrameHeader};
+use crate::http2::hpack::TABLE_BYTES;
 use crate::http2::stream_list::AnyStream;
 
 /// Maximum size of unsent answers to SETTINGS and PING, bytes.
@@ -47,9 +48,9 @@ impl ClientSession {
         let Some(settings) = frame::settings(head, payload)? else { return Ok(()) };
         for (name, value) in settings {
             match name {
-                frame::HEADER_TABLE_SIZE if (value as usize) < self.requests[0].blocks.table => {
-                    self.table = Table::None
-                }
+                // After its table has become smaller, the server expects a header block that sets the size of the table
+                // (section 4.3.1). The blocks that do not use the table set its size to 0.
+                frame::HEADER_TABLE_SIZE if (value as usize) < TABLE_BYTES => self.table = Table::None,
                 frame::MAX_CONCURRENT_STREAMS => self.max_streams = value,
                 frame::INITIAL_WINDOW_SIZE => {
                     let change = self.sending.set_initial(value)?;

@@ -124,7 +124,7 @@ enum Table {
     Empty,
     /// The server's header table contains the headers of our request.
     Filled,
-    /// The server's header table is too small for our headers.
+    /// The server's header table is smaller than the default size, so it is not used.
     None,
 }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use run::Protocol;
 
-use super::{NOT_FOUND, OK, begin, done, frames, receive, sent, settled};
+use super::{NOT_FOUND, OK, begin, done, frames, plan, receive, sent, settled, settled_session};
 use crate::http2::hpack::{Decoder, write_length};
 use crate::http2::{ClientPlan, ClientSession, frame};
 use crate::{Client, Done, Fault, Outcome, Progress, Request, Requester, http1};
@@ -66,8 +66,22 @@ fn later_requests_use_the_table_and_decode_to_the_same_fields() {
     assert!(all[1].3.len() < all[0].3.len() / 2, "{} {}", all[0].3.len(), all[1].3.len());
     assert!(first.contains(&(b":authority".to_vec(), b"localhost".to_vec())));
     assert_eq!(all[0].1, frame::END_HEADERS | frame::END_STREAM);
-    let mut small = settled(&[(frame::HEADER_TABLE_SIZE, 0)]);
-    begin(&mut small, 1);
+}
+
+/// A server that lowers the size of its header table waits for a header block that begins by setting the size (RFC 9113,
+/// section 4.3.1). The byte 0x20 sets the size to 0.
+#[test]
+fn a_smaller_header_table_of_the_server_is_confirmed() {
+    let request = run::RequestPlan { path: "/{{seq}}".into(), ..Default::default() };
+    let set = run::RequestSet { requests: vec![request], templates: true, ..Default::default() };
+    let filled = ClientPlan::with_set(&http1::to_http2(Protocol::default()), Some(&set)).unwrap();
+    for (plan, size) in [(plan(), 0), (plan(), 2048), (filled.clone(), 0), (filled, 2048)] {
+        let mut session = settled_session(&plan, &[(frame::HEADER_TABLE_SIZE, size)]);
+        session.begin(Request::default());
+        let sent = frames(&sent(&mut session));
+        assert_eq!((sent[0].0, sent[0].3[0]), (frame::HEADERS, 0x20), "{size}");
+        Decoder::default().decode(&sent[0].3, |_, _| ()).unwrap();
+    }
 }
 
 #[test]
