@@ -77,6 +77,10 @@ impl<C: Client> Client for TlsClient<C> {
     fn address_weights(&self) -> Vec<f64> {
         self.within.address_weights()
     }
+
+    fn resends_pipelined(&self) -> bool {
+        self.within.resends_pipelined()
+    }
 }
 
 /// Client side of one connection.

@@ -2,11 +2,11 @@
 //! each error must be explained by a sentence.
 
 use proptest::prelude::*;
-use run::{TlsPlan, TlsVersion};
+use run::{Protocol, TlsPlan, TlsVersion};
 
 use super::client::TlsClient;
 use super::{ClientSession, ServerConfig, ServerSession, config, self_signed, server_config};
-use crate::{Client, Done, Fault, ProtocolSpec, Request, Requester, Session, echo};
+use crate::{Client, Done, Fault, ProtocolSpec, Request, Requester, Session, echo, http1};
 
 type Ours = ClientSession<echo::ClientSession>;
 type Theirs = ServerSession<echo::ServerSession>;
@@ -235,4 +235,14 @@ fn a_servers_own_certificate_is_trusted_if_it_is_given() {
         let error = tried(served, trusted, name).unwrap_err();
         assert!(error.contains(says), "{name}: {error}");
     }
+}
+
+/// An earlier version of the client failed all requests of a pipeline over TLS when the server closed the connection
+/// between two answers.
+#[test]
+fn requests_of_a_pipeline_may_be_sent_again_as_without_tls() {
+    let plan = TlsPlan { insecure: true, server_name: "good.example".into(), ..TlsPlan::default() };
+    let http = http1::ClientPlan::new(&Protocol::default()).unwrap();
+    assert!(config::client(&plan, ProtocolSpec::DEFAULT, http).unwrap().resends_pipelined());
+    assert!(!ends(plan, ("", &[])).0.resends_pipelined(), "the protocol within TLS decides");
 }
