@@ -22,6 +22,8 @@ pub(super) struct CompletionSink<'a> {
     unsent: &'a mut u32,
     /// Time for which the connection had been idle before its requests were sent, nanoseconds.
     idle_ns: u64,
+    /// Maximum time from the send of a request to the end of its answer, nanoseconds.
+    timeout_ns: u64,
     conn: u32,
     now: u64,
     ended: u32,
@@ -33,10 +35,20 @@ impl CompletionSink<'_> {
         // If a session reports an unknown ID by mistake, there is no request to count.
         if let Some(request) = self.requests.end(self.conn, done.which) {
             self.ended += 1;
-            if done.outcome == Outcome::Expected || !self.requeues(&request, &done) {
+            if self.is_late(&request, &done) {
+                self.record.timed_out(self.now, self.conn, &request, done.bytes);
+            } else if done.outcome == Outcome::Expected || !self.requeues(&request, &done) {
                 self.record.ended(self.now, self.conn, &request, done);
             }
         }
+    }
+
+    /// Returns true if an answer came after the timeout of its request. The timer of a connection starts anew with each
+    /// request and each answer, so it does not notice a late answer while other requests are answered.
+    #[inline]
+    fn is_late(&self, request: &InFlightRequest, done: &Done) -> bool {
+        let took_ns = self.now.saturating_sub(request.start.sent_ns);
+        took_ns > self.timeout_ns && !matches!(done.outcome, Outcome::Failed(_))
     }
 
     /// If the server did not process a request, queues it to be sent again on another connection, and returns true.
@@ -343,8 +355,10 @@ impl Core {
     ) -> (T, u32) {
         let (record, requests) = (&mut self.record, &mut self.requests);
         let requeued = self.takes_over.then_some(&mut self.requeued);
+        let timeout_ns = self.task.answer_timeout_ns();
         let Conn { unsent, idle_ns, .. } = &mut self.conns[conn as usize];
-        let mut sink = CompletionSink { record, requests, requeued, unsent, idle_ns: *idle_ns, conn, now, ended: 0 };
+        let idle_ns = *idle_ns;
+        let mut sink = CompletionSink { record, requests, requeued, unsent, idle_ns, timeout_ns, conn, now, ended: 0 };
         let result = call(self.sessions.session(conn as usize), &mut sink);
         let (now, ended) = (sink.now, sink.ended);
         if ended > 0 {

@@ -4,6 +4,7 @@
 use run::{ErrorKind, Intensity, Phase, Summary, ThinkTime};
 
 use super::State;
+use super::test_protocol::TestProtocol;
 use super::test_wire::Fixture;
 use crate::driver::{Completion, Ops};
 
@@ -252,4 +253,25 @@ fn a_request_without_an_answer_takes_the_time_of_its_send() {
     let response = &part.histograms["response"];
     assert!(response.len() >= 9, "{}", response.len());
     assert!((response.mean_us() / 3.0 - 1.0).abs() < 0.01, "{}", response.mean_us());
+}
+
+/// Each answer moves the timer of its connection, so the timer does not notice a request that is passed over.
+#[test]
+fn an_answer_after_the_timeout_is_a_failure_although_others_came_in_time() {
+    let intensity = Intensity::Closed { connections: 1, pipeline: 2, think: ThinkTime::default() };
+    let client = TestProtocol { mix: proto::Mix::ONE.clone(), takes_early: false };
+    let plan = run::LoadPlan { intensity, timeout_s: 1.0, ..run::LoadPlan::default() };
+    let mut fixture = Fixture::loading(&plan, &client);
+    fixture.up();
+    fixture.hear(b"h");
+    fixture.at_ms(600);
+    fixture.hear(b"A\x01");
+    fixture.at_ms(1200);
+    fixture.hear(b"A\x01A\x00");
+    assert_eq!((fixture.wire.closes, fixture.core.in_flight), (0, 2), "the connection goes on");
+    let part = fixture.part();
+    assert_eq!((part.total.completed, part.total.errors.0), (2, [(ErrorKind::ResponseTimeout, 1)].into()));
+    let failed = Summary::of(&part.histograms["unanswered"]);
+    assert!(failed.count == 1 && (failed.max / 1_200_000.0 - 1.0).abs() < 0.01, "{failed:?}");
+    assert!(Summary::of(&part.histograms["response"]).max < 700_000.0);
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use run::{CoarseHist, UnansweredTimes};
+use run::{CoarseHist, ErrorKind, UnansweredTimes};
 
 use super::Record;
 use crate::class_times::rounded;
@@ -18,6 +18,14 @@ impl Record {
         self.classes.failed(request.class);
         self.addresses.failed(request.address);
         self.unanswered(now_ns, request);
+    }
+
+    /// Records a request whose answer came after the timeout, with `bytes` bytes. The request counts as failed, but its
+    /// connection goes on.
+    pub(crate) fn timed_out(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, bytes: u64) {
+        self.counts.answer_bytes += bytes;
+        self.counts.fail(ErrorKind::ResponseTimeout, 1);
+        self.failed(now_ns, conn, request);
     }
 
     /// Records that a request whose intended start was `intended_ns` will never be answered.
