@@ -245,6 +245,9 @@ fn read_all(
                 if n < buffer.len() && !to_the_end {
                     return;
                 }
+                // A long answer may take many reads. Without a new reading of the clock, its last byte would seem to
+                // come together with its first.
+                ops.refresh();
             }
             Err(Errno::AGAIN) => return,
             Err(Errno::INTR) => {}
@@ -252,3 +255,6 @@ fn read_all(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
