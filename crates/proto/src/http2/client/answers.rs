@@ -165,7 +165,7 @@ impl ClientSession {
         let (status, mut outcome) = outcome_of_response(&stream, request);
         let mut events = stream.new_events;
         if request.is_examined && outcome != Outcome::Unexpected {
-            let (last, is_complete) = self.events.end(stream.id);
+            let (last, is_complete) = self.events.end(stream.id, stream.body == 0);
             events += last;
             let has_text = || self.body_searches.found(stream.id);
             outcome = outcome_of_body(outcome, request, has_text, is_complete);

@@ -21,19 +21,25 @@ impl BodyEvents {
     /// Reads a piece of a body, and returns the number of events that end in this piece; 0 if responses are no streams.
     /// `ends_frame` is true if the piece is the last one of its frame.
     pub(crate) fn read(&mut self, id: u16, is_first: bool, piece: &[u8], ends_frame: bool) -> u32 {
-        let Some(plan) = &self.plan else { return 0 };
-        let id = usize::from(id);
+        self.counter(id, is_first).map_or(0, |counter| counter.read(piece, ends_frame))
+    }
+
+    /// Ends a body, as [`EventCounter::end`] does. `is_empty` is true if the body had no bytes.
+    pub(crate) fn end(&mut self, id: u16, is_empty: bool) -> (u32, bool) {
+        self.counter(id, is_empty).map_or((0, true), EventCounter::end)
+    }
+
+    /// Returns the counter of a request; `None` if responses are no streams. If `clears` is true, the counter forgets
+    /// what it has read: an earlier body with the same request ID may have been cut off.
+    fn counter(&mut self, id: u16, clears: bool) -> Option<&mut EventCounter> {
+        let (plan, id) = (self.plan.as_ref()?, usize::from(id));
         if self.counters.len() <= id {
             self.counters.resize_with(id + 1, || EventCounter::new(plan));
         }
-        if is_first {
-            self.counters[id].clear();
+        let counter = self.counters.get_mut(id)?;
+        if clears {
+            counter.clear();
         }
-        self.counters[id].read(piece, ends_frame)
-    }
-
-    /// Ends a body, as [`EventCounter::end`] does.
-    pub(crate) fn end(&mut self, id: u16) -> (u32, bool) {
-        self.counters.get_mut(usize::from(id)).map_or((0, true), EventCounter::end)
+        Some(counter)
     }
 }

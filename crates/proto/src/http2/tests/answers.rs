@@ -82,6 +82,34 @@ fn events_are_counted_for_each_response_however_pieces_are_mixed() {
     }
 }
 
+/// An answer without a body lacks the event that ends a stream. The counter of events may still hold the end of an
+/// earlier body with the same request ID, whose stream was reset.
+#[test]
+fn an_empty_answer_has_no_event_that_ends_the_stream() {
+    let stream = StreamPlan { format: StreamFormat::Ndjson, end: "END".into(), ..StreamPlan::default() };
+    let mut session = settled_session(&plan().with_stream(&stream).unwrap(), &[]);
+    let mut ends = |act: &dyn Fn(u32) -> Vec<u8>| {
+        let number = begin(&mut session, 1)[0];
+        receive(&mut session, &act(number)).1[0].outcome
+    };
+    let head = |number: u32, flags: u8| {
+        let mut bytes = Vec::new();
+        frame::write_block(&mut bytes, number, flags, &[OK]);
+        bytes
+    };
+    let empty = |number| head(number, frame::END_STREAM);
+    let reset = |number| {
+        let mut bytes = [head(number, 0), piece(number, "END\n", false)].concat();
+        frame::write(&mut bytes, frame::RST_STREAM, 0, number, &frame::CANCEL.to_be_bytes());
+        bytes
+    };
+    let lacks_end = Outcome::Failed(Fault::WrongBody(crate::events::NO_END));
+    assert_eq!(ends(&empty), lacks_end, "no counter yet");
+    assert_eq!(ends(&reset), Outcome::Failed(Fault::StreamReset));
+    assert_eq!(ends(&empty), lacks_end, "the counter of a body that was reset");
+    assert_eq!(ends(&|number| [head(number, 0), piece(number, "END\n", true)].concat()), Outcome::Expected);
+}
+
 #[test]
 fn a_text_is_looked_for_in_its_own_response_however_pieces_are_mixed() {
     let request = |expect_text: &str| run::RequestPlan { expect_text: expect_text.into(), ..Default::default() };

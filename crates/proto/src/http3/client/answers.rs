@@ -172,7 +172,7 @@ impl ClientSession {
         let mut outcome = outcome_of_http(stream.status, stream.length, stream.body, request);
         let mut events = stream.new_events;
         if request.is_examined && outcome != Outcome::Unexpected {
-            let (last, is_complete) = self.events.end(stream.request);
+            let (last, is_complete) = self.events.end(stream.request, stream.body == 0);
             events += last;
             let has_text = || self.body_searches.found(stream.request);
             outcome = outcome_of_body(outcome, request, has_text, is_complete);
