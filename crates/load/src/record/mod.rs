@@ -352,9 +352,11 @@ impl Record {
             counts.status[run::status_class(done.status)] += 1;
         }
         let took_ns = now_ns.saturating_sub(request.start.intended_ns);
-        // The time until a refusal is not a response time, so `coarse` does not count refused requests.
-        self.coarse[CoarseHist::bucket(took_ns)] += u64::from(done.outcome != Outcome::Unexpected);
-        self.slot_times.count(request.start.intended_ns.saturating_sub(self.origin_ns), took_ns);
+        // The time until a refusal is not a response time, so `coarse` and `slot_times` do not count refused requests.
+        if done.outcome != Outcome::Unexpected {
+            self.coarse[CoarseHist::bucket(took_ns)] += 1;
+            self.slot_times.count(request.start.intended_ns.saturating_sub(self.origin_ns), took_ns);
+        }
         if self.measuring {
             self.request_carried_in(request);
             self.trace_ended(now_ns, request, Some(done.status));

@@ -160,3 +160,14 @@ fn without_a_measured_window_the_measured_counts_are_zero() {
     let part = r.part(1_000_000_000, Offered::Rate(10.0));
     assert_eq!((part.measured.sent, part.measured_s, part.offered), (0, 0.0, 0.0));
 }
+
+/// The time until a refusal is no response time. A server that refuses quickly would otherwise seem faster.
+#[test]
+fn a_slot_of_an_experiment_counts_no_refusals() {
+    let request = InFlightRequest { start: Start { intended_ns: 1, sent_ns: 1 }, ..InFlightRequest::default() };
+    let mut r = Record::new(0, RecordOptions::default());
+    r.in_slots(SlotTimes::new(Some(run::SlotPlan { first_s: 0.0, slot_s: 1.0, settle_s: 0.0, count: 1 })));
+    r.ended(2_000, 0, &request, Done::OLDEST);
+    r.ended(3_000, 0, &request, Done { outcome: Outcome::Unexpected, status: 503, ..Done::OLDEST });
+    assert_eq!(r.slot_times.hists()[0].len(), 1);
+}
