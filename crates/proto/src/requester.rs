@@ -132,6 +132,12 @@ pub trait Requester {
         None
     }
 
+    /// Returns true if the answer in progress has no known length, and lasts until the server ends the connection
+    /// (HTTP/1). Only the end of the connection shows whether such an answer is complete.
+    fn lasts_until_close(&self) -> bool {
+        false
+    }
+
     /// Calls `begun` for each request whose answer has begun but is not complete. The same request may be reported
     /// again with each piece of its answer. The second argument of `begun` is the number of events of the answer since
     /// the last call; 0 if answers are no streams of events. By default, only the oldest request is reported, and only

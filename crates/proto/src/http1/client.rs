@@ -158,6 +158,10 @@ impl Requester for ClientSession {
         Some(!matches!(self.phase, Phase::Head) || !self.head.is_empty())
     }
 
+    fn lasts_until_close(&self) -> bool {
+        matches!(self.phase, Phase::UntilClose)
+    }
+
     fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which, u32)) {
         if self.is_answering() == Some(true) {
             begun(Which::Oldest, self.examiner.take_events());

@@ -15,6 +15,10 @@ use crate::{Client, Done, Fault, Mix, Progress, ProtocolSpec, Request, Requester
 /// Maximum number of decrypted bytes that the first connection of a load stores for display.
 const MAX_PLAIN_BYTES: usize = 8 * 1024;
 
+/// Explanation of an answer that counts as cut off because close_notify is missing.
+const NO_CLOSE_NOTIFY: &str = "the server ended TLS without close_notify, so the answer, which has no length, may be cut off; \
+                               let the server send close_notify, or answers with Content-Length";
+
 /// Data that all connections of a load share.
 pub(super) struct Shared {
     /// Configuration of connections with a full handshake.
@@ -58,6 +62,7 @@ impl<C: Client> Client for TlsClient<C> {
             pipe: Pipe::default(),
             ready: false,
             resumed: false,
+            is_cut: false,
             plain: None,
         }
     }
@@ -91,6 +96,8 @@ pub struct ClientSession<S> {
     pipe: Pipe<UnbufferedClientConnection>,
     ready: bool,
     resumed: bool,
+    /// True if the server closed the connection without close_notify, during an answer that ends with the connection.
+    is_cut: bool,
     /// The first [`MAX_PLAIN_BYTES`] decrypted bytes; present only on the first connection of the load.
     plain: Option<Vec<u8>>,
 }
@@ -110,6 +117,10 @@ impl<S: Requester> ClientSession<S> {
         self.resumed = engine.handshake_kind() == Some(HandshakeKind::Resumed);
         self.ready = true;
         Ok(())
+    }
+
+    fn cut_words(&self) -> Option<String> {
+        self.is_cut.then(|| NO_CLOSE_NOTIFY.to_owned())
     }
 }
 
@@ -139,7 +150,7 @@ impl<S: Requester> Requester for ClientSession<S> {
         let engine = self.pipe.engine.as_ref().filter(|_| self.ready);
         let again = engine.is_some_and(|engine| engine.protocol_version() == Some(ProtocolVersion::TLSv1_2));
         let of_tls = self.pipe.error.as_ref().map(|error| explain(error, &self.shared.name, again));
-        of_tls.or_else(|| self.permission.explain()).or_else(within)
+        of_tls.or_else(|| self.permission.explain()).or_else(|| self.cut_words()).or_else(within)
     }
 
     fn refusal_words(&self) -> Option<String> {
@@ -147,7 +158,7 @@ impl<S: Requester> Requester for ClientSession<S> {
     }
 
     fn close_words(&self) -> Option<String> {
-        self.within.close_words()
+        self.within.close_words().or_else(|| self.cut_words())
     }
 
     fn plain(&self) -> Option<&[u8]> {
@@ -248,7 +259,10 @@ impl<S: Requester> Requester for ClientSession<S> {
     }
 
     fn peer_closed(&mut self, done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
-        if self.ready { self.within.peer_closed(done) } else { Err(Fault::Short) }
+        // After close_notify, no answer is in progress any more. Without close_notify, an answer that lasts until the
+        // end of the connection counts as incomplete (RFC 9112, section 9.8), because anyone can end a TCP connection.
+        self.is_cut = self.ready && self.within.lasts_until_close();
+        if self.ready && !self.is_cut { self.within.peer_closed(done) } else { Err(Fault::Short) }
     }
 
     fn flushed(&mut self, done: &mut dyn FnMut(Done)) -> Progress {
@@ -259,6 +273,6 @@ impl<S: Requester> Requester for ClientSession<S> {
         self.within.reset();
         self.permission = Permission::default();
         self.pipe.reset();
-        (self.ready, self.resumed, self.plain) = (false, false, None);
+        (self.ready, self.resumed, self.is_cut, self.plain) = (false, false, false, None);
     }
 }

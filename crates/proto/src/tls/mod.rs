@@ -29,4 +29,6 @@ pub(crate) use tickets::take_new_ticket;
 pub type ServerConfig = Arc<rustls::ServerConfig>;
 
 #[cfg(test)]
+mod close_notify_tests;
+#[cfg(test)]
 mod tests;
