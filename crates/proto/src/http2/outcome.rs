@@ -12,7 +12,7 @@ use crate::{Fault, Outcome};
 pub(super) fn outcome_of_response(stream: &Stream, request: &Prepared) -> (u16, Outcome) {
     match outcome_of_http(stream.status, stream.length, stream.body, request) {
         Outcome::Failed(fault) => (stream.status, Outcome::Failed(fault)),
-        _ if request.grpc => outcome_of_call(stream, request.expected_call_status),
+        _ if request.grpc => outcome_of_call(stream, request),
         outcome => (stream.status, outcome),
     }
 }
@@ -67,7 +67,7 @@ pub(crate) fn is_refusal(status: u16, request: &Prepared) -> bool {
 
 /// Returns the gRPC status of a call, and the outcome of its request. The answer to a gRPC call may be ordinary HTTP,
 /// for example from a proxy. For answers in ordinary HTTP, the gRPC protocol assigns a gRPC status to each HTTP status.
-fn outcome_of_call(stream: &Stream, expected: Option<u16>) -> (u16, Outcome) {
+fn outcome_of_call(stream: &Stream, request: &Prepared) -> (u16, Outcome) {
     let code = match (stream.grpc, stream.status) {
         (Some(code), _) => code,
         (None, 200) => return (0, Outcome::Failed(Fault::WrongBody("an answer of gRPC without grpc-status"))),
@@ -80,7 +80,8 @@ fn outcome_of_call(stream: &Stream, expected: Option<u16>) -> (u16, Outcome) {
     };
     let status = GRPC_STATUS.saturating_add(code);
     match code {
-        0 if stream.body == 0 => {
+        // Only a stream of messages, whose events are counted, may have no message.
+        0 if stream.body == 0 && !request.is_examined => {
             (status, Outcome::Failed(Fault::WrongBody("an answer of gRPC with status 0 and no message")))
         }
         0 if !stream.messages.are_whole() => {
@@ -91,7 +92,7 @@ fn outcome_of_call(stream: &Stream, expected: Option<u16>) -> (u16, Outcome) {
             (status, Outcome::Failed(Fault::WrongBody(why)))
         }
         0 => (status, Outcome::Expected),
-        code if expected == Some(code) => (status, Outcome::Expected),
+        code if request.expected_call_status == Some(code) => (status, Outcome::Expected),
         _ => (status, Outcome::Unexpected),
     }
 }

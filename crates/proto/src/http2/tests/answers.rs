@@ -5,7 +5,7 @@ use run::{GrpcPlan, Protocol, StreamFormat, StreamPlan};
 use super::{ERROR, NOT_FOUND, OK, begin, done, frames, plan, receive, sent, settled, settled_session};
 use crate::http2::hpack::write_fields;
 use crate::http2::{ClientPlan, ClientSession, frame};
-use crate::{Client, Done, Fault, Outcome, Request, Requester, Which, http1};
+use crate::{Client, Done, Fault, Outcome, ProtoError, Request, Requester, Which, http1};
 
 /// Builds a DATA frame with a part of a response's body.
 fn piece(stream: u32, text: &str, ends: bool) -> Vec<u8> {
@@ -150,12 +150,17 @@ fn an_answer_in_http_1_has_advice_for_the_protocol() {
 }
 
 fn call() -> ClientSession {
+    call_of(Ok)
+}
+
+/// Creates a session for gRPC calls with the plan that `change` makes of the usual one.
+fn call_of(change: impl FnOnce(ClientPlan) -> Result<ClientPlan, ProtoError>) -> ClientSession {
     let message = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(message.path(), b"hello").unwrap();
     let (path, host, body_file) = ("/p.S/M".into(), "h".into(), Some(message.path().display().to_string()));
     let (headers, expect_status) = (vec![("X-Key".into(), "v".into())], Some(5));
     let plan = Protocol::Grpc(GrpcPlan { path, host, headers, body_file, expect_status, ..GrpcPlan::default() });
-    let mut session = ClientPlan::calls(&plan).unwrap().session();
+    let mut session = change(ClientPlan::calls(&plan).unwrap()).unwrap().session();
     sent(&mut session);
     let mut hello = Vec::new();
     frame::write_settings(&mut hello, &[]);
@@ -208,4 +213,17 @@ fn a_call_counts_by_its_status() {
     assert!(broken(called(ok, &[], &trailers("0"))), "no message");
     assert!(broken(called(ok, b"\0\0\0\0\x04abc", &trailers("0"))), "a message that is cut short");
     assert!(broken(called(ok, message, &[("grpc-status", "x")])), "no number");
+}
+
+/// A method whose server streams its messages may send none (gRPC over HTTP/2: `*Length-Prefixed-Message`).
+#[test]
+fn a_stream_of_messages_may_be_empty() {
+    let stream = StreamPlan { format: StreamFormat::Grpc, ..StreamPlan::default() };
+    let mut session = call_of(|plan| plan.with_stream(&stream));
+    session.begin(Request::default());
+    sent(&mut session);
+    let mut bytes = Vec::new();
+    let only_headers = write_fields([(":status", "200"), ("grpc-status", "0")].into_iter());
+    frame::write_block(&mut bytes, 1, frame::END_STREAM, &only_headers);
+    assert_eq!(receive(&mut session, &bytes).1, [done(0, 1000, Outcome::Expected)]);
 }
