@@ -13,7 +13,8 @@
 //! connections did not wait for their tickets, only some connections could send early data.
 
 use super::in_flight::Requeued;
-use super::{Core, InFlightRequest, Mode, State};
+use super::requeue::without_answer;
+use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 /// Maximum time that a connection stays open only to wait for a ticket, nanoseconds. A session ticket usually arrives
@@ -103,7 +104,7 @@ impl Core {
         let mut sent = c.in_flight.saturating_sub(c.unsent);
         while let Some(request) = self.requests.end(conn, proto::Which::Oldest) {
             if self.takes_over && !self.draining {
-                let begun = InFlightRequest { first_byte_ns: 0, ..request };
+                let begun = without_answer(&request);
                 self.requeued.push_back(Requeued { begun, sent: sent > 0 });
             } else {
                 self.record.failed(now, conn, &request);

@@ -42,3 +42,23 @@ fn the_first_byte_of_an_answer_that_is_refused_or_cut_off_is_timed() {
         assert!(first_byte.p50 < 1_100.0 && first_byte.unanswered == 0, "{first_byte:?}");
     }
 }
+
+/// The server begins an answer, but then says that it did not process the request. The request is sent again, and its
+/// answer arrives in one piece.
+#[test]
+fn the_first_byte_of_an_answer_to_an_earlier_send_does_not_count() {
+    let mut fixture = Fixture::ready(1, 0.0, &[1.0]);
+    fixture.at_ms(3);
+    fixture.hear(b"M");
+    fixture.at_ms(5);
+    fixture.hear(b"U\0C");
+    fixture.closed(0);
+    fixture.up();
+    fixture.hear(b"h");
+    fixture.at_ms(30);
+    fixture.hear(b"A\0");
+    let part = fixture.part();
+    assert_eq!((part.total.unprocessed, part.total.completed), (1, 1));
+    assert_eq!(ends_ms(&part.histograms["response"]), [30.0, 30.0]);
+    assert_eq!(ends_ms(&part.histograms["first_byte"]), [30.0, 30.0]);
+}

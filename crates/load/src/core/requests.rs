@@ -7,7 +7,7 @@ use run::ErrorKind;
 use sys::Errno;
 
 use super::in_flight::{InFlight, InFlightRequest, Requeued};
-use super::requeue::{gave_up_idle, is_redirected, is_unprocessed};
+use super::requeue::{gave_up_idle, is_redirected, is_unprocessed, without_answer};
 use super::{Conn, Core, Mode, State};
 use crate::driver::{Op, Ops, Sent, Start};
 use crate::record::{Record, kind_of};
@@ -55,7 +55,7 @@ impl CompletionSink<'_> {
     fn requeues(&mut self, request: &InFlightRequest, done: &Done) -> bool {
         let Some(requeued) = &mut self.requeued else { return false };
         if is_redirected(done) {
-            requeued.push_back(Requeued { begun: *request, sent: true });
+            requeued.push_back(Requeued { begun: without_answer(request), sent: true });
             self.record.redirected(done);
             return true;
         }
@@ -63,7 +63,7 @@ impl CompletionSink<'_> {
             // The newest requests on a connection are sent last, and a closing server leaves exactly the newest
             // requests unprocessed. While a request on the connection is unsent, each unprocessed request counts as
             // unsent.
-            requeued.push_back(Requeued { begun: *request, sent: *self.unsent == 0 });
+            requeued.push_back(Requeued { begun: without_answer(request), sent: *self.unsent == 0 });
             *self.unsent = self.unsent.saturating_sub(1);
             self.record.unprocessed(done);
             return true;

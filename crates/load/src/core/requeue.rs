@@ -67,8 +67,13 @@ pub(super) fn gave_up_idle(
 }
 
 fn resent(request: &InFlightRequest) -> Option<InFlightRequest> {
-    let again = InFlightRequest { resends: request.resends + 1, first_byte_ns: 0, ..*request };
+    let again = InFlightRequest { resends: request.resends + 1, ..without_answer(request) };
     (again.resends <= MAX_RESENDS).then_some(again)
+}
+
+/// Returns a request for another send, without what the connection engine stored about the answer to this send.
+pub(super) fn without_answer(request: &InFlightRequest) -> InFlightRequest {
+    InFlightRequest { first_byte_ns: 0, has_events: false, ..*request }
 }
 
 impl Core {
