@@ -101,7 +101,7 @@ impl Routes {
     fn follow(&self, words: &[u8], command: usize) -> Option<Fault> {
         let mut parts = std::str::from_utf8(words).ok()?.split_ascii_whitespace();
         let (kind, slot, node) = (parts.next()?, parts.next()?.parse::<u16>().ok()?, parts.next()?);
-        let node = node.parse::<SocketAddr>().ok()?;
+        let node = node_address(node)?;
         let node = self.nodes.iter().position(|known| *known == node)? as u16;
         match kind {
             "MOVED" => {
@@ -115,6 +115,14 @@ impl Routes {
             _ => None,
         }
     }
+}
+
+/// Reads the address of a node, `HOST:PORT`. Redis writes an IPv6 address without brackets, so the port follows the last
+/// colon. Returns `None` if the host is no IP address.
+fn node_address(text: &str) -> Option<SocketAddr> {
+    let (host, port) = text.rsplit_once(':')?;
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    Some(SocketAddr::new(host.parse().ok()?, port.parse().ok()?))
 }
 
 /// Commands of one connection in a cluster.
@@ -289,5 +297,21 @@ mod tests {
         assert!(sent(&mut session).contains("GET"));
         session.reset();
         assert!(!session.wants_transmit());
+    }
+
+    /// Redis writes an IPv6 address without brackets.
+    #[test]
+    fn a_redirection_to_an_ipv6_node_is_followed() {
+        let node = SocketAddr::from((std::net::Ipv6Addr::LOCALHOST, 7001));
+        let cluster = [ClusterSlots { first: 0, last: 16_383, node }];
+        let command = |_: &str| Ok(b"*2\r\n$3\r\nGET\r\n$1\r\nb\r\n".to_vec());
+        let commands = Commands::read("GET b", None, "", &[], command).unwrap();
+        let routes = Routes::new(&cluster, &commands).unwrap();
+        for words in ["MOVED 3300 ::1:7001", "MOVED 3300 [::1]:7001"] {
+            assert_eq!(routes.follow(words.as_bytes(), 0), Some(Fault::Moved), "{words}");
+        }
+        for words in ["MOVED 3300 ::1:7002", "MOVED 3300 7001", "MOVED 3300 ::1", "MOVED 3300 :7001"] {
+            assert_eq!(routes.follow(words.as_bytes(), 0), None, "{words}");
+        }
     }
 }
