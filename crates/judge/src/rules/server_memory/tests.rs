@@ -1,0 +1,85 @@
+//! Tests of the rule `server-memory`.
+
+use crate::planted::{PlantedRun, Who};
+
+#[test]
+fn memory_that_others_are_short_of_is_not_the_server_s() {
+    let short = |faults: f64| {
+        let mut run = PlantedRun::new(5000.0, 800.0)
+            .per_s(Who::Server, "pressure.memory_some", "", |p| 500.0 * p.x)
+            .per_s(Who::Server, "process.major_faults", "srv:100", move |p| p.x * faults)
+            .run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    };
+    let own = short(3.0);
+    assert!(own.id == "server-memory" && own.confidence >= 0.8, "{own:#?}");
+    let b = short(0.0);
+    assert_ne!(b.id, "server-memory", "{b:#?}");
+    assert!(b.ruled_out.iter().any(|r| r.id == "server-memory" && r.why.contains("other processes")), "{b:#?}");
+}
+/// A search server maps its index, and reads pages of it for the first time. Lucene, RocksDB and LMDB read mapped
+/// files, too.
+#[test]
+fn first_reads_of_a_mapped_file_are_no_lack_of_memory() {
+    let reads = |faults: f64, stalled: f64| {
+        let run = crate::planted::PLANTED.iter().find(|planted| planted.id == "server-cpu").unwrap();
+        (run.plant)()
+            .per_s(Who::Server, "process.major_faults", "srv:100", move |p| p.x * faults)
+            .per_s(Who::Server, "pressure.memory_some", "", move |_| stalled * 1e6)
+            .verdict()
+    };
+    for faults in [0.12, 3.0] {
+        let first = reads(faults, 0.0);
+        assert!(first.id == "server-cpu" && first.confidence >= 0.9, "{first:#?}");
+        let why = first.ruled_out.iter().find(|out| out.id == "server-memory").map(|out| out.why.as_str());
+        assert!(why.is_some_and(|why| why.contains("for the first time")), "{why:?}");
+        assert_eq!(reads(faults, 0.4).id, "server-memory", "evicted pages are read again");
+    }
+}
+
+/// A server reads a mapped file of 128 MiB at random, with a memory limit of 48 MiB. Nearly all pages that it reads
+/// were evicted long ago.
+#[test]
+fn page_faults_in_a_full_control_group_are_a_lack_of_memory() {
+    let with_limit = |limit: f64| {
+        PlantedRun::new(20_000.0, 200.0)
+            .per_s(Who::Server, "process.major_faults", "srv:100", |p| p.x * 72.0)
+            .per_s(Who::Server, "pressure.memory_some", "", |_| 0.03e6)
+            .level(Who::Server, "cgroup.memory", "/srv", 48e6)
+            .level(Who::Server, "cgroup.memory_limit", "/srv", limit)
+            .per_s(Who::Server, "cgroup.memory_max_events", "/srv", move |_| if limit > 48e6 { 0.0 } else { 400.0 })
+            .verdict()
+    };
+    assert_eq!((with_limit(48e6).id.as_str(), with_limit(1e9).id.as_str()), ("server-memory", "server-concurrency"));
+}
+
+/// Slow clients stop the senders of downloads under any load. TCP's memory ran short once, for a moment.
+#[test]
+fn one_entry_into_tcp_memory_pressure_needs_windows_that_shrank() {
+    let pressed = |stopped: fn(f64) -> f64| {
+        PlantedRun::new(20_000.0, 200.0)
+            .per_s(Who::Server, "tcp.memory_pressures", "", |_| 0.5)
+            .per_s(Who::Server, "connection.rwnd_limited", "", move |p| stopped(p.n))
+            .verdict()
+    };
+    assert_eq!(pressed(|_| 0.2).id, "server-concurrency");
+    assert_eq!(pressed(|n| if n > 2.0 { 0.5 } else { 0.2 }).id, "server-memory");
+}
+
+/// Another program fills TCP's memory once, while a server with full CPUs closes one of a million idle connections.
+#[test]
+fn one_failed_request_makes_no_lack_of_tcp_memory() {
+    let with = |failed: u64| {
+        let run = crate::planted::PLANTED.iter().find(|planted| planted.id == "server-cpu").unwrap();
+        (run.plant)()
+            .per_s(Who::Server, "tcp.memory_pressures", "", |p| if p.n > 2.0 { 1.0 } else { 0.0 })
+            .change(move |t, p| {
+                let failed = if p.n > 2.0 { failed } else { 0 };
+                t.tally.errors.0.insert(run::ErrorKind::Reset, failed);
+            })
+            .verdict()
+    };
+    let (one, many) = (with(1), with(2000));
+    assert_eq!((one.id.as_str(), many.id.as_str()), ("server-cpu", "server-memory"), "{one:#?} {many:#?}");
+}

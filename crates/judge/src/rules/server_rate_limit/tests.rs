@@ -1,0 +1,178 @@
+//! Tests of the rule `server-rate-limit`.
+
+use crate::planted::{PlantedRun, Who, refuses_beyond_500, refuses_beyond_500_after};
+
+/// This test repeats a situation that was observed on a busy machine: the generator lacked CPU time, and an earlier
+/// version of loadline named the generator as the bottleneck.
+#[test]
+fn a_starved_generator_does_not_hold_the_good_answers_at_one_rate() {
+    let mut run = refuses_beyond_500()
+        .per_s(Who::Client, "process.cpu", "loadline:50", |_| 250_000.0)
+        .per_s(Who::Client, "thread.cpu", "shard0:50/51", |_| 250_000.0)
+        .per_s(Who::Client, "thread.run_delay", "shard0:50/51", |_| 400_000.0)
+        .run();
+    crate::judge(&mut run);
+    let (verdict, trust) = (&run.findings.bottleneck, &run.findings.trust);
+    assert_eq!(verdict.id, "server-rate-limit", "{verdict:#?}");
+    assert!(!trust.warnings.iter().any(|w| w.contains("starved")), "{trust:#?}");
+}
+
+/// An earlier version of loadline said "limits the rate on purpose, 95 %" about Varnish in front of a backend with
+/// at most 30 connections. A rate limit is still possible, because the number of open connections would be the same
+/// with a rate limit.
+#[test]
+fn a_full_pool_of_connections_that_refuses_is_a_guess() {
+    let with_connections = |count: f64| {
+        let behind = |t: &mut run::Trial, _: &crate::planted::Point| {
+            let upstream = run::Upstream {
+                address: "127.0.0.1:9402".into(),
+                depth: 1,
+                processes: vec!["app:200".into()],
+                ..run::Upstream::default()
+            };
+            t.server.iter_mut().for_each(|side| side.behind = vec![upstream.clone()]);
+        };
+        let mut run = refuses_beyond_500_after(10_000.0)
+            .level(Who::Server, "behind.connections", "127.0.0.1:9402", count)
+            .level(Who::Server, "behind.busy", "127.0.0.1:9402", count)
+            .change(behind)
+            .run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    };
+    let (pool, other) = (with_connections(5.0), with_connections(50.0));
+    assert!(pool.sentence.contains("srv has 5 connections to app") && pool.confidence <= 0.5, "{pool:#?}");
+    assert!(other.sentence.contains("on purpose") && other.confidence >= 0.9, "{other:#?}");
+}
+
+/// The server answers 500 requests per second, each after 10 ms: 5 requests at a time. If the response times
+/// differ between two loads, but not the rates of good answers, the limit is one of requests per second.
+#[test]
+fn a_limit_of_requests_per_second_is_told_from_one_of_requests_at_a_time() {
+    let verdict = |status: &'static str, slower: f64, r1_us: f64| {
+        let refuse = move |t: &mut run::Trial, p: &crate::planted::Point| {
+            let n = t.measured.tally.unexpected_status;
+            t.measured.tally.unexpected_statuses = [(status.into(), n)].into_iter().filter(|s| s.1 > 0).collect();
+            t.latency_us.mean = if p.n > 64.0 { slower * r1_us } else { r1_us };
+        };
+        let mut run = refuses_beyond_500_after(r1_us).change(refuse).run();
+        crate::judge(&mut run);
+        let found = run.findings.bottleneck;
+        let names_both = found.sentence.contains("or of requests at a time");
+        (found.id == "server-rate-limit", found.confidence >= 0.9, names_both)
+    };
+    assert_eq!(verdict("503", 1.0, 10_000.0), (true, false, true), "5 at a time, or 500/s");
+    assert_eq!(verdict("503", 2.0, 10_000.0), (true, true, false), "5 and 10 at a time");
+    assert_eq!(verdict("429", 1.0, 10_000.0), (true, true, true), "too many requests, of either kind");
+    assert_eq!(verdict("429", 2.0, 10_000.0), (true, true, false), "5 and 10 at a time");
+    assert_eq!(verdict("503", 1.0, 500.0), (true, true, false), "a quarter of a request at a time");
+}
+
+/// A single load cannot show that the rate of good answers has an upper limit, so the statuses of the answers
+/// decide.
+#[test]
+fn one_load_shows_a_limit_by_statuses_of_too_many_requests_alone() {
+    let with_series = |status: &str, series: [Vec<f64>; 2]| {
+        let mut run = refuses_beyond_500().run();
+        let mut trial = run.trials.iter().rev().find(|t| t.measured.tally.unexpected_status > 0).unwrap().clone();
+        trial.kind = run::TrialKind::Fixed;
+        [trial.measured.series_completed, trial.measured.series_refused] = series;
+        let tally = &mut trial.measured.tally;
+        tally.unexpected_statuses = [(status.into(), tally.unexpected_status)].into();
+        run.trials = vec![trial];
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    };
+    let verdict = |status: &str| with_series(status, Default::default());
+    let limited = verdict("429");
+    // A single load does not tell whether the server limits requests per second or requests at a time.
+    assert!(limited.sentence.ends_with("or of requests at a time"), "{limited:#?}");
+    assert!(limited.id == "server-rate-limit" && limited.evidence[0].text.contains("(429: "), "{limited:#?}");
+    for status in ["401", "404", "500", "503"] {
+        assert_eq!(verdict(status).id, "unknown", "{status}");
+    }
+    let all: Vec<f64> = (0..30).map(|i| 200.0 + 20.0 * f64::from(i % 7)).collect();
+    let every_fifth = all.iter().map(|rate| rate / 5.0).collect();
+    assert_eq!(with_series("429", [all, every_fifth]).id, "unknown", "every fifth request at any rate");
+    let failing = verdict("503");
+    assert!(failing.sentence.contains("of the requests failed (503: "), "{failing:#?}");
+    assert!(failing.missing.iter().any(|missing| missing.contains("one load cannot tell a limit")), "{failing:#?}");
+}
+
+/// Half of the refusals of this server come from its rate limit; the other half has another cause.
+#[test]
+fn refusals_of_another_kind_are_not_those_of_a_limit() {
+    let mut run = refuses_beyond_500().run();
+    for trial in &mut run.trials {
+        let tally = &mut trial.measured.tally;
+        let half = tally.unexpected_status / 2;
+        tally.unexpected_statuses = [("429", tally.unexpected_status - half), ("401", half)]
+            .into_iter()
+            .filter(|(_, n)| *n > 0)
+            .map(|(status, n)| (status.into(), n))
+            .collect();
+    }
+    crate::judge(&mut run);
+    let b = &run.findings.bottleneck;
+    assert!(b.id == "server-rate-limit" && b.sentence.contains("; other answers failed (401: "), "{b:#?}");
+}
+
+/// This test repeats a situation that was observed with memcached, which accepts at most 1,024 connections. 32
+/// clients got 151,000 good answers per second. 1,024 clients got only 36,000 good answers per second, and
+/// refusals.
+#[test]
+fn no_load_without_refusals_completes_more_than_a_limit() {
+    let with_status = |status: &'static str| {
+        let refuse = move |t: &mut run::Trial, p: &crate::planted::Point| {
+            if p.n >= 128.0 && t.kind == run::TrialKind::Sweep {
+                (t.rates.completed_rate, t.rates.goodput) = (38_000.0, 36_000.0);
+                t.measured.tally.completed = 76_000;
+                t.measured.tally.unexpected_status = 4000;
+                if !status.is_empty() {
+                    t.measured.tally.unexpected_statuses = [(status.into(), 4000)].into();
+                }
+            }
+        };
+        let mut run = PlantedRun::new(60.0, 151_000.0).rates(&[]).change(refuse).run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    };
+    assert_ne!(with_status("").id, "server-rate-limit");
+    assert_eq!(with_status("429").id, "server-rate-limit", "the status says so");
+}
+
+/// This test repeats a situation that was observed with a Node.js server whose only thread was full: it refused
+/// requests with status 503 while ten others waited. An earlier version of this rule was certain of a deliberate
+/// limit, because the thread used less than half of the host's CPUs.
+#[test]
+fn a_server_that_refuses_because_its_thread_is_full_sets_no_limit_on_purpose() {
+    let refusing = |thread: f64| {
+        let busy = move |p: &crate::planted::Point| thread * 1e6 * (p.x / 500.0).min(1.0);
+        let mut run = refuses_beyond_500()
+            .per_s(Who::Server, "process.cpu", "srv:100", busy)
+            .per_s(Who::Server, "thread.cpu", "srv:100/101", busy)
+            .run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    };
+    let (full, idle) = (refusing(0.99), refusing(0.3));
+    let out = full.ruled_out.iter().find(|out| out.id == "server-rate-limit").map(|out| out.why.as_str());
+    assert!(out.is_some_and(|why| why.contains("it refuses what it cannot do")), "{full:#?}");
+    assert!(idle.id == "server-rate-limit" && idle.confidence >= 0.9, "{idle:#?}");
+}
+
+/// A circuit breaker opens beyond 1,600 requests per second, and then lets 100 requests per second pass. An earlier
+/// version of this rule said "it serves 100/s" with 95 %.
+#[test]
+fn a_circuit_breaker_that_opened_is_no_limit_of_the_rate() {
+    let open = |t: &mut run::Trial, p: &crate::planted::Point| {
+        if p.offered > 1600.0 {
+            (t.rates.completed_rate, t.rates.goodput) = (p.offered, 100.0);
+            t.measured.tally.completed = (2.0 * p.offered) as u64;
+            t.measured.tally.unexpected_status = (2.0 * (p.offered - 100.0)) as u64;
+            t.measured.tally.unexpected_statuses = [("503".into(), t.measured.tally.unexpected_status)].into();
+        }
+    };
+    let b = PlantedRun::new(5000.0, 1600.0).rates(&[0.5, 1.05, 1.3, 1.7]).change(open).verdict();
+    assert!(b.id != "server-rate-limit" || b.confidence <= 0.5, "{b:#?}");
+}
