@@ -10,7 +10,8 @@ use crate::Facts;
 use crate::ack_timer;
 use crate::number::{finite, positive, ratio};
 use crate::single::{clients, closed, good};
-use crate::thresholds::{BEYOND_BOUND, UNANSWERED};
+use crate::sweep::Plateau;
+use crate::thresholds::{BEYOND_BOUND, NEARLY_FULL, UNANSWERED};
 
 /// One step of a sweep, with the changes since the step before.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -133,6 +134,14 @@ pub(crate) fn service_us(facts: &Facts<'_>) -> Option<f64> {
     }
     let wait_us = ack_timer::wait_without_worker_us(facts).unwrap_or(0.0);
     positive(crate::single::r1_us(facts.unloaded?)? - wait_us)
+}
+
+/// Returns true if throughput still grew at the run's highest load, and the server handled nearly all requests of this
+/// load at once. The number of requests that are handled is the rate times the service time (Little's law). Hardly any
+/// request then waited, so no queue inside the server limits the rate yet.
+pub(crate) fn handles_nearly_all(facts: &Facts<'_>) -> bool {
+    let handled = |trial: &Trial| ratio(good(trial) * service_us(facts)? / 1e6, positive(trial.rates.concurrency)?);
+    facts.plateau == Plateau::Grows && facts.decisive.and_then(handled).is_some_and(|share| share >= NEARLY_FULL)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::rule::{PLAIN, Rule, Tier, Verdict};
 use crate::Facts;
 use crate::course::offered;
 use crate::evidence::{line, measured};
-use crate::laws::{LeastUse, least_use};
+use crate::laws::{LeastUse, handles_nearly_all, least_use};
 use crate::number::{duration, figure, percent, rate, ratio};
 use crate::objective::{breach, words};
 use crate::signals::{Signal, chance};
@@ -43,7 +43,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         let why = breach(failing, &facts.limits).map_or_else(|| "a limit was exceeded".into(), |breach| words(&breach));
         return Verdict::RuledOut(format!("at {} {why}", offered(facts.run, failing)));
     }
-    if let Some(queue) = waits::queue_inside(&facts.waits) {
+    if let Some(queue) = waits::queue_inside(&facts.waits).filter(|_| !handles_nearly_all(facts)) {
         return Verdict::RuledOut(queue.sentence.clone());
     }
     if let Some(held) = held_connections(facts) {

@@ -15,6 +15,7 @@ use crate::ack_timer;
 use crate::chain::Chain;
 use crate::delayed::delayed_answers;
 use crate::evidence::{line, measured};
+use crate::laws::handles_nearly_all;
 use crate::number::{cpus, figure, grew, percent, ratio};
 use crate::places::Places;
 use crate::signals::Signal;
@@ -153,7 +154,11 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
         Plateau::NoResult if upstreams::full(facts).is_some() && upstreams::awaited::waits_behind(facts) => Ok(None),
         // Most requests of this load wait for one thing inside the server, such as a lock, so this thing limits the
         // rate. A sweep that ended early may have had fewer than two steps after the rate reached its limit.
-        Plateau::Grows | Plateau::NoResult if waits::queue_inside(&facts.waits).is_some() => Ok(None),
+        Plateau::Grows | Plateau::NoResult
+            if waits::queue_inside(&facts.waits).is_some() && !handles_nearly_all(facts) =>
+        {
+            Ok(None)
+        }
         // Clients that the server never accepts add nothing to the rate.
         Plateau::Grows | Plateau::NoResult if held_connections(facts).is_some() => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("throughput still grew with more clients".into())),

@@ -18,6 +18,18 @@ fn a_queue_seen_at_the_last_step_of_a_growing_sweep_is_the_limit() {
     assert!(seen.sentence.contains("wait for one lock"), "{}", seen.sentence);
 }
 
+/// Idle threads of a pool wait for one lock, while requests sleep in an event loop. With twice the clients, throughput
+/// doubles and answers take no longer, so no request waits.
+#[test]
+fn threads_that_wait_while_answers_take_no_longer_are_not_the_limit() {
+    let change = |t: &mut run::Trial, _: &crate::planted::Point| {
+        let waits = Box::new(crate::waits::tests::locked(FutexKind::OwnedMutex));
+        t.server.iter_mut().for_each(|side| side.waits = Some(waits.clone()));
+    };
+    let grows = PlantedRun::new(20_000.0, 1e9).steps(&[1, 2, 4, 8, 16]).rates(&[]).change(change).verdict();
+    assert_eq!(grows.id, "not-saturated", "{grows:#?}");
+}
+
 /// With 16 clients, requests seemed to wait for one lock. The rate of 64 clients was four times as high, so no lock
 /// limited it.
 #[test]
