@@ -3,10 +3,10 @@
 use run::{Bottleneck, Capacity, ResourceNeed};
 
 use super::beside;
-use super::model::{Model, Part};
-use super::moved;
+use super::model::{CONCURRENCY, Model, Part};
 use super::pooled::{loaded, today};
 use super::solve::most;
+use super::{more_workers_do_not_help, moved};
 use crate::Facts;
 
 /// Verdicts for which more resources do not raise the capacity, or would raise it by an unknown amount.
@@ -17,11 +17,11 @@ const MAX_REPORTED_FACTOR: f64 = 16.0;
 /// Returns the resources that would be full before the server reaches twice its capacity. The resources are in the
 /// order in which they become full as the rate grows.
 ///
-/// Returns an empty list if no rate met the objective, or if the verdict names no resource.
+/// Returns an empty list if no rate met the objective, if the verdict names no resource, or if requests take turns.
 pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict: &Bottleneck) -> Vec<ResourceNeed> {
-    let Some(capacity) = capacity.filter(|c| c.held && !NO_RESOURCE.contains(&verdict.id.as_str())) else {
-        return Vec::new();
-    };
+    let has_resource = !NO_RESOURCE.contains(&verdict.id.as_str()) && !verdict.serial;
+    let has_resource = has_resource && (verdict.id != CONCURRENCY || more_workers_do_not_help(facts).is_none());
+    let Some(capacity) = capacity.filter(|c| c.held && has_resource) else { return Vec::new() };
     let model = facts.decisive.and_then(|t| today(facts, t, &verdict.id, &loaded(facts, &verdict.id)));
     let Some(model) = model else { return Vec::new() };
     let model = Model { contention: beside::contention(facts, &model), ..model };

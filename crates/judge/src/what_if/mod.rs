@@ -26,13 +26,14 @@ mod slowed;
 mod solve;
 mod today;
 
-use run::{Change, Estimate, Resource, Run, WhatIf};
+use run::{Change, Estimate, Resource, Run, WaitCause, WaitFinding, WhatIf};
 
 use crate::Facts;
 use crate::thresholds::FEWEST_WINDOWS;
+use crate::waits;
 use curve::{MOST_USERS, curve, under_way};
 use intervals::intervals;
-use model::{Model, Part};
+use model::{CONCURRENCY, Model, Part};
 use seen::Seen;
 use solve::{most_with, solve};
 use stats::normal;
@@ -60,6 +61,10 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
         .ok_or("no answer of the run's decisive trial had the expected status")?;
     let now = Model { contention: beside::contention(&facts, &now), ..now };
     change::possible(run, &now, change)?;
+    let held = more_workers_do_not_help(&facts).filter(|_| change.workers.is_some() && verdict == CONCURRENCY);
+    if let Some(held) = held {
+        return Err(format!("{}: more workers do not raise the rate", held.sentence));
+    }
     let asked = change;
     let change = &change::of_arrivals(&now, change);
     let then = change::changed(&now, change);
@@ -96,6 +101,13 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
         answer.assumptions.push(few.into());
     }
     Ok(answer)
+}
+
+/// Returns the cause for which requests wait inside the server, if more workers do not help against it: a lock, for
+/// example. More workers, or more connections of a full pool, help against a full pool.
+fn more_workers_do_not_help<'a>(facts: &'a Facts<'_>) -> Option<&'a WaitFinding> {
+    let is_pool = |cause: WaitCause| matches!(cause, WaitCause::WorkerPool | WaitCause::ConnectionPool);
+    waits::queue_inside(&facts.waits).filter(|finding| !is_pool(finding.cause))
 }
 
 /// Returns the factor by which a change of resources multiplies the capacity. For this factor, the capacity is the rate

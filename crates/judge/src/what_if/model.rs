@@ -13,6 +13,7 @@ use super::contention::Contention;
 use crate::Facts;
 use crate::demand::own_disk;
 use crate::generator::load_threads;
+use crate::laws::service_us;
 use crate::number::{positive, ratio};
 use crate::rules::{carried, medium_use};
 use crate::single::{clients, good, r1_us, refused, server_of};
@@ -21,7 +22,7 @@ use crate::view::View;
 use stats::queueing::{Servers, Station};
 
 /// ID of the verdict that the number of workers limits the server.
-const CONCURRENCY: &str = "server-concurrency";
+pub(super) const CONCURRENCY: &str = "server-concurrency";
 /// ID of the verdict that the link is full.
 const MEDIUM: &str = "network-medium";
 /// ID of the verdict that the server's CPUs are full.
@@ -143,8 +144,9 @@ impl Model {
         let open = matches!(trial.intensity, Intensity::Open { .. });
         model.arriving_s = positive(trial.latency_us.mean / 1e6).filter(|_| open);
         // If the number of workers limits the server, Little's law gives the number of workers: the rate, multiplied by
-        // the response time without waiting.
-        let unloaded_us = facts.unloaded.and_then(r1_us).filter(|_| verdict == CONCURRENCY);
+        // the response time without waiting. An answer that waits for a delayed acknowledgement occupies no worker.
+        let unloaded_us =
+            service_us(facts).or_else(|| facts.unloaded.and_then(r1_us)).filter(|_| verdict == CONCURRENCY);
         model.places = unloaded_us.map(|us| (rate * us / 1e6).round().max(1.0));
         Some(model)
     }

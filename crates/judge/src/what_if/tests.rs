@@ -223,3 +223,25 @@ fn far_extrapolations_are_marked_without_a_quota_and_without_threads() {
     let unknown = said(&run, Change { workers: Some(60), ..Change::default() });
     assert!(unknown.iter().any(|a| a.contains("all of these 60 are assumed to work")), "{unknown:?}");
 }
+
+/// Nearly all threads of a server wait for one lock. An earlier version of loadline promised twice the rate for twice
+/// the workers.
+#[test]
+fn more_workers_are_no_answer_to_a_lock() {
+    let run = |is_seen: bool| {
+        let change = move |t: &mut run::Trial, _: &crate::planted::Point| {
+            let waits = Box::new(crate::waits::tests::locked(run::FutexKind::OwnedMutex));
+            t.server.iter_mut().filter(|_| is_seen).for_each(|side| side.waits = Some(waits.clone()));
+        };
+        let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).shared().change(change).run();
+        crate::judge(&mut run);
+        run
+    };
+    let workers = Change { workers: Some(8), ..Change::default() };
+    let (locked, unseen) = (run(true), run(false));
+    assert_eq!(locked.findings.bottleneck.id, "server-concurrency", "{:#?}", locked.findings.bottleneck);
+    let refused = what_if(&locked, &workers).unwrap_err();
+    assert!(refused.contains("wait for one lock") && refused.contains("more workers do not"), "{refused}");
+    assert!(locked.findings.what_if.is_empty(), "{:?}", locked.findings.what_if);
+    assert!(what_if(&unseen, &workers).is_ok() && !unseen.findings.what_if.is_empty());
+}
