@@ -8,12 +8,12 @@ use run::{Run, Trial};
 use super::rule::{PLAIN, Rule, Tier, Verdict};
 use super::withheld;
 use crate::Facts;
-use crate::course::changes_rate;
+use crate::course::{changes_rate, offered};
 use crate::evidence::line;
 use crate::failures::Failures;
 use crate::generator::client_limit_threads;
 use crate::number::{cpus, figure, grew, percent, ratio, total};
-use crate::single::{good, server_of, sides_of};
+use crate::single::{closed, good, keeps_up, server_of, sides_of};
 use crate::sweep::Plateau;
 use crate::thresholds::BUSY;
 use crate::view::View;
@@ -157,6 +157,10 @@ fn one_load(facts: &Facts<'_>, busy: f64) -> String {
     if let Some(text) = facts.outgrown_text() {
         return text;
     }
+    if let Some(trial) = facts.decisive.filter(|trial| !closed(trial) && keeps_up(trial) && busy >= BUSY) {
+        let rate = offered(facts.run, trial);
+        return format!("the server answered the offered {rate}, but {used}, so how much more it takes is not known");
+    }
     match facts.decisive.is_some_and(|trial| changes_rate(facts.run, trial)) {
         true => format!("{used}, and the counters do not show what limits the server"),
         false if facts.is_search() => format!("{used}, and the budget ended before any load reached a limit"),
@@ -233,5 +237,20 @@ mod tests {
         assert!(b.id == "unknown" && b.sentence.contains("none of") && b.sentence.contains("5xx"), "{b:#?}");
         assert!(b.ruled_out.is_empty(), "{b:#?}");
         assert!(run.findings.capacity.is_none_or(|c| !c.held));
+    }
+
+    /// A gate offers 200 requests per second, which are all answered, while a build fills the CPUs.
+    #[test]
+    fn a_rate_that_was_answered_beside_a_build_is_told_first() {
+        let planted = PlantedRun::new(200.0, 1e9).steps(&[]).rates(&[1e-6]);
+        let planted = planted.per_s(Who::Client, "cpu.user", "total", |_| 4e6);
+        let mut run = planted
+            .per_s(Who::Client, "cpu.idle", "total", |_| 0.0)
+            .change(|t, _| t.kind = run::TrialKind::Fixed)
+            .run();
+        run.plan.command = "load".into();
+        crate::judge(&mut run);
+        let b = &run.findings.bottleneck;
+        assert!(b.sentence.starts_with("the server answered the offered"), "{b:#?}");
     }
 }
