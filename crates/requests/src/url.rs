@@ -36,6 +36,12 @@ pub(crate) fn split(url: &str) -> Result<SplitUrl, String> {
     Ok(SplitUrl { origin, path, authorization: user.filter(|user| !user.is_empty()).map(basic) })
 }
 
+/// Returns true if a text begins like a path or like a full URL. A text such as `index.php` names no path that HTTP can
+/// ask for, and [`split`] would take it for a host (RFC 9112, section 3.2).
+pub(crate) fn is_path_or_full(url: &str) -> bool {
+    url.starts_with('/') || UrlParts::parse(url).scheme.is_some()
+}
+
 /// Returns an error if a URL or a part of it contains blanks or control characters, which HTTP cannot send.
 pub(crate) fn without_blanks(url: &str) -> Result<(), String> {
     match url.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {

@@ -116,7 +116,8 @@ impl CollectedLog {
         if logged.path == "*" {
             return Err(format!("{method} * (it names no path)"));
         }
-        let url = url::split(&logged.path).map_err(|_| "with a path that cannot be sent")?;
+        let asked = Some(logged.path.as_str()).filter(|path| url::is_path_or_full(path));
+        let url = asked.and_then(|path| url::split(path).ok()).ok_or("with a path that cannot be sent")?;
         if let Some(other) = self.other_origin(url.origin) {
             return Err(format!("made to {other}"));
         }

@@ -6,6 +6,7 @@ use super::escapes::{hex_escapes_as_text, unescaped_hex};
 use super::fields::Fields;
 use super::line::{Logged, code, is_method, request};
 use super::time;
+use crate::url::is_path_or_full;
 
 /// Parses one line of a log in JSON. The error has a column, counted from 1, and a message.
 pub(super) fn parse(line: &str, fields: &Fields) -> Result<Logged, (usize, String)> {
@@ -15,7 +16,7 @@ pub(super) fn parse(line: &str, fields: &Fields) -> Result<Logged, (usize, Strin
     }
     let text = |names: &[String]| names.iter().find_map(|name| find_field(&value, name));
     let undone = |path: String| if escaped { unescaped_hex(&path) } else { path };
-    let is_path = |path: &String| path.starts_with('/') || path == "*" || run::UrlParts::parse(path).scheme.is_some();
+    let is_path = |path: &String| path == "*" || is_path_or_full(path);
     let (method, path) = match (text(&fields.path).filter(is_path), text(&fields.request)) {
         (Some(path), line) => {
             let of_line = || request(&line?).ok().map(|(method, _)| method);

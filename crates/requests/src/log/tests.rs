@@ -54,6 +54,16 @@ fn requests_are_counted_and_what_changes_things_is_left_out_unless_allowed() {
     assert_eq!(of(text.as_bytes(), &["post"]).unwrap().requests.len(), 3);
 }
 
+/// Scanners write such lines into every public log. An earlier version of loadline took `index.php` for the host of all
+/// requests, and left out the requests to other hosts.
+#[test]
+fn a_target_that_is_no_path_is_left_out_and_names_no_server() {
+    let text = [line(1, "GET index.php", 400), line(1, "GET ../x", 400), line(2, "GET http://h/a", 200)].concat();
+    let log = of(text.as_bytes(), &[]).unwrap();
+    assert_eq!(log.requests.iter().map(|request| request.path.as_str()).collect::<Vec<_>>(), ["/a"]);
+    assert_eq!(log.left_out["with a path that cannot be sent"], 2);
+}
+
 /// An earlier version of loadline did not recognize `get` as the method GET. The earlier version left out requests with
 /// the method `get`, as if they could change something on the server.
 #[test]

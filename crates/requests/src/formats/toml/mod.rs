@@ -88,7 +88,7 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
 fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (usize, String)> {
     let inside = |spanned: &Spanned<String>| (spanned.span().start, spanned.get_ref().clone());
     let (path_at, path) = entry.path.as_ref().map(inside).ok_or((at, "a request has no path".to_owned()))?;
-    if !path.starts_with('/') && run::UrlParts::parse(&path).scheme.is_none() {
+    if !url::is_path_or_full(&path) {
         return Err((path_at, format!("path {path:?}: begin it with /, http:// or https://")));
     }
     let url = split_with_placeholders(&path).map_err(|why| (path_at, format!("path {path:?}: {why}")))?;
