@@ -145,7 +145,7 @@ impl Reader<'_> {
         while let Some(c) = self.peek() {
             let here = self.at;
             match c {
-                c if c.is_whitespace() || ";&|".contains(c) => break,
+                c if c.is_whitespace() || ";&|<>".contains(c) => break,
                 '\\' if self.skip_continuation() => {}
                 '\\' => {
                     self.next();
@@ -340,6 +340,11 @@ mod tests {
         assert_eq!(of("curl h 2>&1 >out -s\ncurl i 2>/dev/null"), two);
         assert_eq!(of("curl 'h>i' 22"), [["curl", "h>i", "22"]]);
         assert_eq!(of("curl h >"), [["curl", "h"]]);
+        assert_eq!(
+            of("curl h/a>/dev/null -s\ncurl i?x=1>out 2>&1"),
+            [vec!["curl", "h/a", "-s"], vec!["curl", "i?x=1"]]
+        );
+        assert_eq!(of("curl 'h>i' a\\>b"), [["curl", "h>i", "a>b"]]);
     }
 
     #[test]
