@@ -166,9 +166,15 @@ fn split_with_placeholders(url: &str) -> Result<SplitUrl, String> {
         rest = &rest[end..];
     }
     let mut split = url::split(&(plain + rest))?;
-    for (i, place) in places.iter().enumerate() {
-        split.path = split.path.replacen(&format!("{{{{{i}}}}}"), place, 1);
+    // A column may also be called 0. The marks are therefore searched from left to right, and only in the text behind the
+    // last replaced mark.
+    let (mut path, mut rest) = (String::new(), split.path.as_str());
+    for (i, place) in places.into_iter().enumerate() {
+        let Some((before, behind)) = rest.split_once(&format!("{{{{{i}}}}}")) else { continue };
+        path.extend([before, place]);
+        rest = behind;
     }
+    split.path = path + rest;
     Ok(split)
 }
 
@@ -279,6 +285,13 @@ mod tests {
         let read = read(&to_toml(&set)).unwrap();
         assert_eq!(read.order, Some(RequestOrder::Sequence));
         assert_eq!(read.found.into_iter().map(|found| found.request).collect::<Vec<_>>(), set.requests);
+    }
+
+    #[test]
+    fn placeholders_with_numbers_as_names_keep_their_places() {
+        let of = |path: &str| split_with_placeholders(path).unwrap().path;
+        assert_eq!(of("/{{1}}/{{0}}?x={{random 1 9}}"), "/{{1}}/{{0}}?x={{random 1 9}}");
+        assert_eq!(of("http://{{2}}/{{1}}/{{2}}#{{0}}"), "/{{1}}/{{2}}");
     }
 
     #[test]
