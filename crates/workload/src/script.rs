@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::spec::{Access, Mode, ProcessSpec, Spread, ThreadSpec, Workload};
+use super::spec::{Access, MAX_REPEAT, Mode, ProcessSpec, Spread, ThreadSpec, Workload};
 use super::{Result, WorkloadError, access};
 
 /// Maximum size of one file of a script, bytes.
@@ -50,8 +50,8 @@ fn wrong(path: &Path, line: &Line, message: impl Into<String>) -> WorkloadError 
 fn repeat<'a>(path: &Path, line: &'a Line) -> Result<(u32, &'a [String])> {
     match line.words.as_slice() {
         [word, count, rest @ ..] if word.eq_ignore_ascii_case("REPEAT") => {
-            let n = count.parse().ok().filter(|n| (1..=256).contains(n));
-            Ok((n.ok_or_else(|| wrong(path, line, format!("REPEAT {count}: give 1 to 256")))?, rest))
+            let n = count.parse().ok().filter(|n| (1..=MAX_REPEAT).contains(n));
+            Ok((n.ok_or_else(|| wrong(path, line, format!("REPEAT {count}: give 1 to {MAX_REPEAT}")))?, rest))
         }
         words => Ok((1, words)),
     }

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Result, WorkloadError};
 
+/// Maximum number of processes of a workload, and of equal threads of a process.
+pub(super) const MAX_REPEAT: u32 = 256;
+
 /// Description of a whole workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -163,8 +166,8 @@ impl Workload {
             return Err("there is no process: add [[process]]".into());
         }
         let total: u64 = self.process.iter().map(|p| u64::from(p.repeat)).sum();
-        if total > 256 {
-            return Err(format!("{total} processes: give at most 256"));
+        if total > u64::from(MAX_REPEAT) {
+            return Err(format!("{total} processes: give at most {MAX_REPEAT}"));
         }
         self.process.iter().try_for_each(ProcessSpec::check)
     }
@@ -186,6 +189,9 @@ impl ProcessSpec {
 impl ThreadSpec {
     pub(super) fn check(&self) -> Result<(), String> {
         known("priority", &self.priority, &THREAD_PRIORITIES)?;
+        if self.repeat > MAX_REPEAT {
+            return Err(format!("repeat is {}: give at most {MAX_REPEAT} equal threads", self.repeat));
+        }
         let spreads = [
             ("think_ms", self.think_ms),
             ("cycle_reads", self.cycle_reads),
@@ -256,6 +262,7 @@ mod tests {
             ("seconds = 1", "seconds = 0", "seconds"),
             ("mean = 100", "mean = -1", "cycle_reads"),
             ("name =", "priority = 'top'\nname =", "realtime"),
+            ("mode =", "repeat = 4000000000\nmode =", "at most 256 equal threads"),
         ] {
             let error = Workload::from_toml("x.toml", &TEXT.replace(from, to)).unwrap_err().to_string();
             assert!(error.contains(word) && error.contains("x.toml"), "{error}");
