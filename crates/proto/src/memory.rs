@@ -48,8 +48,8 @@ pub(crate) struct Memory {
     pub(crate) cookies: CookieJar,
     /// Body of the current response; empty if no value is captured from the response's body.
     body: Vec<u8>,
-    /// Number of headers in the response's head that match a capture.
-    found: usize,
+    /// Indexes in `captured` of the values that the response's head contains. Each index is there only once.
+    found: Vec<usize>,
 }
 
 impl Memory {
@@ -70,7 +70,7 @@ impl Memory {
     /// Prepares the storage for the next response.
     pub(crate) fn next(&mut self) {
         self.body.clear();
-        self.found = 0;
+        self.found.clear();
     }
 
     /// Stores the cookies and the values to capture from the head of an HTTP/1.1 response.
@@ -92,7 +92,9 @@ impl Memory {
                 && name.eq_ignore_ascii_case(wanted.as_bytes())
                 && let Some(slot) = self.captured.get_mut(capture.at)
             {
-                self.found += 1;
+                if !self.found.contains(&capture.at) {
+                    self.found.push(capture.at);
+                }
                 keep(slot, value);
             }
         }
@@ -109,7 +111,7 @@ impl Memory {
     /// Called at the end of a response. Returns true if all values to capture were found in the response.
     pub(crate) fn complete(&mut self, captures: &[Capture]) -> bool {
         let headers = captures.iter().filter(|capture| matches!(capture.from, CaptureSource::Header(_))).count();
-        let mut all = self.found >= headers;
+        let mut all = self.found.len() >= headers;
         if headers < captures.len() {
             let value = serde_json::from_slice::<serde_json::Value>(&self.body).unwrap_or_default();
             for capture in captures {
@@ -130,4 +132,24 @@ impl Memory {
 fn keep(slot: &mut Vec<u8>, value: &[u8]) {
     slot.clear();
     slot.extend(value.iter().filter(|byte| !matches!(byte, b'\r' | b'\n' | 0)));
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{RequestPlan, RequestSet};
+
+    use super::*;
+
+    #[test]
+    fn a_header_that_comes_twice_does_not_stand_for_another() {
+        let from = [("a", "header:X-A"), ("b", "header:X-B")].map(|(name, from)| (name.to_owned(), from.to_owned()));
+        let request = RequestPlan { capture: from.clone().into(), ..RequestPlan::default() };
+        let source = Source::new(&RequestSet { requests: vec![request], ..RequestSet::default() });
+        let captures = captures(&from, &source).unwrap();
+        let mut memory = Memory::new(&source, false, false);
+        memory.head(b"HTTP/1.1 200 OK\r\nX-A: 1\r\nX-A: 2\r\n", &captures);
+        assert!(!memory.complete(&captures));
+        memory.head(b"HTTP/1.1 200 OK\r\nX-A: 1\r\nX-B: 2\r\n", &captures);
+        assert!(memory.complete(&captures));
+    }
 }
