@@ -30,8 +30,12 @@ pub(crate) enum Piece {
     /// A uniform random number from the first to the second number, both included.
     Random(u64, u64),
     Zipf(Zipf),
-    /// The captured value with this index in [`Source::captured`].
-    Captured(usize),
+    /// The captured value with this index in [`Source::captured`]. In a path, only the bytes that would end the path are
+    /// percent-encoded, because a captured value may be a whole path with a query.
+    Captured {
+        at: usize,
+        in_path: bool,
+    },
 }
 
 /// Values for the placeholders of all requests of a load.
@@ -150,7 +154,8 @@ impl Source {
             [name] => {
                 let column = self.columns.iter().position(|column| column == name);
                 let captured = self.captured.iter().position(|captured| captured == name);
-                let known = column.map(|at| Piece::Column { at, in_path }).or(captured.map(Piece::Captured));
+                let captured = captured.map(|at| Piece::Captured { at, in_path });
+                let known = column.map(|at| Piece::Column { at, in_path }).or(captured);
                 known.ok_or_else(|| self.unknown(name))
             }
             _ => Err(wrong(inside, "write {{NAME}}, {{seq}}, {{uuid}}, {{random A B}} or {{zipf A B S}}")),
@@ -188,7 +193,10 @@ impl Source {
                 Piece::Random(low, high) => decimal(rng.u64(*low..=*high), to),
                 Piece::Zipf(zipf) => decimal(zipf.draw(rng), to),
                 Piece::Uuid => uuid(rng, to),
-                Piece::Captured(at) => to.extend_from_slice(captured.get(*at).map_or(&[][..], |value| value)),
+                Piece::Captured { at, in_path } => {
+                    let value = captured.get(*at).map_or(&[][..], Vec::as_slice);
+                    if *in_path { without_blanks(value, to) } else { to.extend_from_slice(value) }
+                }
             }
         }
     }
@@ -259,9 +267,11 @@ pub(crate) fn decimal(mut number: u64, to: &mut Vec<u8>) {
     to.extend_from_slice(&digits[at..]);
 }
 
+/// Hexadecimal digits by value.
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
 /// Appends a random UUID (RFC 9562, version 4).
 fn uuid(rng: &mut Rng, to: &mut Vec<u8>) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut bits = rng.u128(..);
     bits = bits & !(0xf << 76) | 0x4 << 76;
     bits = bits & !(0x3 << 62) | 0x2 << 62;
@@ -273,12 +283,28 @@ fn uuid(rng: &mut Rng, to: &mut Vec<u8>) {
     }
 }
 
+/// Appends a value to a path. Blanks and control characters become `%HH`, because they would end the path or break the
+/// request line (RFC 9112, section 3.2).
+fn without_blanks(value: &[u8], to: &mut Vec<u8>) {
+    for byte in value {
+        match byte {
+            0..=b' ' | 0x7f => push_escape(*byte, to),
+            _ => to.push(*byte),
+        }
+    }
+}
+
+/// Appends a byte as `%HH`.
+fn push_escape(byte: u8, to: &mut Vec<u8>) {
+    to.extend([b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 0xf)]].map(|c| c.to_ascii_uppercase()));
+}
+
 fn percent_encoded(text: &str) -> Box<[u8]> {
     let mut out = Vec::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => out.push(byte),
-            _ => out.extend_from_slice(format!("%{byte:02X}").as_bytes()),
+            _ => push_escape(byte, &mut out),
         }
     }
     out.into()
@@ -309,6 +335,20 @@ mod tests {
         assert_eq!(filled(&source, "/{{user}}?q={{ term }}&n={{seq}}", true), "/bob?q=%C3%BC&n=2");
         assert_eq!(filled(&source, "{{user}}: {{term}} {{seq}}", false), "bob: ü 4");
         assert_eq!(filled(&source, "no placeholders", false), "no placeholders");
+    }
+
+    #[test]
+    fn a_captured_blank_does_not_end_the_path() {
+        let mut request = RequestPlan::default();
+        request.capture.insert("v".into(), "json:/v".into());
+        let source = Source::new(&RequestSet { requests: vec![request], templates: true, ..RequestSet::default() });
+        let fill = |in_path| {
+            let (pieces, mut rng, mut out) = (source.cut("/x/{{v}}", in_path).unwrap(), Rng::with_seed(1), Vec::new());
+            let index = source.next_index(&mut rng);
+            source.fill(&pieces, index, &[b"a b\x7f?c=%20".to_vec()], &mut rng, &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!((fill(true), fill(false)), ("/x/a%20b%7F?c=%20".into(), "/x/a b\x7f?c=%20".into()));
     }
 
     #[test]
