@@ -290,6 +290,7 @@ impl ParsedOptions {
             let why = "stands for several URLs; write a command line for each, or give -g to send it as it is";
             return Err((at, format!("{c:?} in {} {why}", shown(&url))));
         }
+        let url = if self.glob_off { url } else { url::unescaped(&url) };
         let mut url = crate::url::split(&url).map_err(|why| (at, format!("{}: {why}", shown(&url))))?;
         if url.origin.is_none() {
             return Err((at, "the URL names no host".into()));

@@ -41,6 +41,8 @@ fn the_path_is_what_curl_sends() {
     assert_eq!(of("curl h/a/../b?c=../d").path, "/b?c=../d");
     assert_eq!(of("curl --path-as-is h/a/../b").path, "/a/../b");
     assert_eq!(of("curl -g 'h/?a[]={1}'").path, "/?a[]={1}");
+    assert_eq!(of(r"curl -g 'h/?a\[\]=1'").path, r"/?a\[\]=1");
+    assert_eq!(of(r"curl 'h/?a\[\]=1&b=\{c\}&d[]=2'").path, "/?a[]=1&b={c}&d[]=2");
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a b.txt"), "x").unwrap();
     let file = folder.path().join("a b.txt").display().to_string();
