@@ -1,5 +1,5 @@
 //! Escapes that servers write into logs. nginx and Apache write `\xHH`. Apache also writes `\"`, `\\` and `\n`
-//! (Apache's documentation of `mod_log_config`, "Format Notes").
+//! (Apache's documentation of `mod_log_config`, "Format Notes"). HAProxy writes `#HH` (HAProxy's manual, section 8.6).
 
 use std::borrow::Cow;
 
@@ -34,10 +34,7 @@ fn undo(path: &str, all: bool) -> String {
     while let Some((plain, escape)) = rest.split_once('\\') {
         out.push_str(plain);
         let (byte, length) = match escape.as_bytes() {
-            [b'x', ..] => match escape.get(1..3).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-                Some(byte) => (byte, 3),
-                None => (b'\\', 0),
-            },
+            [b'x', ..] => hex_byte(&escape[1..]).map_or((b'\\', 0), |byte| (byte, 3)),
             [quote @ (b'"' | b'\\'), ..] if all => (*quote, 1),
             [letter, ..] if all => control(*letter).map_or((b'\\', 0), |byte| (byte, 1)),
             _ => (b'\\', 0),
@@ -46,6 +43,24 @@ fn undo(path: &str, all: bool) -> String {
         rest = &escape[length..];
     }
     out + rest
+}
+
+/// Undoes HAProxy's escapes `#HH` in a path.
+pub(super) fn unescaped_hash(path: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(path.len()), path);
+    while let Some((plain, escape)) = rest.split_once('#') {
+        out.push_str(plain);
+        let (byte, length) = hex_byte(escape).map_or((b'#', 0), |byte| (byte, 2));
+        push_byte(&mut out, byte);
+        rest = &escape[length..];
+    }
+    out + rest
+}
+
+/// Parses the two hexadecimal digits with which a text begins; `None` if the text begins otherwise.
+fn hex_byte(text: &str) -> Option<u8> {
+    let digits = text.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+    u8::from_str_radix(digits, 16).ok()
 }
 
 /// Returns the control character for the letter of an escape, such as `n` in `\n`; `None` for other letters.
@@ -96,7 +111,13 @@ mod tests {
         assert_eq!(unescaped(r"/a\\b\x5Cc"), r"/a\b\c");
         assert_eq!(unescaped(r"/a\qb\xZZ\"), r"/a\qb\xZZ\", "no escapes");
         assert_eq!(unescaped(r"/a\n"), "/a\n", "cannot be sent, and is left out later");
-        assert_eq!(unescaped(r"/a\xé"), r"/a\xé");
+        assert_eq!(unescaped(r"/a\xé\x+1"), r"/a\xé\x+1");
+    }
+
+    #[test]
+    fn escapes_of_haproxy_become_the_bytes_that_were_asked_for() {
+        assert_eq!(unescaped_hash("/caf#C3#A9/x?q=#22a#22"), "/caf%C3%A9/x?q=%22a%22");
+        assert_eq!(unescaped_hash("/a#+1#é#2"), "/a#+1#é#2", "no escapes");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Reads a text line of an access log: Common Log Format, the combined format of nginx and Apache, or HAProxy's format.
 //! Module `json` reads lines of JSON.
 
-use super::escapes::unescaped;
+use super::escapes::{unescaped, unescaped_hash};
 use super::time;
 
 /// The request that one line records.
@@ -35,6 +35,7 @@ pub(super) fn plain(line: &str) -> Result<Logged, (usize, String)> {
     let (begin, end) = *fixed.or_else(|| quoted.iter().find(|field| is_request(field))).unwrap_or(&first);
     let (method, path) = request(&line[begin..end]).map_err(|why| (begin + 1, why))?;
     let (before, behind) = (&line[..begin - 1], &line[end + 1..]);
+    let path = if fields(before).any(is_timers) { unescaped_hash(&path) } else { path };
     Ok(Logged {
         at_s: time::in_text(before).or_else(|| time::in_text(behind)),
         method,
@@ -204,6 +205,16 @@ mod tests {
         ] {
             assert_eq!(of(&line).unwrap().status, status, "{line}");
         }
+    }
+
+    /// An earlier version took an escape for the beginning of a fragment, and cut the path off.
+    #[test]
+    fn escapes_of_haproxy_are_undone_only_in_its_logs() {
+        let path = |timers| {
+            let time = "[06/Feb/2009:12:14:14.655]";
+            of(&format!("c:1 {time} fe be/s {timers} 200 1 \"GET /caf#C3#A9?q=#22 HTTP/1.1\"")).unwrap().path
+        };
+        assert_eq!((path("1/0/300/6/310").as_str(), path("-").as_str()), ("/caf%C3%A9?q=%22", "/caf#C3#A9?q=#22"));
     }
 
     /// In the log of this test, the number of sent bytes is directly before the request. An earlier version of loadline
