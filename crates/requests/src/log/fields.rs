@@ -1,7 +1,7 @@
 //! Field names of logs in JSON.
 
 /// Names of the JSON fields that may contain each part of a log line. For each part, loadline uses the first listed
-/// name that the line contains. A dot separates the names of nested objects.
+/// field whose value can be read. A dot separates the names of nested objects.
 #[derive(Clone, Debug)]
 pub(super) struct Fields {
     pub(super) request: Vec<String>,

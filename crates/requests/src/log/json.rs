@@ -14,23 +14,33 @@ pub(super) fn parse(line: &str, fields: &Fields) -> Result<Logged, (usize, Strin
     if let Some(absent) = fields.given.iter().find(|name| find_field(&value, name).is_none()) {
         return Err((1, format!("it has no field {absent:?}, which --replay-fields names")));
     }
-    let text = |names: &[String]| names.iter().find_map(|name| find_field(&value, name));
+    let (method, path) = asked(&value, escaped, fields).map_err(|why| (1, why))?;
+    let status = texts(&value, &fields.status).find_map(|word| code(&word));
+    let at_s = texts(&value, &fields.time).find_map(|text| time::of_field(&text));
+    Ok(Logged { at_s, method, path, status })
+}
+
+/// Returns method and path of the recorded request. `escaped` is true if the values contain `\xHH` as text.
+fn asked(value: &Value, escaped: bool, fields: &Fields) -> Result<(String, String), String> {
     let undone = |path: String| if escaped { unescaped_hex(&path) } else { path };
     let is_path = |path: &String| path == "*" || is_path_or_full(path);
-    let (method, path) = match (text(&fields.path).filter(is_path), text(&fields.request)) {
-        (Some(path), line) => {
-            let of_line = || request(&line?).ok().map(|(method, _)| method);
-            let method = text(&fields.method).filter(|method| is_method(method)).or_else(of_line);
+    // The first request line that can be read. If no request line can be read, the error of the first.
+    let of_line = texts(value, &fields.request).map(|line| request(&undone(line))).min_by_key(Result::is_err);
+    match (texts(value, &fields.path).find(is_path), of_line) {
+        (Some(path), of_line) => {
+            let of_line = || of_line?.ok().map(|(method, _)| method);
+            let method = texts(value, &fields.method).find(|method| is_method(method)).or_else(of_line);
             let missing = "no field of it is a method; name it with --replay-fields method=NAME";
-            (method.ok_or((1, missing.to_owned()))?, undone(path))
+            Ok((method.ok_or(missing)?, undone(path)))
         }
-        (None, Some(line)) if !fields.is_path_named => request(&undone(line)).map_err(|why| (1, why))?,
-        (None, _) => {
-            return Err((1, "no field of it is a path; name it with --replay-fields path=NAME,time=NAME".into()));
-        }
-    };
-    let status = text(&fields.status).and_then(|word| code(&word));
-    Ok(Logged { at_s: text(&fields.time).and_then(|text| time::of_field(&text)), method, path, status })
+        (None, Some(of_line)) if !fields.is_path_named => of_line,
+        (None, _) => Err("no field of it is a path; name it with --replay-fields path=NAME,time=NAME".into()),
+    }
+}
+
+/// Returns the values of the fields with these names, in the order of the names. Leaves out fields that the line lacks.
+fn texts(value: &Value, names: &[String]) -> impl Iterator<Item = String> {
+    names.iter().filter_map(|name| find_field(value, name))
 }
 
 /// Reads the JSON of a line. nginx without `escape=json` writes `\xHH`, which is not valid JSON. The returned flag is
@@ -71,6 +81,16 @@ mod tests {
         ] {
             assert_eq!(of(line).map(|logged| logged.method), Ok(method.to_owned()), "{line}");
         }
+    }
+
+    #[test]
+    fn the_first_field_that_can_be_read_counts() {
+        let line = r#"{"time":"13:55:36","ts":"2000-10-10T20:55:36","request_method":"?","method":"GET","path":"catalog",
+            "url":"/a","status":"error","status_code":404}"#;
+        let expected = Logged { at_s: Some(971_211_336.0), method: "GET".into(), path: "/a".into(), status: Some(404) };
+        assert_eq!(of(line), Ok(expected));
+        assert_eq!(of(r#"{"request":"7f3c","request_line":"GET /b"}"#).unwrap().path, "/b");
+        assert!(of(r#"{"request":"7f3c"}"#).unwrap_err().1.contains("7f3c"));
     }
 
     #[test]

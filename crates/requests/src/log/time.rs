@@ -8,7 +8,8 @@ use jiff::fmt::strtime;
 const ZONED: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f %z", "%d/%b/%Y:%H:%M:%S %z"];
 /// Formats of a time without a time zone: the format of HAProxy, and the formats of programs in Python and Java.
 /// loadline reads times without a zone as UTC. A replay uses only differences of times, so the zone does not matter.
-const LOCAL: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f"];
+const LOCAL: &[&str] =
+    &["%d/%b/%Y:%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f"];
 /// Smallest number in a line of text that counts as a time, seconds since the epoch (September 2001). Numbers below
 /// this minimum may be process IDs, sizes or durations.
 pub(super) const MIN_EPOCH_S: f64 = 1e9;
@@ -80,6 +81,7 @@ mod tests {
             ("[2000-10-10T20:55:36.5Z]", 971_211_336.5),
             ("<134>1 2000-10-10T20:55:36Z h p 4711 -", 971_211_336.0),
             ("2000-10-10 20:55:36,750 INFO", 971_211_336.75),
+            ("2000-10-10T20:55:36.750 INFO", 971_211_336.75),
             ("[4711] [1700000000.123]", 1_700_000_000.123),
             ("1700000000.123 h", 1_700_000_000.123),
         ] {
