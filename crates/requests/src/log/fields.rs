@@ -13,6 +13,8 @@ pub(super) struct Fields {
     pub(super) given: Vec<String>,
     /// True if the user named the field with the path.
     pub(super) is_path_named: bool,
+    /// True if the user named the field with the method.
+    pub(super) is_method_named: bool,
 }
 
 /// Usual names of the field with the request line (such as `GET /path HTTP/1.1`). Sources are the logs of nginx, Caddy,
@@ -69,6 +71,7 @@ impl Fields {
             status: list(STATUS),
             given: Vec::new(),
             is_path_named: false,
+            is_method_named: false,
         };
         let mut named = std::collections::BTreeSet::new();
         for pair in given.split(',').filter(|pair| !pair.trim().is_empty()) {
@@ -93,7 +96,7 @@ impl Fields {
             all.given.push(name.to_owned());
         }
         // The path is in one of two fields. If the user names one of these two fields, the other one is not used.
-        all.is_path_named = named.contains("path");
+        (all.is_path_named, all.is_method_named) = (named.contains("path"), named.contains("method"));
         if named.contains("request") && !all.is_path_named {
             all.path.clear();
         }

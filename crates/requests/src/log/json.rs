@@ -26,10 +26,16 @@ fn asked(value: &Value, escaped: bool, fields: &Fields) -> Result<(String, Strin
     let is_path = |path: &String| path == "*" || is_path_or_full(path);
     // The first request line that can be read. If no request line can be read, the error of the first.
     let of_line = texts(value, &fields.request).map(|line| request(&undone(line))).min_by_key(Result::is_err);
+    // nginx's `$uri` is decoded, may be rewritten, and has no query. A whole request line contains what the client sent.
+    let is_whole = !fields.is_path_named && texts(value, &fields.request).any(|line| line.contains(" HTTP/"));
+    let method = texts(value, &fields.method).find(|method| is_method(method));
     match (texts(value, &fields.path).find(is_path), of_line) {
+        (_, Some(Ok((of_line, path)))) if is_whole => {
+            Ok((method.filter(|_| fields.is_method_named).unwrap_or(of_line), path))
+        }
         (Some(path), of_line) => {
             let of_line = || of_line?.ok().map(|(method, _)| method);
-            let method = texts(value, &fields.method).find(|method| is_method(method)).or_else(of_line);
+            let method = method.or_else(of_line);
             let missing = "no field of it is a method; name it with --replay-fields method=NAME";
             Ok((method.ok_or(missing)?, undone(path)))
         }
@@ -91,6 +97,17 @@ mod tests {
         assert_eq!(of(line), Ok(expected));
         assert_eq!(of(r#"{"request":"7f3c","request_line":"GET /b"}"#).unwrap().path, "/b");
         assert!(of(r#"{"request":"7f3c"}"#).unwrap_err().1.contains("7f3c"));
+    }
+
+    /// An earlier version of loadline made one request of all searches.
+    #[test]
+    fn the_request_line_has_the_query_that_the_path_may_lack() {
+        let line = r#"{"uri":"/search","args":"q=1","request":"GET /search?q=1 HTTP/1.0","verb":"PUT","status":200}"#;
+        assert_eq!(of(line).unwrap().path, "/search?q=1");
+        let named = parse(line, &Fields::new("method=verb").unwrap()).unwrap();
+        assert_eq!((named.method.as_str(), named.path.as_str()), ("PUT", "/search?q=1"));
+        assert_eq!(of(r#"{"uri":"/a","method":"GET","request":"7f3c"}"#).unwrap().path, "/a", "an ID of the request");
+        assert_eq!(of(r#"{"request_uri":"/a?b","request":"GET /a"}"#).unwrap().path, "/a?b", "no whole request line");
     }
 
     #[test]
