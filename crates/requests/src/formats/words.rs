@@ -29,41 +29,78 @@ pub(super) fn commands(text: &str) -> Result<Vec<Command>, PlacedError> {
     if let Some(at) = caret_of_windows(text) {
         return Err((at, WINDOWS));
     }
-    let mut reader = Reader { text, at: 0 };
-    let (mut all, mut command) = (Vec::new(), Vec::new());
+    let (mut reader, mut split) = (Reader { text, at: 0 }, SplitCommands::default());
     while let Some(c) = reader.peek() {
-        match c {
+        let read = match c {
             '\n' | ';' | '&' | '|' => {
                 reader.next();
-                all.push(Ok(std::mem::take(&mut command)));
+                split.end_at(c);
+                Ok(())
             }
-            c if c.is_whitespace() => drop(reader.next()),
+            c if c.is_whitespace() => {
+                reader.next();
+                Ok(())
+            }
             '#' => {
                 while reader.peek().is_some_and(|c| c != '\n') {
                     reader.next();
                 }
+                Ok(())
             }
-            '\\' if reader.skip_continuation() => {}
-            _ if reader.begins_redirection() => {
-                if let Err(error) = reader.skip_redirection() {
-                    command.clear();
-                    all.push(Err(error));
-                    reader.at = next_command(text, error.0);
-                }
-            }
-            _ => match reader.word() {
-                Ok(word) => command.push(word),
-                Err(error) => {
-                    command.clear();
-                    all.push(Err(error));
-                    reader.at = next_command(text, error.0);
-                }
-            },
+            '\\' if reader.skip_continuation() => Ok(()),
+            _ if reader.begins_redirection() => reader.skip_redirection(),
+            _ => reader.word().map(|word| split.words.push(word)),
+        };
+        if let Err(error) = read {
+            split.add(Err(error));
+            reader.at = next_command(text, error.0);
         }
     }
-    all.push(Ok(command));
-    all.retain(|command| command.as_ref().map_or(true, |words| !words.is_empty()));
-    Ok(all)
+    split.end_at('\n');
+    Ok(split.all)
+}
+
+/// Returns true if a word is the name of the program curl.
+pub(super) fn is_curl(word: &str) -> bool {
+    ["curl", "curl.exe"].contains(&word.rsplit('/').next().unwrap_or_default())
+}
+
+/// Commands that were split so far, and the words of the command that is being read.
+#[derive(Default)]
+struct SplitCommands {
+    all: Vec<Command>,
+    words: Vec<Word>,
+    /// True if the command that is being read stands behind a pipe, so that it gets the output of another command.
+    is_piped: bool,
+}
+
+impl SplitCommands {
+    /// Ends the command that is being read at the character `separator`.
+    fn end_at(&mut self, separator: char) {
+        // A pipe consists of `|` or `|&`, and the command behind it may begin on a later line. `||` is no pipe.
+        let is_directly_behind_pipe = self.is_piped && self.words.is_empty();
+        let words = std::mem::take(&mut self.words);
+        if !words.is_empty() {
+            self.add(Ok(words));
+        }
+        self.is_piped = match separator {
+            '|' => !is_directly_behind_pipe,
+            '\n' | '&' => is_directly_behind_pipe,
+            _ => false,
+        };
+    }
+
+    /// Adds a command, or the error of the command that is being read. Leaves out a program that reads the answer from a
+    /// pipe, such as jq, because it makes no request.
+    fn add(&mut self, command: Command) {
+        let words = std::mem::take(&mut self.words);
+        let program = command.as_ref().unwrap_or(&words).first();
+        let reads_answer = self.is_piped && !program.is_some_and(|word| is_curl(&String::from_utf8_lossy(&word.bytes)));
+        if !reads_answer {
+            self.all.push(command);
+        }
+        self.is_piped = false;
+    }
 }
 
 /// After an error at `error_at`, returns the index of the next line that begins with `curl`. Returns the length of the
@@ -79,13 +116,13 @@ fn next_command(text: &str, error_at: usize) -> usize {
     later.next().map_or(text.len(), |(begin, _)| begin)
 }
 
-/// Finds a caret (`^`), with which browsers escape characters for cmd.exe of Windows. A text with single quotation
-/// marks is written for another shell, so its carets are no escapes, and the function returns `None`.
+/// Finds a caret (`^`), with which browsers escape characters for cmd.exe of Windows. Every command line that browsers
+/// copy for cmd.exe has a caret before a quotation mark, a line end, `&` or `%`. A caret before another character may be
+/// part of the request. A text with single quotation marks is written for another shell, so its carets are no escapes,
+/// and the function returns `None`.
 fn caret_of_windows(text: &str) -> Option<usize> {
     let single = text.match_indices('\'').any(|(at, _)| at == 0 || text[..at].ends_with([' ', '\t', '\n', '$', '=']));
-    let escapes = |at: usize| {
-        text[at + 1..].starts_with(['"', '\\', '\r', '\n', '&', '{', '}', '[', ']', '%', '!', '@', '#', '$', '^'])
-    };
+    let escapes = |at: usize| text[at + 1..].starts_with(['"', '\r', '\n', '&', '%']);
     text.match_indices('^').map(|(at, _)| at).find(|at| !single && escapes(*at))
 }
 
@@ -348,6 +385,22 @@ mod tests {
     }
 
     #[test]
+    fn a_program_behind_a_pipe_is_no_command_of_its_own() {
+        for text in [
+            "curl h | jq . | head\ncurl i",
+            "curl h |& grep x; curl i",
+            "curl h |\n\n jq \"$X\"\ncurl i",
+            "curl h | $PAGER\ncurl i",
+            "curl h || curl i",
+            "curl h | /usr/bin/curl.exe i",
+        ] {
+            let all = of(text);
+            assert_eq!(all.iter().map(|words| words[1].as_str()).collect::<Vec<_>>(), ["h", "i"], "{text}");
+        }
+        assert_eq!(of("curl h || echo failed"), [vec!["curl", "h"], vec!["echo", "failed"]]);
+    }
+
+    #[test]
     fn expansions_that_need_a_shell_are_refused() {
         for text in ["curl \"$TOKEN\"", "curl ${A}", "curl \"a `id`\"", "curl $(id)", "curl a$1"] {
             assert_eq!(first_error(text).unwrap().1, VARIABLE, "{text}");
@@ -359,6 +412,7 @@ mod tests {
             assert_eq!(commands(text).unwrap_err().1, WINDOWS, "{text}");
         }
         assert_eq!(of("curl 'h' -d 'a^&b'")[0][3], "a^&b");
+        assert_eq!(of("curl h -d \"p=^[a-z]\"")[0][3], "p=^[a-z]");
     }
 
     /// Checks that `sh` splits a command line into the same words.

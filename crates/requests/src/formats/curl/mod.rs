@@ -5,7 +5,7 @@ mod url;
 
 use run::RequestPlan;
 
-use super::words::{Word, commands};
+use super::words::{Word, commands, is_curl};
 use crate::error::{ReadError, place, shown};
 use crate::found::{Found, Imported, Source};
 use crate::row::FormatSpec;
@@ -29,11 +29,6 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
 
 /// An error: byte index in the text, and message.
 type PlacedError = (usize, String);
-
-/// Returns true if a word is the name of the program.
-fn is_curl(word: &str) -> bool {
-    ["curl", "curl.exe"].contains(&word.rsplit('/').next().unwrap_or_default())
-}
 
 fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     let fail = |(at, message): PlacedError| ReadError {

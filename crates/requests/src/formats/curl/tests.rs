@@ -50,6 +50,14 @@ fn the_path_is_what_curl_sends() {
     assert_eq!(of(&format!("curl -T '{file}' h/up/c")).path, "/up/c");
 }
 
+#[test]
+fn what_reads_the_answer_is_no_request() {
+    assert_eq!(of("curl -s h/a | jq '.x' | head -1").path, "/a");
+    let text = "curl h/a | jq . | head\ncurl -d \"p=^[a-z]\" h/d\n";
+    let all = read(&Source { file: "f", text, folder: std::path::Path::new(".") }).unwrap();
+    assert_eq!((all.found.len(), all.left_out.len()), (2, 0));
+}
+
 /// curl refuses the first line, because its URL would contain a blank.
 #[test]
 fn a_line_whose_url_would_contain_a_blank_is_left_out_and_named() {
