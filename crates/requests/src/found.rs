@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use run::{RecordedTimes, RequestOrder, RequestPlan, UrlParts};
 
+use crate::unfit::why_unfit;
 use crate::url::{SplitUrl, origin};
 
 /// A file of requests to read.
@@ -59,6 +60,18 @@ impl Imported {
     /// Counts a request that is left out.
     pub(crate) fn leave_out(&mut self, why: impl Into<String>) {
         *self.left_out.entry(why.into()).or_default() += 1;
+    }
+
+    /// Leaves out the requests that HTTP cannot send as they stand.
+    pub(crate) fn leave_out_unfit(&mut self) {
+        let left_out = &mut self.left_out;
+        self.found.retain(|found| match why_unfit(&found.request) {
+            Some(why) => {
+                *left_out.entry(why.into()).or_default() += 1;
+                false
+            }
+            None => true,
+        });
     }
 
     /// Returns scheme and authority of the first request that has them; `None` if no request has them.

@@ -13,6 +13,7 @@ mod mistaken;
 mod other_tools;
 mod row;
 mod token;
+mod unfit;
 mod unreadable;
 mod url;
 mod vegeta_target;
@@ -62,12 +63,17 @@ pub fn read_text(
         })?,
         None => FORMATS.iter().find(|row| (row.matches)(text)).ok_or_else(|| fail(mistaken::other_form(text)))?,
     };
-    let imported = (row.read)(&found::Source { file, text, folder })?;
-    if let Some(bad) = imported.found.iter().map(|found| &found.request.method).find(|method| !is_token(method)) {
-        return Err(fail(format!("{} is not a method: write a word such as GET", error::shown(bad))));
+    let mut imported = (row.read)(&found::Source { file, text, folder })?;
+    if !imported.templates {
+        imported.leave_out_unfit();
+    } else if let Some(bad) = imported.found.iter().find(|found| !is_token(&found.request.method)) {
+        return Err(fail(format!("{} is not a method: write a word such as GET", error::shown(&bad.request.method))));
     }
     match imported.found.len() {
-        0 => Err(fail(format!("it holds no request ({})", row.name))),
+        0 => Err(fail(match imported.left_out_words() {
+            Some(why) => format!("no request of it can be sent ({why})"),
+            None => format!("it holds no request ({})", row.name),
+        })),
         n if n > MAX_REQUESTS => Err(fail(format!("it holds {n} requests; at most {MAX_REQUESTS} can be made"))),
         _ => Ok((imported, row)),
     }
@@ -101,6 +107,22 @@ pub fn set(imported: Imported, from: String, order: Option<RequestOrder>) -> Req
 mod tests {
     use super::*;
 
+    /// An earlier version refused the whole file, or ended the load at its first request.
+    #[test]
+    fn a_request_that_http_cannot_send_does_not_refuse_the_file() {
+        let vegeta = "{\"method\":\"GET\",\"url\":\"http://h/\"}\n\
+                      {\"method\":\"GET\",\"url\":\"http://h/\",\"header\":{\"A\":[\"b\\nc\"]}}\n";
+        for (text, left_out) in [
+            ("url,method\n/a,GET\n/c,FETCH IT\n", "1 whose method is not one word"),
+            ("GET /a\nCONNECT http://h:443/\n", "1 CONNECT (it opens a tunnel"),
+            (vegeta, "1 with a header that has a wrong name or a control character"),
+        ] {
+            let (all, _) = read_text("f", text, Path::new("."), None).unwrap();
+            let said = all.left_out_words().unwrap_or_default();
+            assert!(all.found.len() == 1 && said.contains(left_out), "{text}: {said}");
+        }
+    }
+
     #[test]
     fn formats_are_recognised_by_content() {
         for (text, name) in [
@@ -131,6 +153,9 @@ mod tests {
             let error = read_text("f", text, Path::new("."), None).unwrap_err().to_string();
             assert!(error.contains(says), "{text}: {error}");
         }
+        let text = "[[request]]\npath = \"/\"\nmethod = \"A B\"\n";
+        let error = read_text("f", text, Path::new("."), None).unwrap_err().to_string();
+        assert!(error.contains("\"A B\" is not a method"), "written by hand: {error}");
         let error = read_text("f", "rubbish here\n", Path::new("."), None).unwrap_err().to_string();
         assert!(error.contains("\"rubbish here\"") && error.contains("--requests-format"), "{error}");
         let error = read_text("f", "", Path::new("."), Some("vegata")).unwrap_err().to_string();

@@ -10,6 +10,7 @@ use super::parse::parse;
 use super::selection::ReplayOptions;
 use super::{escapes, summary::Summary};
 use crate::error::shown;
+use crate::unfit::TUNNEL;
 use crate::url;
 
 /// Maximum number of different requests that a replay counts; they use about 100 MB of memory. When the maximum number
@@ -108,7 +109,7 @@ impl CollectedLog {
         let method = self.method(&logged.method);
         *self.summary.methods.entry(method.clone()).or_default() += 1;
         if method == "CONNECT" {
-            return Err("CONNECT (it opens a tunnel, and no load can use one)".into());
+            return Err(TUNNEL.into());
         }
         if !options.allows(&method) {
             return Err(format!("{method} (it may change things; allow it with --allow {method})"));

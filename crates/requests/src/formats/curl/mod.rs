@@ -10,6 +10,7 @@ use crate::error::{ReadError, place, shown};
 use crate::found::{Found, Imported, Source};
 use crate::row::FormatSpec;
 use crate::token::is_token;
+use crate::unfit::{unfit_header, why_unfit};
 use crate::unreadable::Unreadable;
 use options::OptionEffect::{
     self, Binary, Compressed, Cookie, Data, Form, Get, GlobOff, Head, Header, Ignored, IgnoredWithValue, Json, Method,
@@ -327,18 +328,16 @@ impl ParsedOptions {
     }
 }
 
-/// Returns an error if HTTP cannot send the method or a header of a request. The error does not contain the value of a
-/// header, because the value may be secret.
+/// Returns an error if HTTP cannot send a request. The error does not contain the value of a header, because the value
+/// may be secret.
 fn sendable(request: &RequestPlan) -> Result<(), String> {
     if !is_token(&request.method) {
         return Err(format!("the method {} is no single word", shown(&request.method)));
     }
-    let is_control = |byte: u8| byte != b'\t' && (byte < b' ' || byte == 0x7f);
-    let is_unfit = |(name, value): &&(String, String)| !is_token(name) || value.bytes().any(is_control);
-    match request.headers.iter().find(is_unfit) {
-        Some((name, _)) => Err(format!("the header {} has a wrong name or a control character", shown(name))),
-        None => Ok(()),
+    if let Some(name) = unfit_header(request) {
+        return Err(format!("the header {} has a wrong name or a control character", shown(name)));
     }
+    why_unfit(request).map_or(Ok(()), |why| Err(format!("this would be a request {why}")))
 }
 
 /// Encodes the value of `--data-urlencode` (`text`, `=text` or `name=text`) as a part of a form. A blank becomes `+`,

@@ -92,6 +92,8 @@ fn arguments_of_curl_that_are_not_supported_are_named_with_their_column() {
         ("curl -d @/nonexistent h", "cannot read /nonexistent"),
         ("curl -s", "names no URL"),
         ("curl http://h/three -G -d 'q=a b'", "column 6: -G with \"q=a b\": a URL has no blanks"),
+        ("curl -X CONNECT h", "this would be a request CONNECT (it opens a tunnel"),
+        ("curl -H 'Content-Length: 9' -d abc h", "this would be a request with a Content-Length that is not"),
         ("curl -X 'A B' h", "the method \"A B\" is no single word"),
         ("curl -H $'A: b\\nc' h", "the header \"A\" has a wrong name or a control character"),
     ] {
