@@ -45,6 +45,10 @@ fn has_log(text: &str) -> bool {
 const CONNECTION_HEADERS: &[&str] =
     &["host", "connection", "content-length", "transfer-encoding", "keep-alive", "upgrade"];
 
+/// Status of an answer after which the connection is no longer one of HTTP (RFC 9110, section 15.2.2). Servers answer a
+/// handshake of a WebSocket with it.
+const SWITCHING_PROTOCOLS: i64 = 101;
+
 #[derive(Deserialize)]
 struct File<E> {
     log: Log<E>,
@@ -168,13 +172,18 @@ fn found(entry: Entry) -> Result<Found, String> {
     Ok(Found { recorded_us, ..Found::new(request, url) })
 }
 
-/// Returns the reason why the server never got or never answered a request; `None` if the recording shows no such
-/// reason.
+/// Returns the reason why the server never got or never answered a request, or answered it by opening a WebSocket; `None`
+/// if the recording shows no such reason.
 fn never_sent(entry: &Entry, status: Option<i64>) -> Option<String> {
     let is_set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
     let fetched = entry.fetched.as_ref().and_then(Value::as_str).unwrap_or_default();
     if entry.cached.as_ref().is_some_and(is_set) || fetched.ends_with(" Cache") {
         return Some("answered from the browser's cache".into());
+    }
+    let upgrades =
+        |pair: &Pair| pair.name.eq_ignore_ascii_case("upgrade") && pair.value.eq_ignore_ascii_case("websocket");
+    if status == Some(SWITCHING_PROTOCOLS) || entry.request.headers.iter().any(upgrades) {
+        return Some("that opens a WebSocket".into());
     }
     match (fetched, status) {
         ("Service Worker", _) => Some("answered by a service worker of the page".into()),
@@ -239,6 +248,18 @@ mod tests {
         for part in ["2 answered from the browser's cache", "1 aborted", "1 that cannot be read", "number 7"] {
             assert!(said.contains(part), "{part}: {said}");
         }
+    }
+
+    /// An earlier version sent the handshake as a usual request, without its header Upgrade.
+    #[test]
+    fn a_websocket_is_left_out() {
+        let upgrade =
+            r#"{"request":{"method":"GET","url":"https://h/ws","headers":[{"name":"Upgrade","value":"WebSocket"}]}}"#;
+        let plain = r#"{"request":{"method":"GET","url":"https://h/a","headers":[{"name":"Upgrade","value":"h2c"}]}}"#;
+        let all = read(&format!(r#"{{"log":{{"entries":[{upgrade},{plain}]}}}}"#)).unwrap();
+        assert_eq!((all.found.len(), all.left_out["that opens a WebSocket"]), (1, 1));
+        let all = entries(&[("", ""), ("", r#","response":{"status":101}"#)]);
+        assert_eq!((all.found.len(), all.left_out["that opens a WebSocket"]), (1, 1));
     }
 
     #[test]
