@@ -12,6 +12,7 @@ mod log;
 mod mistaken;
 mod other_tools;
 mod row;
+mod timeless;
 mod token;
 mod unfit;
 mod unreadable;

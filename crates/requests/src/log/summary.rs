@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use run::RequestPlan;
 use run::number::{number, prose::counted, span};
 
+use crate::timeless::{unreadable_time, without_time};
+
 /// Maximum number of requests that the summary names, beginning with the most frequent request.
 const TOP: usize = 5;
 /// Maximum number of parts of the log for which the summary gives rates. All parts of the log except the last are
@@ -115,10 +117,7 @@ impl Summary {
             format!("{} written in small letters: read as capitals", counted(self.lower_case as f64, "method"))
         }));
         said.push(self.answers());
-        said.extend(self.first_timeless.iter().map(|first| {
-            let have = if self.timeless == 1 { "has" } else { "have" };
-            without_time(self.timeless, &format!("{have} no time that can be read, first in {first}"))
-        }));
+        said.extend(self.first_timeless.iter().map(|first| unreadable_time(self.timeless, first)));
         said.extend((self.beyond_times > 0).then(|| {
             let come = if self.beyond_times == 1 { "comes" } else { "come" };
             without_time(self.beyond_times, &format!("{come} after the first million times"))
@@ -150,12 +149,6 @@ fn rates(times: &[(u64, u16)], all_seconds: u64) -> Vec<f64> {
     times.iter().for_each(|(at, _)| rates[(at / 1_000_000 / width) as usize] += 1.0);
     (0..).zip(&mut rates).for_each(|(part, rate): (u64, _)| *rate /= width.min(all_seconds - part * width) as f64);
     rates
-}
-
-/// Returns the sentence about requests that have no usable time.
-fn without_time(requests: u64, why: &str) -> String {
-    let them = if requests == 1 { "it" } else { "them" };
-    format!("{} {why}: a replay with --speed leaves {them} out", counted(requests as f64, "request"))
 }
 
 impl Summary {

@@ -8,9 +8,10 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::json;
-use crate::error::ReadError;
+use crate::error::{ReadError, shown};
 use crate::found::{Found, Imported, Source};
 use crate::row::FormatSpec;
+use crate::timeless::unreadable_time;
 use crate::url;
 use body::PostData;
 
@@ -132,7 +133,17 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
         let message = format!("no request of it can be made ({left_out})");
         return Err(ReadError { file: source.file.into(), place: None, message });
     }
+    let remark = timeless_remark(&all.found);
+    all.remarks.extend(remark);
     Ok(all)
+}
+
+/// Returns a remark on the requests without a time that can be read; `None` if all requests have a time, or no request
+/// has one.
+fn timeless_remark(found: &[Found]) -> Option<String> {
+    let timeless = || found.iter().filter(|found| found.recorded_us.is_none());
+    let first = timeless().next().filter(|_| timeless().count() < found.len())?;
+    Some(unreadable_time(timeless().count() as u64, &shown(&first.request.called())))
 }
 
 fn add(all: &mut Imported, entry: Entry) {
@@ -229,7 +240,10 @@ mod tests {
         ]);
         let times = all.recorded_times().unwrap();
         assert_eq!((times.gaps_us, times.items), (vec![0, 1_500_000, 500_000], vec![1, 0, 3]));
-        assert_eq!(entries(&[("", "")]).recorded_times(), None);
+        let said = all.left_out_words().unwrap();
+        assert!(said.contains("1 request has no time that can be read, first in \"GET /a\": a replay with"), "{said}");
+        let untimed = entries(&[("", "")]);
+        assert_eq!((untimed.recorded_times(), untimed.left_out_words()), (None, None));
     }
 
     #[test]

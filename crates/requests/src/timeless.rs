@@ -1,0 +1,15 @@
+//! Sentences about requests of a log or recording that have no usable time.
+
+use run::number::prose::counted;
+
+/// Returns the sentence about requests whose times cannot be read. `first` names the first of these requests.
+pub(crate) fn unreadable_time(requests: u64, first: &str) -> String {
+    let have = if requests == 1 { "has" } else { "have" };
+    without_time(requests, &format!("{have} no time that can be read, first in {first}"))
+}
+
+/// Returns the sentence about requests that have no usable time, for the reason `why`.
+pub(crate) fn without_time(requests: u64, why: &str) -> String {
+    let them = if requests == 1 { "it" } else { "them" };
+    format!("{} {why}: a replay with --speed leaves {them} out", counted(requests as f64, "request"))
+}
