@@ -198,7 +198,14 @@ impl ParsedOptions {
             }
             UserAgent if bytes.is_empty() => self.removed.push("User-Agent".into()),
             UserAgent => self.make("User-Agent", text(value)?),
-            Referer => self.make("Referer", text(value)?.trim_end_matches(";auto")),
+            Referer => {
+                let referer = text(value)?;
+                // `;auto` is about redirected requests.
+                match referer.strip_suffix(";auto").unwrap_or(referer) {
+                    "" => self.made.retain(|(name, _)| *name != "Referer"),
+                    referer => self.make("Referer", referer),
+                }
+            }
             Cookie if bytes.contains(&b'=') => self.cookies.push(text(value)?.into()),
             Cookie => return Err((at, "give cookies as -b 'NAME=VALUE'; a file of them is not read".into())),
             User if bytes.contains(&b':') => {

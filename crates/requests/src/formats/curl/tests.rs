@@ -31,6 +31,8 @@ fn a_header_replaces_what_an_option_makes_in_any_order() {
     let value = |line: &str, name: &str| of(line).headers.into_iter().find(|(n, _)| n == name).map(|(_, value)| value);
     assert_eq!(value("curl h -b a=1 -b 'b=2; c=3'", "Cookie").as_deref(), Some("a=1;b=2; c=3"));
     assert_eq!(value("curl h -d x -H 'Content-Type: '", "Content-Type"), None);
+    assert_eq!(value("curl h -e 'r;auto'", "Referer").as_deref(), Some("r"));
+    assert_eq!((value("curl h -e ';auto'", "Referer"), value("curl h -e r -e ''", "Referer")), (None, None));
     assert_eq!(value("curl u:p@h -H Authorization:", "Authorization"), None);
     assert_eq!((of("curl h -A ''").without_user_agent, of("curl h -A a").without_user_agent), (true, false));
     assert_eq!(of(r"curl h -d $'\xff'").body_base64, "/w==");
