@@ -55,7 +55,7 @@ impl CookieJar {
         self.path.extend_from_slice(target.split(|b| matches!(b, b'?' | b'#')).next().unwrap_or_default());
     }
 
-    /// Stores the cookie of a `Set-Cookie` header. If the header says that the cookie has expired, removes the stored
+    /// Stores the cookie of a `Set-Cookie` header. Ignores a cookie without a name (section 5.2). If the header says that the cookie has expired, removes the stored
     /// cookie (section 5.3).
     pub(crate) fn store(&mut self, line: &[u8]) {
         if !self.is_open {
@@ -65,6 +65,9 @@ impl CookieJar {
         let pair = parts.next().unwrap_or_default();
         let Some(is) = pair.iter().position(|byte| *byte == b'=') else { return };
         let (name, value) = (pair[..is].trim_ascii(), pair[is + 1..].trim_ascii());
+        if name.is_empty() {
+            return;
+        }
         let (mut path, mut expires_s, mut max_age_s) = (default_path(&self.path), None, None);
         for part in parts {
             let (attribute, text) = part.split_at(part.iter().position(|byte| *byte == b'=').unwrap_or(part.len()));
@@ -251,6 +254,7 @@ mod tests {
         assert_eq!(sent(&mut jar, "/", ""), "");
         jar.store(b"e=5; Max-Age=x; Expires=no date");
         jar.store(b"f=x-max-age=0");
+        jar.store(b"=without a name");
         assert_eq!(sent(&mut jar, "/", ""), "e=5; f=x-max-age=0");
     }
 
