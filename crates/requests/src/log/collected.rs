@@ -8,6 +8,7 @@ use super::fields::Fields;
 use super::line::Logged;
 use super::parse::parse;
 use super::selection::ReplayOptions;
+use super::time::MIN_EPOCH_S;
 use super::{escapes, summary::Summary};
 use crate::error::shown;
 use crate::unfit::TUNNEL;
@@ -39,6 +40,8 @@ pub(super) struct CollectedLog {
     pub(super) times: Vec<(f64, u32)>,
     /// First line without a time; `None` if all lines have times.
     pub(super) first_timeless: Option<String>,
+    /// First line with a time before [`MIN_EPOCH_S`]; `None` if there is none.
+    first_early: Option<String>,
     /// Server of the first request whose target is a full URL, as in the log of a proxy; `None` if there is no full
     /// URL.
     pub(super) origin: Option<String>,
@@ -158,14 +161,31 @@ impl CollectedLog {
                 }
             }
         }
+        let named = || format!("line {}: {}", self.lines, shown(line));
+        if logged.at_s.is_some_and(|at| at < MIN_EPOCH_S) {
+            self.first_early.get_or_insert_with(named);
+        }
         match logged.at_s {
             Some(at) if self.times.len() < MAX_TIMES => self.times.push((at, index)),
             Some(_) => self.summary.beyond_times += 1,
             None => {
                 self.summary.timeless += 1;
-                self.first_timeless.get_or_insert_with(|| format!("line {}: {}", self.lines, shown(line)));
+                self.first_timeless.get_or_insert_with(named);
             }
         }
+    }
+
+    /// If most times of the log are dates, treats the other times as unreadable. Beside dates, a time such as 0 would make
+    /// the replay last for decades.
+    pub(super) fn leave_out_early_times(&mut self) {
+        let before = self.times.len();
+        let is_date = |(at, _): &(f64, u32)| *at >= MIN_EPOCH_S;
+        if self.times.iter().filter(|time| is_date(time)).count() * 2 <= before {
+            return;
+        }
+        self.times.retain(is_date);
+        self.summary.timeless += (before - self.times.len()) as u64;
+        self.first_timeless = self.first_timeless.take().or(self.first_early.take());
     }
 
     /// Returns the server of a request if it differs from the server of the log's first request with a full URL, and

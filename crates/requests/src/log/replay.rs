@@ -29,6 +29,7 @@ impl Replay {
         if log.counts.is_empty() {
             return Err(no_request(log, file));
         }
+        log.leave_out_early_times();
         let (requests, items) = most_frequent(&mut log);
         let whole = log.times.len() > 1 && log.times.iter().all(|(at, _)| at.fract() == 0.0);
         let times = since_first(log.times, whole, &items);

@@ -54,6 +54,18 @@ fn requests_are_counted_and_what_changes_things_is_left_out_unless_allowed() {
     assert_eq!(of(text.as_bytes(), &["post"]).unwrap().requests.len(), 3);
 }
 
+/// An earlier version made a replay of decades from the first line, and refused it.
+#[test]
+fn a_time_of_zero_among_dates_is_no_time() {
+    let line = |time: f64| format!("{{\"time\":{time},\"method\":\"GET\",\"path\":\"/a\"}}\n");
+    let log = of([line(0.0), line(1.7e9), line(1.7e9 + 0.5)].concat().as_bytes(), &[]).unwrap();
+    assert_eq!(log.times, [(0, 0), (500_000, 0)]);
+    let said = log.summary.words().join("; ");
+    assert!(said.contains("1 request has no time that can be read, first in line 1: "), "{said}");
+    let since_start = of([line(0.0), line(0.25)].concat().as_bytes(), &[]).unwrap();
+    assert_eq!(since_start.times, [(0, 0), (250_000, 0)]);
+}
+
 /// Scanners write such lines into every public log. An earlier version of loadline took `index.php` for the host of all
 /// requests, and left out the requests to other hosts.
 #[test]
