@@ -46,7 +46,8 @@ const MAX_CORRELATION: f64 = 0.9;
 /// Difference of the means of two parts of a series, with its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// Mean of the later part minus the mean of the earlier part.
+    /// Mean of the later part minus the mean of the earlier part. If the test for a step in a drifting series gives the
+    /// smaller p-value, each of these means is over the [`MIN_SEGMENT`] values next to the change.
     pub change: f64,
     /// Standard error of the change.
     pub error: f64,
@@ -56,13 +57,21 @@ pub struct Difference {
     pub p: f64,
 }
 
+impl Difference {
+    /// Returns the difference with the smaller p-value. Change, error and p-value then belong to the same test.
+    fn or_surer(self, other: Self) -> Self {
+        if other.p < self.p { other } else { self }
+    }
+}
+
 /// A change of the mean of a series: its position and its size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {
     /// Index of the first value after the change.
     pub at: usize,
     /// Difference of the means before and after the change. Each mean is over the values up to the neighbouring change,
-    /// or up to the end of the series.
+    /// or up to the end of the series. If the change was found as a step in a drifting series, each mean is over the
+    /// [`MIN_SEGMENT`] values next to the change.
     pub difference: Difference,
 }
 
@@ -114,8 +123,16 @@ impl Series {
         self.merged(&points)
     }
 
-    /// Compares the means of two parts of the series. The p-value is 1 if a part is shorter than [`MIN_SEGMENT`].
+    /// Compares two parts of the series, by the means of the whole parts and by the step between the parts in a series
+    /// that drifts. Returns the difference with the smaller p-value. The p-value is 1 if a part is shorter than
+    /// [`MIN_SEGMENT`].
     pub fn compare(&self, before: Range<usize>, after: Range<usize>) -> Difference {
+        let (end, begin) = (before.end, after.start);
+        let found = self.compare_means(before, after);
+        if found.p < 1.0 { found.or_surer(self.step(end, begin)) } else { found }
+    }
+
+    fn compare_means(&self, before: Range<usize>, after: Range<usize>) -> Difference {
         let [a, b] = [before, after].map(|part| self.part(&part));
         let (n, r2) = (a.n + b.n, self.correlation.powi(2));
         let variance = (a.squares + b.squares) / (a.n * (1.0 - a.factor) + b.n * (1.0 - b.factor));
@@ -139,23 +156,23 @@ impl Series {
         let last = (1..MIN_SEGMENT).filter(|_| end == self.values.len()).map(|short| end.saturating_sub(short));
         let outlier = first.chain(last).any(|short| explained(short) > explained(at));
         let found = self.compare(begin..at, at..end);
-        let p = found.p.min(self.step(at));
-        Difference { p: if outlier || found.p == 1.0 { 1.0 } else { p }, ..found }
+        if outlier { Difference { p: 1.0, ..found } } else { found }
     }
 
-    /// Returns the p-value of the step at `at`, if the values were a random walk: the difference between the means of
-    /// [`MIN_SEGMENT`] values on each side, compared with the differences of neighbours. Independent or less correlated
-    /// values differ less, so for them the p-value is too large. The p-value is multiplied by the number of possible
-    /// steps (Bonferroni), because the largest step is tested.
-    fn step(&self, at: usize) -> f64 {
-        let (begin, end) = (at.saturating_sub(MIN_SEGMENT), at + MIN_SEGMENT);
-        if end > self.values.len() || at < MIN_SEGMENT || self.neighbours.count < MIN_SEGMENT as f64 {
-            return 1.0;
-        }
-        let change = self.part(&(at..end)).mean - self.part(&(begin..at)).mean;
+    /// Returns the step from the values before `before` to the values from `after` on, if the values were a random
+    /// walk: the difference between the means of [`MIN_SEGMENT`] values on each side, compared with the differences of
+    /// neighbours. Independent or less correlated values differ less, so for them the p-value is too large. The p-value
+    /// is multiplied by the number of possible steps (Bonferroni), because the largest step is tested.
+    fn step(&self, before: usize, after: usize) -> Difference {
+        let (begin, end) = (before.saturating_sub(MIN_SEGMENT), after + MIN_SEGMENT);
+        let change = self.part(&(after..end)).mean - self.part(&(begin..before)).mean;
         let usual = self.neighbours.mean_square.sqrt().hypot(self.resolution);
-        let p = two_sided(change / (usual * WALK_VARIANCE.sqrt()), self.neighbours.count);
-        (p * self.values.len() as f64).min(1.0)
+        // Each value between the two places adds the variance of one step of the walk.
+        let error = usual * (WALK_VARIANCE + (after - before) as f64).sqrt();
+        let freedom = self.neighbours.count;
+        let few = end > self.values.len() || before < MIN_SEGMENT || freedom < MIN_SEGMENT as f64;
+        let p = if few { 1.0 } else { two_sided(change / error, freedom) * self.values.len() as f64 };
+        Difference { change, error, freedom, p: p.min(1.0) }
     }
 
     /// Returns the mean of a part of the series, with outliers moved towards their neighbours.

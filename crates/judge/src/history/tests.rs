@@ -126,6 +126,24 @@ fn a_step_below_the_resolution_is_no_change() {
     assert!(changed(&step(0.99), "capacity").len() == 1);
 }
 
+/// Medians of response times of a server that works longer from the eleventh run on, beside a drift. Only the test for a
+/// step in a drifting series finds this change. The last case goes on with a smaller step, and the first step stays.
+#[test]
+fn a_step_beside_a_drift_fails_and_its_interval_excludes_no_change() {
+    let drift = [361.0, 343.0, 348.0, 340.0, 333.0, 338.0, 329.0, 343.0, 363.0, 387.0];
+    let after = [580.0, 563.0, 568.0, 572.0, 578.0, 593.0, 634.0];
+    let us = || drift.into_iter().chain(after);
+    let history = of(us().map(|us| 1e5 / us).collect());
+    let [change] = changed(&history, "capacity")[..] else { panic!("{history:#?}") };
+    assert!(history.fails && change.fails && !change.undone && change.at == 10, "{change:#?}");
+    // The three runs on each side differ by exp(-0.4493), with the standard error 0.0531 of 15 degrees of freedom.
+    assert!((change.low + 0.430).abs() < 0.005 && (change.high + 0.285).abs() < 0.005, "{change:#?}");
+    let twice = us().chain([1200.0, 1210.0, 1190.0, 1205.0]);
+    let history = of(twice.map(|us| 1e5 / us).collect());
+    let changes = changed(&history, "capacity");
+    assert!(changes.iter().any(|change| change.at == 10 && !change.undone && change.fails), "{changes:#?}");
+}
+
 #[test]
 fn failures_are_compared_by_their_difference() {
     let runs = |share: f64| history((0..30).map(|at| load(1000.0, if at < 24 { 0.0 } else { share })));

@@ -52,7 +52,8 @@ pub struct HistoryChange {
     /// Mean of the runs between this change and the next change, computed in the same way as `before`.
     pub after: f64,
     /// Relative change of the mean: 0.1 means that the mean grew by 10 %. For a figure that is itself a share, this
-    /// value is the difference between the means before and after the change.
+    /// value is the difference between the means before and after the change. If only the test for a step in a series
+    /// that drifts shows the change, the means are those of the three runs on each side.
     pub change: f64,
     /// Lower end of the 95 % interval of the change.
     pub low: f64,

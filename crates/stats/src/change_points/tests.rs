@@ -110,3 +110,28 @@ fn a_step_is_found_beside_a_drift() {
         assert!(change_points(&values[..10], 0.005).is_empty(), "a drift alone is no step");
     }
 }
+
+/// Random walks of 20 values with a step of 0.45 at index 14. Each interval must exclude no change. Most intervals must
+/// hold the step: a drift looks like outliers and like two levels, too, so fewer than 95 of 100 hold it. Intervals around
+/// the difference of the means of all values, to which the drift contributes, would hold it in 64 of 100 series.
+#[test]
+fn the_interval_of_a_step_beside_a_drift_holds_the_step() {
+    let (step, mut found, mut held) = (0.45, 0, 0);
+    for seed in 0..400 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut level = 0.0;
+        let walk = (0..20).map(|at| {
+            level += 0.04 * crate::normal(&mut random);
+            if at < 14 { level } else { level + step }
+        });
+        let points = change_points(&walk.collect::<Vec<f64>>(), 0.001);
+        for Difference { change, error, freedom, .. } in points.iter().filter(|p| p.at == 14).map(|p| p.difference) {
+            let half = crate::student::t95(freedom) * error;
+            assert!(change > half, "{change} {half}");
+            found += 1;
+            held += usize::from((change - step).abs() <= half);
+        }
+    }
+    println!("{held} of {found} intervals hold the step");
+    assert!(found >= 200 && held * 100 >= found * 75, "{held} of {found}");
+}
