@@ -4,8 +4,8 @@ use run::Estimate;
 use stats::average;
 use stats::student::{quantile, two_sided};
 
-/// Assumed number of failures in one burst (failures that occur together). Used if a side has a single window, because
-/// one window does not show how many failures occur together. Also used if too few windows measure the size of bursts.
+/// Assumed number of failures in one burst (failures that occur together). Used if a side has a single window under each
+/// condition, because one window does not show how many failures occur together. Also used if too few windows measure the size of bursts.
 /// The measured size would then be so uncertain that adding windows would make a comparison less exact.
 const BURST: f64 = 10.0;
 /// Number of failed requests, and number of all requests, of an observation.
@@ -26,20 +26,31 @@ impl Side {
         conditions * conditions / self.0.iter().map(|observations| 1.0 / all(observations)).sum::<f64>()
     }
 
+    /// Returns true if the side cannot show how many failures occur together: it has one observation per condition, or
+    /// some requests failed under a condition with one observation.
+    fn single(&self) -> bool {
+        let alone = |observations: &Vec<Count>| observations.len() < 2;
+        self.0.iter().all(alone) || self.0.iter().any(|observations| alone(observations) && partly(share(observations)))
+    }
+
     /// Returns Pearson's chi-squared sum of the deviations of each observation's share from the share of its condition.
     /// Also returns the degrees of freedom of the chi-squared sum.
     fn scatter(&self) -> (f64, f64) {
         let of = |observations: &Vec<Count>| {
             let p = share(observations);
             let square = |(failed, all): &Count| (failed - all * p).powi(2) / (all * p * (1.0 - p));
-            let told = p > 0.0 && p < 1.0;
-            (
-                if told { observations.iter().map(square).sum() } else { 0.0 },
-                if told { observations.len() as f64 - 1.0 } else { 0.0 },
-            )
+            match partly(p) {
+                true => (observations.iter().map(square).sum(), observations.len() as f64 - 1.0),
+                false => (0.0, 0.0),
+            }
         };
         self.0.iter().map(of).fold((0.0, 0.0), |(a, b), (squares, freedom)| (a + squares, b + freedom))
     }
+}
+
+/// Returns true if some requests failed, but not all of them.
+fn partly(share: f64) -> bool {
+    share > 0.0 && share < 1.0
 }
 
 fn all(observations: &[Count]) -> f64 {
@@ -70,16 +81,15 @@ struct Bursts {
 }
 
 impl Shares {
-    pub(super) fn of(old: &Side, new: &Side, windows: (usize, usize)) -> Self {
+    pub(super) fn of(old: &Side, new: &Side) -> Self {
         let (a, b) = (old.share(), new.share());
         let (squares, freedom) =
             [old, new].map(Side::scatter).into_iter().fold((0.0, 0.0), |x, y| (x.0 + y.0, x.1 + y.1));
-        let single = windows.0.min(windows.1) < 2;
         let seen = if freedom > 0.0 { (squares / freedom).max(1.0) } else { 1.0 };
         let assumed = Bursts { failures: seen.max(BURST), freedom: f64::INFINITY };
         let measured = match freedom > 0.0 {
             true => Bursts { failures: seen, freedom },
-            false if single => assumed,
+            false if old.single() || new.single() => assumed,
             false => Bursts { failures: 1.0, freedom: f64::INFINITY },
         };
         Self { old: (a, old.draws()), new: (b, new.draws()), measured, assumed }
@@ -121,7 +131,7 @@ mod tests {
     fn more_runs_decide_what_one_run_decides() {
         let low = |runs: usize, chance: f64| {
             let side = |failed: f64| Side(vec![vec![(failed, 1000.0); runs]]);
-            Shares::of(&side(0.0), &side(100.0), (runs, runs)).difference(chance).low
+            Shares::of(&side(0.0), &side(100.0)).difference(chance).low
         };
         let one = low(1, 0.005);
         assert!(one > 0.0, "{one}");
@@ -130,6 +140,25 @@ mod tests {
         }
         let burst = Side(vec![vec![(0.0, 1000.0), (100.0, 1000.0)]]);
         let quiet = Side(vec![vec![(0.0, 1000.0), (0.0, 1000.0)]]);
-        assert!(Shares::of(&quiet, &burst, (2, 2)).difference(0.005).low <= 0.0, "all failures in one of two runs");
+        assert!(Shares::of(&quiet, &burst).difference(0.005).low <= 0.0, "all failures in one of two runs");
+    }
+
+    /// One burst of 60 failures under one of six conditions, with one window each.
+    #[test]
+    fn one_window_per_condition_shows_no_bursts() {
+        let side = |failed: f64| {
+            Side((0..6).map(|at| vec![(if at == 5 { failed } else { 0.0 }, 1000.0)]).collect::<Vec<Vec<Count>>>())
+        };
+        let apart = Shares::of(&side(0.0), &side(60.0)).difference(0.0125);
+        assert!((apart.value - 0.01).abs() < 1e-12, "{apart:?}");
+        // Newcombe's interval of 0 of 600 and 6 of 600.
+        assert!((apart.low + 0.00203).abs() < 1e-4 && (apart.high - 0.02633).abs() < 1e-4, "{apart:?}");
+        // A second window of a condition without failures does not show the size of the burst either.
+        let with_more = |failed: f64| {
+            let mut side = side(failed);
+            side.0[0] = vec![(0.0, 500.0); 2];
+            side
+        };
+        assert!(Shares::of(&with_more(0.0), &with_more(60.0)).difference(0.0125).low < 0.0);
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn failed(both: &ComparisonInput<'_>) -> Option<Line> {
     let open = |side: usize| both.pairs.iter().flat_map(|pair| &pair[side]).map(|w| still_open(w.trial)).sum();
     (!cells.is_empty()).then(|| {
         let windows = (windows(0), windows(1));
-        let spread = Spread::Shares(Shares::of(&old, &new, windows));
+        let spread = Spread::Shares(Shares::of(&old, &new));
         let compared = ComparedFigure { open: [open(0), open(1)], ..compared(&old, &new, windows) };
         Line { compared, settled: None, spread, error_terms }
     })
