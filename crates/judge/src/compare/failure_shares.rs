@@ -76,7 +76,7 @@ pub(super) struct Shares {
 #[derive(Clone, Copy)]
 struct Bursts {
     failures: f64,
-    /// Degrees of freedom from which the number is known; infinite for an assumption.
+    /// Degrees of freedom from which the number is known; infinite for an assumption that no measurement exceeds.
     freedom: f64,
 }
 
@@ -86,7 +86,9 @@ impl Shares {
         let (squares, freedom) =
             [old, new].map(Side::scatter).into_iter().fold((0.0, 0.0), |x, y| (x.0 + y.0, x.1 + y.1));
         let seen = if freedom > 0.0 { (squares / freedom).max(1.0) } else { 1.0 };
-        let assumed = Bursts { failures: seen.max(BURST), freedom: f64::INFINITY };
+        // A number above the assumed one was measured, so it is only as certain as the observations make it.
+        let freedom_of_assumed = if seen > BURST { freedom } else { f64::INFINITY };
+        let assumed = Bursts { failures: seen.max(BURST), freedom: freedom_of_assumed };
         let measured = match freedom > 0.0 {
             true => Bursts { failures: seen, freedom },
             false if old.single() || new.single() => assumed,
@@ -160,5 +162,35 @@ mod tests {
             side
         };
         assert!(Shares::of(&with_more(0.0), &with_more(60.0)).difference(0.0125).low < 0.0);
+    }
+
+    #[test]
+    fn a_burst_size_from_few_windows_is_uncertain() {
+        let side = |failed: [f64; 4]| Side(vec![failed.map(|failed| (failed, 1e4)).into()]);
+        let apart = Shares::of(&side([0.0; 4]), &side([20.0, 90.0, 160.0, 210.0])).difference(0.0125);
+        // Bursts of 58 failures are known with 3 degrees of freedom.
+        assert!((apart.low + 0.0296).abs() < 3e-4 && (apart.high - 0.0612).abs() < 3e-4, "{apart:?}");
+    }
+
+    /// Simulates windows of two equal servers with bursts of 50 failures. The level is 1.25 %.
+    #[test]
+    fn few_windows_with_large_bursts_tell_no_equal_sides_apart() {
+        let told = |windows: usize| {
+            let one = |seed: u64| {
+                let mut random = fastrand::Rng::with_seed(seed);
+                let mut side = || {
+                    let mut window = || ((0..20).filter(|_| random.f64() < 0.1).count() as f64 * 50.0, 1e4);
+                    Side(vec![(0..windows).map(|_| window()).collect()])
+                };
+                let apart = Shares::of(&side(), &side()).difference(0.0125);
+                apart.low > 0.0 || apart.high < 0.0
+            };
+            (0..2000).filter(|seed| one(*seed)).count()
+        };
+        for windows in [3, 4, 6] {
+            let told = told(windows);
+            println!("{windows} windows: {told} of 2000");
+            assert!(told <= 40, "{told} of 2000 with {windows} windows");
+        }
     }
 }
