@@ -12,6 +12,11 @@ pub fn welch(sides: [(f64, f64); 2]) -> (f64, f64) {
     (variance.sqrt(), if freedom.is_finite() { freedom } else { all })
 }
 
+/// Number to subtract from Yuen's degrees of freedom if values were trimmed. In simulations of pairs of equal servers
+/// with 6 to 15 values, Yuen's degrees of freedom gave too many false alarms: 5.4 to 6.0 % at the level 5 %, and 1.2 to
+/// 1.4 % at the level 1 %. With one degree of freedom less, the level 1 % gave 0.3 to 1.0 %.
+const TRIMMING_FREEDOM: f64 = 1.0;
+
 /// Mean of the middle three fifths of the values, and the numbers from which its error is computed (K. Yuen,
 /// *Biometrika* 61, 1974). A disturbed value has little influence on a trimmed mean, and without disturbed values
 /// almost no precision is lost (J. Tukey, 1960).
@@ -24,6 +29,8 @@ pub struct Trimmed {
     /// Sum of squared deviations of the winsorized values. In the winsorized values, each trimmed value is replaced by
     /// the nearest value that was not trimmed.
     pub squares: f64,
+    /// True if any value was trimmed.
+    pub is_trimmed: bool,
 }
 
 impl Trimmed {
@@ -35,10 +42,21 @@ impl Trimmed {
         let cut = sorted.len() / 5;
         let kept = &sorted[cut..sorted.len() - cut];
         let (Some(&least), Some(&most)) = (kept.first(), kept.last()) else {
-            return Self { mean: f64::NAN, left: 0.0, squares: 0.0 };
+            return Self { mean: f64::NAN, left: 0.0, squares: 0.0, is_trimmed: false };
         };
         let winsorized: Vec<f64> = sorted.iter().map(|v| v.clamp(least, most)).collect();
-        Self { mean: average(kept), left: kept.len() as f64, squares: mean_and_squares(&winsorized).1 }
+        let (left, squares) = (kept.len() as f64, mean_and_squares(&winsorized).1);
+        Self { mean: average(kept), left, squares, is_trimmed: cut > 0 }
+    }
+
+    /// Returns the standard error of the trimmed mean.
+    pub fn error(&self) -> f64 {
+        (self.squares / (self.left - 1.0) / self.left).sqrt()
+    }
+
+    /// Returns the degrees of freedom of the standard error of one trimmed mean.
+    pub fn freedom(&self) -> f64 {
+        self.left - 1.0 - if self.is_trimmed { TRIMMING_FREEDOM } else { 0.0 }
     }
 }
 
@@ -71,6 +89,30 @@ mod tests {
     fn both_ends_are_trimmed() {
         let trimmed = Trimmed::of(&[1e9, 2.0, 3.0, 4.0, -1e9]);
         assert_eq!((trimmed.mean, trimmed.left, trimmed.squares), (3.0, 3.0, 4.0));
+    }
+
+    #[test]
+    fn a_trimmed_mean_has_one_degree_of_freedom_less() {
+        let of = |n: usize| Trimmed::of(&(0..n).map(|i| i as f64).collect::<Vec<_>>()).freedom();
+        assert_eq!((of(2), of(4), of(7), of(30)), (1.0, 3.0, 3.0, 16.0));
+    }
+
+    /// In this simulation, equal servers are found to differ hardly more often than the level of 2.5 % says.
+    #[test]
+    fn a_trimmed_mean_differs_from_the_true_mean_as_often_as_its_level() {
+        const DRAWS: usize = 20_000;
+        let mut random = fastrand::Rng::with_seed(31);
+        for n in [6, 7, 10, 15] {
+            let wrong = (0..DRAWS).filter(|_| {
+                let values: Vec<f64> = (0..n).map(|_| crate::normal(&mut random)).collect();
+                let trimmed = Trimmed::of(&values);
+                crate::student::two_sided(trimmed.mean / trimmed.error(), trimmed.freedom()) < 0.025
+            });
+            let wrong = wrong.count();
+            println!("{n} values: {wrong} of {DRAWS}");
+            // The standard deviation of the count is 22.
+            assert!(wrong <= 555, "{wrong} of {DRAWS} with {n} values");
+        }
     }
 
     #[test]

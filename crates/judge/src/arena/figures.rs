@@ -37,8 +37,8 @@ pub(super) fn estimate(
 ) -> Option<Estimate> {
     let lns: Vec<f64> =
         turns(state, place, false).filter_map(figure).map(f64::ln).filter(|ln| ln.is_finite()).collect();
-    let Trimmed { mean, left, squares } = Trimmed::of(&lns);
-    let half = t95(left - 1.0) * (squares / (left - 1.0) / left).sqrt();
+    let trimmed = Trimmed::of(&lns);
+    let (mean, half) = (trimmed.mean, t95(trimmed.freedom()) * trimmed.error());
     // Two or more equal values give an interval of width zero. With a single value, no interval can be computed.
     let half = if lns.len() < 2 { f64::NAN } else { half };
     let end = |ln: f64| if ln.is_finite() { ln.exp() } else { f64::NAN };

@@ -37,9 +37,8 @@ fn move_together(pairs: &[(f64, f64)]) -> bool {
 
 /// Returns the uncertainty of the trimmed mean of the differences, from Yuen's winsorized variance.
 pub(super) fn uncertainty(differences: &[f64]) -> Option<Uncertainty> {
-    let Trimmed { left, squares, .. } = Trimmed::of(differences);
-    let (freedom, of) = (left - 1.0, NeededData::Windows);
-    let error = (squares / freedom / left).sqrt();
+    let trimmed = Trimmed::of(differences);
+    let (error, freedom, of) = (trimmed.error(), trimmed.freedom(), NeededData::Windows);
     (freedom >= 1.0).then_some(Uncertainty { error, freedom, between: 0.0, of })
 }
 
@@ -62,6 +61,14 @@ mod tests {
             }
         }
         cell
+    }
+
+    #[test]
+    fn trimmed_pairs_have_one_degree_of_freedom_less() {
+        let found = uncertainty(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]).unwrap();
+        // Five of seven differences are left. The winsorized squares are 2 * 4 + 2 * 4 + 2 * 1 = 18.
+        assert_eq!(found.freedom, 3.0);
+        assert!((found.error - (18.0_f64 / 4.0 / 5.0).sqrt()).abs() < 1e-12, "{found:?}");
     }
 
     #[test]
