@@ -60,44 +60,6 @@ pub(super) fn uncertainty(cells: &[Cell], pairing: Pairing, again: Option<f64>) 
     within.map(|uncertainty| Uncertainty { error: uncertainty.error.hypot(between), between, ..uncertainty })
 }
 
-/// Compares plain values instead of logarithms, because some values are 0. Trims no value, because a window without
-/// answers is a result, not a disturbance. The ratio is the ratio of the means, and the error is relative to the means.
-pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
-    let plain =
-        |observations: &[Observation]| observations.iter().map(|observation| observation.ln).collect::<Vec<f64>>();
-    let mean = |observations: &[Observation]| average(&plain(observations));
-    let cells: Vec<&Cell> =
-        cells.iter().filter(|cell| cell.iter().all(|observations| mean(observations) > 0.0)).collect();
-    let side = |at: usize| average(&cells.iter().map(|cell| mean(&cell[at]).ln()).collect::<Vec<_>>());
-    // Divides each value by the mean of its side under the same condition, and subtracts 1.
-    let share = |cell: &Cell| {
-        [0, 1].map(|at| {
-            let mean = mean(&cell[at]);
-            cell[at]
-                .iter()
-                .map(|observation| Observation { ln: observation.ln / mean - 1.0, ..*observation })
-                .collect::<Vec<_>>()
-        })
-    };
-    let shares: Vec<Cell> = cells.iter().map(|cell| share(cell)).collect();
-    let runs = [0, 1].map(|side| units(&shares, side));
-    let uncertainty = if runs.iter().all(|runs| runs.len() >= FEWEST_WINDOWS) {
-        by_units(&runs)
-    } else {
-        let windows = [0, 1].map(|side| shares.iter().flat_map(|cell| plain(&cell[side])).collect::<Vec<f64>>());
-        let between = between(pairing, (runs[0].len().max(1), runs[1].len().max(1)));
-        let enough = windows.iter().all(|side| side.len() >= FEWEST_WINDOWS);
-        let uncertainty = by_units(&windows).filter(|_| enough);
-        uncertainty.map(|uncertainty| Uncertainty {
-            error: uncertainty.error.hypot(between),
-            between,
-            of: NeededData::Windows,
-            ..uncertainty
-        })
-    };
-    (!cells.is_empty()).then(|| Contrast { sides: [side(0), side(1)], uncertainty })
-}
-
 /// Returns the part of the standard error that comes from differences between runs; 0 if live servers are compared. The
 /// second argument is the number of runs or repeats of each side.
 pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
@@ -123,7 +85,7 @@ fn units(cells: &[Cell], side: usize) -> Vec<f64> {
 
 /// Returns the uncertainty of the difference between both sides, with one observation for each run or repeat. The two
 /// sides may scatter differently (Welch's test, 1947).
-fn by_units([old, new]: &[Vec<f64>; 2]) -> Option<Uncertainty> {
+pub(super) fn by_units([old, new]: &[Vec<f64>; 2]) -> Option<Uncertainty> {
     let (a, b) = (Sample::of(old)?, Sample::of(new)?);
     let (error, freedom) = welch([a, b].map(|side| (side.error().powi(2), side.n - 1.0)));
     Some(Uncertainty { error, freedom, between: 0.0, of: NeededData::Runs })

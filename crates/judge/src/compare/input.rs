@@ -2,10 +2,11 @@
 
 use run::{ComparedFigure, ComparisonResult, FigureRole, FigureUnit, NeededData, Run, Trial};
 
-use super::contrast::{Contrast, contrast, counts, of_means, uncertainty};
+use super::contrast::{Contrast, contrast, counts, uncertainty};
 use super::disturbance::Disturbance;
 use super::failure_shares::Shares;
 use super::figures::{FIGURES, FigureSpec};
+use super::means::of_means;
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
 use super::percentiles::Sides;
 use super::windows::{Pair, Window};

@@ -17,6 +17,7 @@ mod failures;
 mod figures;
 mod input;
 mod levels;
+mod means;
 mod observations;
 mod paired;
 mod percentiles;
