@@ -89,3 +89,25 @@ fn intervals_of_few_windows_of_different_speed_hold_the_true_percentiles() {
         assert!(held.iter().all(|held| *held >= fewest), "{windows}: {held:?}");
     }
 }
+
+/// 900 good answers of 1 ms and 100 refusals of 101 ms. Without counts per tenth of a second, every answer is independent.
+#[test]
+fn the_interval_of_a_mean_with_slow_refusals_contains_it() {
+    let mut trial = run::Trial::default();
+    let (mut good, mut refused) = (Hist::new(), Hist::new());
+    good.record_many_ns(1_000_000, 900);
+    refused.record_many_ns(101_000_000, 100);
+    trial.histograms = [("response".into(), good), ("refused".into(), refused)].into();
+    (trial.measured.tally.completed, trial.measured.tally.unexpected_status) = (1000, 100);
+    trial.latency_us = run::response_summary(&trial.histograms, 0);
+    let of = |trials: Vec<&run::Trial>| {
+        let found = Seen(trials).time(run::AnswerTime::LastByte, "mean", 0.0);
+        [found.value, found.low, found.high].map(Option::unwrap)
+    };
+    // The standard deviation is 30 ms, so the half-width is 1.96 * 30 / sqrt(1000) = 1.86 ms.
+    let [value, low, high] = of(vec![&trial]);
+    assert!((value - 11_000.0).abs() < 50.0, "{value}");
+    assert!((low - 9_140.0).abs() < 60.0 && (high - 12_860.0).abs() < 60.0, "{low} {high}");
+    let [value, low, high] = of(vec![&trial; 4]);
+    assert!((value - 11_000.0).abs() < 50.0 && (high - low - 1_860.0).abs() < 60.0, "{value}: {low} to {high}");
+}

@@ -4,7 +4,7 @@
 //! is therefore divided into stretches, which are parts of equal length. The scatter between the stretches shows how
 //! many answers count as one independent draw (method of batch means; A. Law, *Simulation Modeling and Analysis*).
 
-use run::{AnswerTime, CensoredTimes, Hist, SummaryFigure, TimeFigure};
+use run::{AnswerTime, CensoredTimes, Hist, SummaryFigure, TimeFigure, Trial};
 use stats::student::t95;
 use stats::{NORMAL_95, Sample};
 
@@ -35,8 +35,10 @@ impl Seen<'_> {
         let (Some(hist), Some(times)) = (hist, times.as_ref()) else { return known };
         match quantile {
             _ if known.value.is_none() => known,
-            None if several.is_some() && lost.is_none() => Figure::around(Some(hist.mean_us()), self.mean(&hist)),
-            None if lost.is_none() => Figure::around(known.value, self.mean(&hist)),
+            None if lost.is_none() => {
+                let hist = self.longer(hist, time, matches!(found, TimeFigure::Exact(_)));
+                Figure::around(Some(hist.mean_us()), self.mean(&hist))
+            }
             None => known,
             Some(share) => self.percentile(time, share, known, (&hist, times)),
         }
@@ -62,6 +64,15 @@ impl Seen<'_> {
         }
         let low = times.percentile((share - half).max(0.0)).lowest();
         Figure { low, high: times.percentile(share + half).exact(), ..known }
+    }
+
+    /// Adds the times of requests without a good answer to a histogram if they make its mean longer, as a summary does.
+    /// The requests without a good answer are the refused ones if the mean is exact, otherwise the failed ones.
+    fn longer(&self, hist: Hist, time: AnswerTime, exact: bool) -> Hist {
+        let mut all = hist.clone();
+        let times = |trial: &Trial| if exact { trial.refused_times(time) } else { trial.failed_times(time) };
+        self.0.iter().for_each(|trial| all.merge(&times(trial)));
+        if all.mean_us() > hist.mean_us() { all } else { hist }
     }
 
     /// Returns the interval of the mean response time, in microseconds.

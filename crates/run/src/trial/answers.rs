@@ -1,7 +1,7 @@
 //! The times of the answers of a trial.
 
 use super::Trial;
-use super::histograms::answer_times;
+use super::histograms::{answer_times, failed_times, refused_times};
 use crate::{AnswerTime, CensoredTimes, Hist, Summary};
 
 impl Trial {
@@ -28,5 +28,15 @@ impl Trial {
     /// histogram of failed requests.
     pub fn answer_times(&self, time: AnswerTime, failed: u64) -> CensoredTimes {
         answer_times(&self.histograms, time, failed)
+    }
+
+    /// Returns the times of the refused answers.
+    pub fn refused_times(&self, time: AnswerTime) -> Hist {
+        refused_times(&self.histograms, time)
+    }
+
+    /// Returns the times until the failure of the requests that were never answered.
+    pub fn failed_times(&self, time: AnswerTime) -> Hist {
+        failed_times(&self.histograms, time)
     }
 }

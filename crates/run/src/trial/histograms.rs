@@ -38,11 +38,7 @@ pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime
     }
     let of = |name: &str| histograms.get(name).into_iter().flat_map(Hist::recorded);
     let open = |name: &str| match histograms.get(&format!("{name}{BEGUN}")) {
-        Some(begun) if time == AnswerTime::FirstByte => {
-            let mut open = histograms.get(name).cloned().unwrap_or_default();
-            open.take_back(begun);
-            open.recorded()
-        }
+        Some(_) if time == AnswerTime::FirstByte => without_begun(histograms, name).recorded(),
         _ => of(name).collect(),
     };
     let known = histograms.get(UNANSWERED).map_or(0, Hist::len);
@@ -59,6 +55,36 @@ pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime
     let longest = answered.map_or(0, Hist::max_ns);
     let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
     times.in_flight(open(UNDER_WAY).into_iter().filter(|(ns, _)| *ns > from), open(CARRIED_IN))
+}
+
+/// Returns a histogram without the times of requests whose first byte had arrived earlier.
+fn without_begun(histograms: &BTreeMap<String, Hist>, name: &str) -> Hist {
+    let mut open = histograms.get(name).cloned().unwrap_or_default();
+    histograms.get(&format!("{name}{BEGUN}")).into_iter().for_each(|begun| open.take_back(begun));
+    open
+}
+
+/// Returns the histogram of the time that `time` names, of the refused answers. Empty for times of events.
+pub(crate) fn refused_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime) -> Hist {
+    match time {
+        AnswerTime::LastByte => histograms.get(REFUSED).cloned().unwrap_or_default(),
+        AnswerTime::FirstByte => {
+            let mut refused = without_begun(histograms, REFUSED);
+            histograms.get(FIRST_BYTE_NO_GOOD_ANSWER).into_iter().for_each(|more| refused.merge(more));
+            refused
+        }
+        _ => Hist::new(),
+    }
+}
+
+/// Returns the histogram of the times until the failure of the requests that failed, as [`refused_times`] does for the
+/// refused answers.
+pub(crate) fn failed_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime) -> Hist {
+    match time {
+        AnswerTime::LastByte => histograms.get(UNANSWERED).cloned().unwrap_or_default(),
+        AnswerTime::FirstByte => without_begun(histograms, UNANSWERED),
+        _ => Hist::new(),
+    }
 }
 
 /// Returns the summary of the durations in a histogram and of `unanswered` further requests that were never answered.
