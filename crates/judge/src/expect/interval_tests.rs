@@ -111,3 +111,21 @@ fn the_interval_of_a_mean_with_slow_refusals_contains_it() {
     let [value, low, high] = of(vec![&trial; 4]);
     assert!((value - 11_000.0).abs() < 50.0 && (high - low - 1_860.0).abs() < 60.0, "{value}: {low} to {high}");
 }
+
+/// A server that answers 100 requests per second refuses all of them in the second half of the window.
+#[test]
+fn the_interval_of_a_rate_is_that_of_good_answers() {
+    let mut trial = run::Trial::default();
+    trial.measured.length_s = 4.0;
+    trial.rates.completed_rate = 100.0;
+    (trial.measured.tally.completed, trial.measured.tally.unexpected_status) = (400, 200);
+    trial.measured.series_completed = vec![100.0; 40];
+    trial.measured.series_refused = [vec![0.0; 20], vec![100.0; 20]].concat();
+    let found = Seen(vec![&trial]).rate();
+    let [value, low, high] = [found.value, found.low, found.high].map(Option::unwrap);
+    // Of ten stretches, five have a rate of 100/s and five a rate of 0: 2.262 * 52.7 / sqrt(10) = 37.7.
+    assert!((value - 50.0).abs() < 1e-9 && (low - 12.3).abs() < 0.1 && (high - 87.7).abs() < 0.1, "{low} {high}");
+    trial.measured.series_refused.clear();
+    let found = Seen(vec![&trial]).rate();
+    assert_eq!((found.value, found.low, found.high), (Some(50.0), Some(50.0), Some(50.0)), "an older run");
+}

@@ -6,7 +6,7 @@ use stats::{NORMAL_95, Sample, average};
 
 use super::figure::Figure;
 use super::windows::{STRETCHES, Seen};
-use crate::single::{failed_and_all, good};
+use crate::single::{failed_and_all, good, refused};
 
 impl Seen<'_> {
     /// Returns the rate of good answers. The interval of the rate comes from the scatter between stretches (equal parts
@@ -16,7 +16,7 @@ impl Seen<'_> {
         let all = self.mean_rate(|trial| trial.rates.completed_rate);
         let each = STRETCHES.div_ceil(self.0.len());
         let of = |t: &&Trial| {
-            let series = &t.measured.series_completed;
+            let series = good_series(t);
             series.chunks(series.len().div_ceil(each).max(1)).map(average).collect::<Vec<f64>>()
         };
         let parts: Vec<f64> = self.0.iter().flat_map(of).collect();
@@ -49,4 +49,15 @@ impl Seen<'_> {
         let interval = stats::shares::wilson(share, n, t);
         Figure::around(Some(share), Some((interval.low, interval.high)))
     }
+}
+
+/// Returns the rate of good answers in each step of a trial. If a run did not record the refusals of each step, all steps
+/// count as having the same share of refusals.
+fn good_series(trial: &Trial) -> Vec<f64> {
+    let measured = &trial.measured;
+    if measured.series_refused.is_empty() {
+        return measured.series_completed.iter().map(|all| all * (1.0 - refused(trial))).collect();
+    }
+    let refused = measured.series_refused.iter().copied().chain(std::iter::repeat(0.0));
+    measured.series_completed.iter().zip(refused).map(|(all, refused)| (all - refused).max(0.0)).collect()
 }
