@@ -129,3 +129,16 @@ fn the_interval_of_a_rate_is_that_of_good_answers() {
     let found = Seen(vec![&trial]).rate();
     assert_eq!((found.value, found.low, found.high), (Some(50.0), Some(50.0), Some(50.0)), "an older run");
 }
+
+#[test]
+fn a_share_of_errors_ends_at_one() {
+    let trials = [899, 998, 798].map(|refused| {
+        let mut trial = run::Trial::default();
+        (trial.measured.tally.completed, trial.measured.tally.unexpected_status) = (1000, refused);
+        trial
+    });
+    let parts: Vec<_> = trials.iter().map(|trial| Some(Seen(vec![trial]))).collect();
+    let found = super::over(&parts, "errors", 0.0);
+    // 0.8983 - 4.303 * 0.1 / sqrt(3)
+    assert!((found.low.unwrap() - 0.650).abs() < 2e-3 && found.high == Some(1.0));
+}

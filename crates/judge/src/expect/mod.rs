@@ -45,7 +45,9 @@ fn over(parts: &[Option<Seen<'_>>], figure: &str, allowed: f64) -> Figure {
         return Figure { value: Some(sample.mean), lost, ..Figure::default() };
     }
     let half = t95(sample.n - 1.0) * sample.error();
-    Figure::around(Some(sample.mean), Some(((sample.mean - half).max(0.0), sample.mean + half)))
+    // No figure is below 0, and no share of failed requests is above 1.
+    let most = if figure == "errors" { 1.0 } else { f64::INFINITY };
+    Figure::around(Some(sample.mean), Some(((sample.mean - half).max(0.0), (sample.mean + half).min(most))))
 }
 
 /// Returns the capacity of the run. The capacity is unknown if no rate met the objective, or if any repeat has no
