@@ -5,10 +5,13 @@
 //! computed from the merged histograms of both sides, and all conditions have equal weights. A comparison treats either
 //! each run or each window as one observation. If each window is one observation, the confidence interval comes from a
 //! bootstrap (Efron 1979), which merges randomly drawn windows.
+//!
+//! As in the summary of one run, each percentile is computed once for the good answers and once for all answers, and the
+//! longer result is used. Slow refusals thus make a percentile longer, and quick refusals do not make it shorter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run::{Hist, Trial};
+use run::{AnswerTime, Hist, Trial};
 use stats::bootstrap::{draw, small_sample_factor};
 
 use super::observations::{Cell, Observation};
@@ -62,7 +65,7 @@ impl Sides {
         let mut apart = |[old, new]: &[Side; 2]| {
             let drawn = new.draw(&mut random);
             let of_old = if together && old.turns == new.turns { drawn.clone() } else { old.draw(&mut random) };
-            new.again(quantile, &drawn).ln() - old.again(quantile, &of_old).ln()
+            new.quantile(&drawn, quantile).ln() - old.quantile(&of_old, quantile).ln()
         };
         let draws: Vec<f64> = (0..DRAWS).map(|_| self.0.iter().map(&mut apart).sum()).collect();
         Some(small_sample_factor(fewest) * Sample::of(&draws)?.sd / self.0.len() as f64)
@@ -76,6 +79,9 @@ impl Sides {
     }
 }
 
+/// Index and count of each bucket that is not empty.
+type Buckets = Vec<(usize, u64)>;
+
 /// Measured windows of one side: for each window, the counts in histogram buckets that are equal for all windows. To
 /// merge windows, their counts are added.
 pub(super) struct Side {
@@ -84,7 +90,9 @@ pub(super) struct Side {
     /// Widths of the buckets, relative to their upper ends.
     widths: Vec<f64>,
     /// For each window, the index and the count of each bucket that is not empty.
-    windows: Vec<Vec<(usize, u64)>>,
+    windows: Vec<Buckets>,
+    /// The buckets of the refused answers of each window. Empty if no answer was refused.
+    refused: Vec<Buckets>,
     /// Index of the run or repeat of each window.
     units: Vec<usize>,
     /// Index of each window in its run or repeat.
@@ -100,20 +108,25 @@ impl Side {
             counts.extend(Some((NEVER_NS, unanswered)).filter(|(_, n)| *n > 0));
             counts
         };
-        let with_times = windows.iter().filter(|w| responses(w.trial).is_some());
-        let (units, turns) = with_times.map(|w| (w.unit, w.turn)).unzip();
+        let with_times = || windows.iter().filter(|w| responses(w.trial).is_some());
+        let (units, turns) = with_times().map(|w| (w.unit, w.turn)).unzip();
         let kept: Vec<(&Hist, u64)> =
-            windows.iter().filter_map(|w| Some((responses(w.trial)?, w.trial.latency_us.unanswered))).collect();
+            with_times().filter_map(|w| Some((responses(w.trial)?, w.trial.latency_us.unanswered))).collect();
         let all: Vec<Vec<(u64, u64)>> = kept.iter().map(|(hist, unanswered)| counts(hist, *unanswered)).collect();
-        let mut places: BTreeMap<u64, usize> = all.iter().flatten().map(|(ns, _)| (*ns, 0)).collect();
+        let refused: Vec<Vec<(u64, u64)>> =
+            with_times().map(|w| w.trial.refused_times(AnswerTime::LastByte).recorded()).collect();
+        let mut places: BTreeMap<u64, usize> = all.iter().chain(&refused).flatten().map(|(ns, _)| (*ns, 0)).collect();
         places.values_mut().enumerate().for_each(|(at, place)| *place = at);
         let end_us = |ns: &u64| if *ns == NEVER_NS { f64::INFINITY } else { *ns as f64 / 1e3 };
         let ends_us = places.keys().map(end_us).collect();
         let width = |ns: u64| kept.first().map_or(0.0, |(hist, _)| hist.resolution_ns(ns) as f64 / ns as f64);
         let widths = places.keys().map(|ns| width(*ns)).collect();
         let answered = windows.iter().filter(|w| w.trial.rates.completed_rate > 0.0).count();
-        let counted: Vec<Vec<_>> = all.iter().map(|w| w.iter().map(|(ns, n)| (places[ns], *n)).collect()).collect();
-        Self { ends_us, widths, complete: counted.len() >= answered, windows: counted, units, turns }
+        let buckets = |all: &[Vec<(u64, u64)>]| -> Vec<Buckets> {
+            all.iter().map(|w| w.iter().map(|(ns, n)| (places[ns], *n)).collect()).collect()
+        };
+        let refused = if refused.iter().all(Vec::is_empty) { Vec::new() } else { buckets(&refused) };
+        Self { ends_us, widths, complete: all.len() >= answered, windows: buckets(&all), refused, units, turns }
     }
 
     /// Returns the number of requests in all windows, including unanswered requests.
@@ -123,15 +136,15 @@ impl Side {
 
     /// Returns a quantile of all merged windows, microseconds; NaN without requests.
     pub(super) fn whole(&self, quantile: f64) -> f64 {
-        self.quantile(self.windows.iter(), quantile)
+        self.quantile(&self.every(), quantile)
     }
 
     /// Returns a quantile of each run or repeat, as a logarithm.
     fn observations(&self, quantile: f64) -> Vec<Observation> {
         let units: BTreeSet<usize> = self.units.iter().copied().collect();
         let of = |unit: usize| {
-            let windows = self.windows.iter().zip(&self.units).filter(|(_, of)| **of == unit).map(|(window, _)| window);
-            Observation { unit, turn: 0, others: None, ln: self.quantile(windows, quantile).ln() }
+            let windows: Vec<usize> = self.every().into_iter().filter(|at| self.units[*at] == unit).collect();
+            Observation { unit, turn: 0, others: None, ln: self.quantile(&windows, quantile).ln() }
         };
         units.into_iter().map(of).collect()
     }
@@ -140,28 +153,42 @@ impl Side {
         draw(self.windows.len(), random)
     }
 
-    fn again(&self, quantile: f64, drawn: &[usize]) -> f64 {
-        self.quantile(drawn.iter().map(|at| &self.windows[*at]), quantile)
-    }
-
     /// Returns the width of the bucket that contains a quantile of all merged windows, relative to the quantile.
     fn width(&self, quantile: f64) -> f64 {
-        self.place(self.windows.iter(), quantile).map_or(0.0, |at| self.widths[at])
+        self.place(&self.every(), quantile).map_or(0.0, |at| self.widths[at])
     }
 
-    fn quantile<'a>(&self, windows: impl Iterator<Item = &'a Vec<(usize, u64)>>, quantile: f64) -> f64 {
+    /// Returns the indexes of all windows.
+    fn every(&self) -> Vec<usize> {
+        (0..self.windows.len()).collect()
+    }
+
+    /// Returns a quantile of the merged windows with the given indexes, microseconds; NaN without requests.
+    fn quantile(&self, windows: &[usize], quantile: f64) -> f64 {
         self.place(windows, quantile).map_or(f64::NAN, |at| self.ends_us[at])
     }
 
-    fn place<'a>(&self, windows: impl Iterator<Item = &'a Vec<(usize, u64)>>, quantile: f64) -> Option<usize> {
+    /// Returns the index of the bucket that contains a quantile of the merged windows with the given indexes: the longer
+    /// of the quantiles without and with the refused answers.
+    fn place(&self, windows: &[usize], quantile: f64) -> Option<usize> {
         let mut counts = vec![0u64; self.ends_us.len()];
-        windows.flatten().for_each(|(at, n)| counts[*at] = counts[*at].saturating_add(*n));
-        let all = crate::number::total(counts.iter().copied());
-        let wanted = (quantile * all as f64).ceil().max(1.0) as u64;
-        let mut seen = 0_u64;
-        counts.iter().position(|n| {
-            seen = seen.saturating_add(*n);
-            seen >= wanted
-        })
+        let mut merged = |from: &[Buckets]| {
+            let buckets = windows.iter().filter_map(|at| from.get(*at)).flatten();
+            buckets.for_each(|(at, n)| counts[*at] = counts[*at].saturating_add(*n));
+            place_in(&counts, quantile)
+        };
+        let good = merged(&self.windows);
+        if self.refused.is_empty() { good } else { good.max(merged(&self.refused)) }
     }
+}
+
+/// Returns the index of the bucket that contains a quantile.
+fn place_in(counts: &[u64], quantile: f64) -> Option<usize> {
+    let all = crate::number::total(counts.iter().copied());
+    let wanted = (quantile * all as f64).ceil().max(1.0) as u64;
+    let mut seen = 0_u64;
+    counts.iter().position(|n| {
+        seen = seen.saturating_add(*n);
+        seen >= wanted
+    })
 }

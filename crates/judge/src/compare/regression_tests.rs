@@ -318,3 +318,25 @@ fn an_open_comparison_says_what_more_to_measure() {
     assert!(cpu.word == ComparisonResult::NotEnough && cpu.more_of == Some(run::NeededData::Runs), "{cpu:?}");
     assert!(cpu.more.is_some_and(|more| more >= 3.0), "{cpu:?}");
 }
+
+/// In each window of the new server, 30 of 1,000 answers are refusals that take 100 times as long.
+#[test]
+fn slow_refusals_lengthen_the_tail_as_in_the_report_of_one_run() {
+    let mut random = Rng::with_seed(6);
+    let mut side = |refusals: u64| {
+        let mut run = windows(&mut random, 8, 400.0);
+        for trial in &mut run.trials {
+            let (mut hist, mut refused) = (run::Hist::new(), run::Hist::new());
+            hist.record_many_ns(10_000_000, 970);
+            refused.record_many_ns(1_000_000_000, refusals);
+            trial.histograms = [("response".into(), hist), ("refused".into(), refused)].into();
+            trial.latency_us = run::response_summary(&trial.histograms, 0);
+        }
+        run
+    };
+    let (a, b) = (side(0), side(30));
+    let c = both(&a, &b);
+    let of_one_run = b.trials[0].latency_us.p99 / a.trials[0].latency_us.p99;
+    assert!((of(&c, "p99").ratio / of_one_run - 1.0).abs() < 0.01 && of_one_run > 99.0, "{:?}", of(&c, "p99"));
+    assert!((of(&c, "p50").ratio - 1.0).abs() < 0.01, "{:?}", of(&c, "p50"));
+}
