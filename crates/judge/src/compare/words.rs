@@ -118,7 +118,10 @@ fn word(c: &ComparedFigure, tolerance: Tolerance) -> ComparisonResult {
 /// the new server failed, its failed share cannot be worse.
 fn may_be_worse(c: &ComparedFigure, tolerance: Tolerance) -> bool {
     let fails_nothing = c.figure == FAILED && c.new <= 0.0;
-    let within = reach(c, tolerance).is_some_and(|(worse, _, same)| worse <= same);
+    // A rate may fall to 1 - threshold, as in `regressed`. This is further than the 1 / (1 + threshold) of "the same".
+    let falls = c.more_is_better && c.difference.is_none();
+    let most = if falls { -(-tolerance.threshold).max(-1.0).ln_1p() } else { f64::NEG_INFINITY };
+    let within = reach(c, tolerance).is_some_and(|(worse, _, same)| worse <= same.max(most));
     !within && !fails_nothing && !regressed(c, tolerance)
 }
 
@@ -208,4 +211,31 @@ pub(super) fn decide(c: &mut Comparison, tolerance: Tolerance) {
         (false, false) => ComparisonOutcome::Passed,
     };
     (c.regression, c.open) = (c.outcome == ComparisonOutcome::Regressed, open);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_that_fell_by_less_than_the_threshold_is_not_open() {
+        let tolerance = Tolerance { threshold: 0.2, failed: 0.0 };
+        let rate = |low: f64, high: f64| {
+            let c = ComparedFigure {
+                figure: "completed rate".into(),
+                more_is_better: true,
+                role: FigureRole::Required,
+                ratio: low.midpoint(high),
+                low: Some(low),
+                high: Some(high),
+                ..ComparedFigure::default()
+            };
+            let word = word(&c, tolerance);
+            let c = ComparedFigure { word, ..c };
+            (word, regressed(&c, tolerance), may_be_worse(&c, tolerance))
+        };
+        assert_eq!(rate(0.8199, 0.8201), (ComparisonResult::Slower, false, false));
+        assert_eq!(rate(0.79, 0.83), (ComparisonResult::Slower, false, true));
+        assert_eq!(rate(0.78, 0.80), (ComparisonResult::Slower, true, false));
+    }
 }
