@@ -22,7 +22,7 @@ pub(super) struct Widths {
 impl Widths {
     /// Returns the smallest change that a comparison seldom misses, as a logarithm. The comparison misses a true change
     /// of this size only if the estimate of the change is too small by more than `same`.
-    fn detects(&self) -> f64 {
+    pub(super) fn detects(&self) -> f64 {
         self.differs + self.same
     }
 }

@@ -161,13 +161,13 @@ fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &Erro
     Some((times.max(LEAST_MORE), of)).filter(|(times, _)| times.is_finite())
 }
 
-/// Returns the smallest change that an hour of measurement would show. Returns `None` if less than an hour would
+/// Returns the smallest change that an hour of measurement would show in 19 of 20 cases. Returns `None` if less than an hour would
 /// decide, or if the time measured so far is unknown.
 fn of_an_hour(c: &ComparedFigure, widths: Widths, measured_s: f64) -> Option<f64> {
     let times = f64::from(MAX_MEASUREMENT_S) / measured_s;
     let (more, of) = (c.more.unwrap_or(f64::INFINITY), c.more_of.unwrap_or(NeededData::Windows));
     (measured_s > 0.0 && more > times.max(LEAST_MORE))
-        .then(|| widths.after(widths.differs, times.max(1.0), of).exp_m1())
+        .then(|| widths.after(widths.detects(), times.max(1.0), of).exp_m1())
 }
 
 /// Returns true if a figure certainly became worse by at least the threshold. For the failed share, the new server's
@@ -237,5 +237,14 @@ mod tests {
         assert_eq!(rate(0.8199, 0.8201), (ComparisonResult::Slower, false, false));
         assert_eq!(rate(0.79, 0.83), (ComparisonResult::Slower, false, true));
         assert_eq!(rate(0.78, 0.80), (ComparisonResult::Slower, true, false));
+    }
+
+    #[test]
+    fn an_hour_that_was_measured_shows_the_smallest_change_of_the_comparison() {
+        let widths = Widths { differs: 0.03, same: 0.02, fixed: 0.0 };
+        let (more, more_of) = (Some(10.0), Some(NeededData::Windows));
+        let mut c = ComparedFigure { more, more_of, ..ComparedFigure::default() };
+        resolution::tell(&mut c, widths, &ErrorTerms::default());
+        assert_eq!(of_an_hour(&c, widths, 3600.0), c.smallest_change);
     }
 }
