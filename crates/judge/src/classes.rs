@@ -71,23 +71,20 @@ fn figures(trial: &Trial, class: &ClassPart) -> ClassFinding {
 }
 
 /// Finds the lowest load at and above which every trial missed the objective of a class. Also returns the limit that
-/// the class exceeded at this load.
+/// the class exceeded at this load. Trials of equal loads count together, whatever their order. Leaves out trials with
+/// too few requests of the class, which show nothing.
 fn failing<'a>(facts: &Facts<'a>, at: usize) -> Option<(&'a Trial, Breach)> {
     let fixed: Vec<&Trial> = facts.run.trials.iter().collect();
     let by_load = [&facts.search, &facts.sweep, &fixed].into_iter().find(|trials| !trials.is_empty())?;
-    let mut lowest = None;
-    for trial in by_load.iter().rev() {
-        let class = trial.classes.get(at)?;
-        // Too few requests of a class in a trial show nothing, so this trial is skipped.
-        if class.measured.begun < FEWEST_REQUESTS {
-            continue;
-        }
-        match breach(&alone(trial, class), &facts.limits) {
-            Some(broke) => lowest = Some((*trial, broke)),
-            None => return lowest,
-        }
-    }
-    lowest
+    let judged = |trial: &&'a Trial| {
+        let class = trial.classes.get(at).filter(|class| class.measured.begun >= FEWEST_REQUESTS)?;
+        Some((*trial, breach(&alone(trial, class), &facts.limits)))
+    };
+    let judged: Vec<(&Trial, Option<Breach>)> = by_load.iter().filter_map(judged).collect();
+    let held: Vec<&Intensity> =
+        judged.iter().filter(|(_, broke)| broke.is_none()).map(|(trial, _)| &trial.intensity).collect();
+    let missed = judged.iter().rev().take_while(|(trial, _)| !held.contains(&&trial.intensity));
+    missed.last().and_then(|(trial, broke)| Some((*trial, (*broke)?)))
 }
 
 /// Makes a trial that contains only the requests and times of one class.
@@ -174,6 +171,21 @@ mod tests {
         assert_eq!(found[0].breach.map(|b| b.kind), Some(BreachKind::P99));
         assert_eq!((found[0].share, found[0].bytes), (Some(0.5), Some(5.0)));
         assert_eq!((found[0].first_to_fail, found[1].first_to_fail), (true, false));
+    }
+
+    /// Three repeats of one load, of which at least one meets the objective in any order.
+    #[test]
+    fn the_order_of_repeats_does_not_decide_which_class_fails() {
+        for took in [[100, 100, 20_000], [20_000, 20_000, 100]] {
+            let mut run = Run::default();
+            run.plan.objective.p99_us = Some(10_000.0);
+            for (repeat, us) in (0..).zip(took) {
+                let one = trial(100.0, vec![class("a", us, 0), class("b", 100, 0)]);
+                run.trials.push(Trial { repeat, kind: TrialKind::Fixed, ..one });
+            }
+            crate::judge(&mut run);
+            assert_eq!(run.findings.classes[0].failing, None, "{took:?}");
+        }
     }
 
     /// All requests of one class fail. The other class has half of the requests.
