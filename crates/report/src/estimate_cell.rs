@@ -1,17 +1,21 @@
 //! Table cells for figures with confidence intervals.
 
-use run::number::quantity;
+use run::number::{quantity, significant};
 use run::{ArenaCapacity, Estimate};
 
 use crate::{Cell, Unit};
 
 /// Returns the cell of a figure. If the interval of the figure has both ends, the cell shows the value with its
-/// interval. If only the lower end of the interval is known, the cell shows it as a lower bound. If the figure has no
+/// interval. If both ends are equal after rounding, the cell shows the half-width of the interval in percent of the
+/// value. If only the lower end of the interval is known, the cell shows it as a lower bound. If the figure has no
 /// interval, the cell shows only the value.
 pub(crate) fn estimate_cell(figure: Estimate, unit: Unit) -> Cell {
     let Estimate { value, low, high } = figure;
     let [value_text, low_text, high_text] = [value, low, high].map(|end| quantity(end, unit));
     let text = match (low.is_finite(), high.is_finite()) {
+        (true, true) if low_text == high_text && low < high && value > 0.0 => {
+            format!("{value_text} (±{} %)", significant(100.0 * (high - low) / 2.0 / value))
+        }
         (true, true) => format!("{value_text} ({low_text} to {high_text})"),
         (true, false) => format!("≥ {value_text}"),
         (false, _) => value_text,
@@ -36,5 +40,12 @@ mod tests {
         assert_eq!(text(1900.0, 2100.0), "2,000/s (1,900/s to 2,100/s)");
         assert_eq!(text(1900.0, f64::NAN), "≥ 2,000/s");
         assert_eq!(text(f64::NAN, f64::NAN), "2,000/s");
+    }
+
+    #[test]
+    fn a_narrow_interval_keeps_its_width() {
+        let text = |low, high| estimate_cell(Estimate { value: 20.0, low, high }, Unit::Micros).text;
+        assert_eq!(text(19.98, 20.02), "20 µs (±0.1 %)");
+        assert_eq!(text(20.0, 20.0), "20 µs (20 µs to 20 µs)");
     }
 }
