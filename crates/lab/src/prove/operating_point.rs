@@ -2,7 +2,7 @@
 //! experiment makes, such as slowing a CPU.
 
 use judge::prove::AtRate;
-use run::{Intensity, LoadPlan, Run, ThinkTime, Trial};
+use run::{Intensity, LoadPlan, Run, ThinkTime, Trial, TrialKind};
 
 use crate::TargetSetup;
 
@@ -120,7 +120,7 @@ impl OperatingPoint {
     /// same way as a server that handles one request at a time. An experiment with one request in flight could
     /// therefore not distinguish servers with parallel threads from servers with a single thread.
     fn extended(self, run: &Run) -> Option<Self> {
-        let sweep = run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Sweep && !refuses(trial));
+        let sweep = run.trials.iter().filter(|trial| trial.kind == TrialKind::Sweep && !refuses(trial));
         let tried = sweep.filter_map(|trial| Some((closed_connections(trial)?, judge::good(trial))));
         let (most, rate) = tried.max_by_key(|(connections, _)| *connections)?;
         let least = if self.connections == 1 { MIN_RATE_SHARE_OF_ONE } else { MIN_RATE_SHARE };
@@ -217,10 +217,12 @@ fn slow_answers_s(trial: &Trial) -> f64 {
     trial.histograms.get("response").map_or(0.0, |hist| hist.wait_of_arrivals_us(0.5) / 2e6)
 }
 
-/// Returns the number of connections of a closed-loop load test.
+/// Returns the number of connections of a closed-loop load test. Returns `None` for load tests that measure the costs of
+/// handshakes or of request classes, because they open other connections or send other requests than the plan's load.
 fn closed_connections(trial: &Trial) -> Option<u32> {
-    match trial.intensity {
-        Intensity::Closed { connections, .. } => Some(connections),
+    match (trial.kind, &trial.intensity) {
+        (TrialKind::Handshakes | TrialKind::Classes, _) => None,
+        (_, Intensity::Closed { connections, .. }) => Some(*connections),
         _ => None,
     }
 }
@@ -245,7 +247,7 @@ mod tests {
             let think = run::ThinkTime::default();
             let intensity = Intensity::Closed { connections: *connections, pipeline: 1, think };
             let rates = run::Rates { completed_rate: *completed as f64, ..run::Rates::default() };
-            Trial { kind: run::TrialKind::Sweep, intensity, rates, ..Trial::default() }
+            Trial { kind: TrialKind::Sweep, intensity, rates, ..Trial::default() }
         });
         Run { trials: trials.collect(), ..Run::default() }
     }
@@ -353,6 +355,24 @@ mod tests {
         run.trials.iter_mut().zip([0.1e6, 0.1e6, 1e6]).for_each(|(t, us)| t.latency_us.p50 = us);
         let found = OperatingPoint::busy(&run, 31).or_fewer(&run);
         assert_eq!(found.iter().map(|point| point.connections).collect::<Vec<_>>(), [31, 12, 6]);
+    }
+
+    /// The turns that measure the costs of handshakes and classes come after the search, with as many connections as the
+    /// load test on which the verdict relies. An earlier version of loadline used their rate and their pipeline.
+    #[test]
+    fn turns_that_measure_costs_are_not_the_load_of_the_verdict() {
+        for kind in [TrialKind::Handshakes, TrialKind::Classes] {
+            let mut run = sweep(&[(1, 3000), (2, 6000), (4, 9000), (4, 20_000)]);
+            run.plan.search.max_connections = 4;
+            run.trials.iter_mut().for_each(|t| t.latency_us.p50 = 1000.0);
+            run.trials[2].intensity = Intensity::Closed { connections: 4, pipeline: 16, think: ThinkTime::default() };
+            run.trials[3].kind = kind;
+            let found = OperatingPoint::observed(&run, 4);
+            assert_eq!((found.pipeline, found.rate, served(&run)), (16, 9000.0, Some(9.0)));
+            (run.trials[3].measured.tally.completed, run.trials[3].measured.tally.unexpected_status) = (9, 5);
+            assert!(refuses(&run.trials[3]));
+            assert_eq!(most_served(&run), 4);
+        }
     }
 
     /// An earlier version of loadline used pipelines of 16 requests in the sweep, but of 1 request in the experiment.
