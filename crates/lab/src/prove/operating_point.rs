@@ -130,19 +130,30 @@ impl OperatingPoint {
     }
 
     /// Returns the operating point with another number of connections and an unchanged rate. The response time follows
-    /// from Little's law.
+    /// from Little's law: while clients pause, they have no request in flight.
     fn with(self, connections: u32) -> Self {
-        let in_flight = f64::from(connections.saturating_mul(self.pipeline));
-        let response_s = in_flight / self.rate.max(1e-3);
+        let at_most = f64::from(connections.saturating_mul(self.pipeline));
+        let response_s = (at_most / self.rate.max(1e-3) - self.pause_s()).max(0.0);
         let turn_response_s = if self.turn_response_s > self.response_s { self.turn_response_s } else { response_s };
         Self { connections, response_s, turn_response_s, ..self }
+    }
+
+    /// Returns the mean pause of a client between an answer and its next request, seconds.
+    fn pause_s(&self) -> f64 {
+        self.think.mean_ms / 1e3
+    }
+
+    /// Returns the number of connections that keep `in_flight` requests in flight at an unchanged rate. Connections
+    /// whose clients pause come in addition.
+    fn connections_for(&self, in_flight: f64) -> u32 {
+        ((in_flight + self.rate * self.pause_s()) / f64::from(self.pipeline)).ceil() as u32
     }
 
     /// Returns an untested load with enough connections to keep the server busy for [`MIN_BUSY_S`]. On a saturated
     /// server, more connections only make the queue longer. Returns `None` if the number of connections would grow too
     /// little.
     fn untested(self, most: u32) -> Option<Self> {
-        let wanted = (UNTESTED_MARGIN * MIN_BUSY_S * self.rate / f64::from(self.pipeline)).ceil() as u32;
+        let wanted = self.connections_for(UNTESTED_MARGIN * MIN_BUSY_S * self.rate);
         // If the wanted number of connections is not allowed, the largest allowed number is still better than the
         // current one.
         let connections = wanted.min(CONNECTION_FACTORS.1 * self.connections).min(most);
@@ -172,9 +183,9 @@ impl OperatingPoint {
             .map(|served| [(4.0 * served).max(f64::from(MIN_CONNECTIONS)), (2.0 * served).max(2.0)])
             .into_iter()
             .flatten();
-        let pipeline = f64::from(self.pipeline);
         let mut all = vec![self];
-        for connections in few.map(|n| (n / pipeline).ceil() as u32) {
+        for in_flight in few {
+            let connections = all[0].connections_for(in_flight);
             let Some(last) = all.last().filter(|last| connections < last.connections) else { continue };
             let fewer = last.clone().with(connections);
             all.push(fewer);
@@ -391,7 +402,24 @@ mod tests {
         );
         run.findings.knee = Some(Knee { concurrency: 20.0, x_max: 9000.0, ..Knee::default() });
         let fewer: Vec<(u32, u32)> = found.or_fewer(&run).iter().map(|o| (o.connections, o.pipeline)).collect();
-        assert_eq!(fewer, [(8, 16), (5, 16), (3, 16)]);
+        assert_eq!(fewer, [(8, 16), (7, 16), (5, 16)], "27 requests are not in flight, because their clients pause");
+    }
+
+    /// The server completes 80 requests per second, four at a time. 128 clients pause for 1 s after each answer. An
+    /// earlier version of loadline offered 16 and 8 connections, which leave this server idle most of the time.
+    #[test]
+    fn clients_that_pause_fill_a_server_only_if_there_are_enough_of_them() {
+        let mut run = sweep(&[(1, 1), (64, 61), (128, 80)]);
+        let think = ThinkTime { mean_ms: 1000.0, ..ThinkTime::default() };
+        for (trial, (connections, p50)) in run.trials.iter_mut().zip([(1, 50e3), (64, 52e3), (128, 600e3)]) {
+            trial.latency_us.p50 = p50;
+            trial.intensity = Intensity::Closed { connections, pipeline: 1, think: think.clone() };
+        }
+        run.findings.knee = Some(Knee { concurrency: 4.0, x_max: 80.0, ..Knee::default() });
+        let found = OperatingPoint::observed(&run, 128).or_fewer(&run);
+        assert_eq!(found.iter().map(|o| o.connections).collect::<Vec<_>>(), [128, 96, 88]);
+        assert!((found[1].response_s - 0.2).abs() < 1e-9, "{}", found[1].response_s);
+        assert_eq!(found[1].clone().with(40).response_s, 0.0, "so few clients do not reach this rate");
     }
 
     /// The test repeats measurements of a server that answers 1 % of its requests after 500 ms. The median response
