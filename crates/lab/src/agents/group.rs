@@ -280,4 +280,4 @@ pub struct Ready {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

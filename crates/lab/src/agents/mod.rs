@@ -24,6 +24,8 @@ mod report_line;
 pub(crate) mod split;
 mod waiting;
 
+#[cfg(test)]
+pub(crate) use group::tests::{Shell, hello};
 pub use group::{AgentEvent, AgentGroup, Ready};
 pub use leftovers::put_back;
 pub use member::Agent;

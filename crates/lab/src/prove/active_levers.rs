@@ -1,5 +1,6 @@
 //! Agents that make an experiment's changes (levers) during a load, each on the host of its lever.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use run::{AgentCommand, AgentReport, AgentSpec, LeverPart, LeverPlan, LeverSlots
 use sys::clock::Origin;
 
 use crate::TargetSetup;
-use crate::agents::{AgentEvent, AgentGroup};
+use crate::agents::{Agent, AgentEvent, AgentGroup};
 use crate::levers::{Lever, LeverHost, LeverTargets, Pull};
 
 /// Maximum time to wait for an agent's result, in addition to two round trips.
@@ -20,8 +21,8 @@ const READY_WITHIN: Duration = Duration::from_secs(30);
 struct LeverAgents {
     place: LeverHost,
     plan: LeverPlan,
-    hosts: Vec<String>,
-    agents: Vec<usize>,
+    /// Numbers of the agents in their group, each with the name of its host.
+    agents: Vec<(usize, String)>,
 }
 
 /// Agents that make the changes (levers) of an experiment.
@@ -49,7 +50,7 @@ impl ActiveLevers {
             match plan(targets) {
                 Ok(plan) => {
                     let plan = LeverPlan { slots, on: on.clone(), ..plan };
-                    active.levers.push(LeverAgents { place: row.place, plan, hosts: Vec::new(), agents: Vec::new() });
+                    active.levers.push(LeverAgents { place: row.place, plan, agents: Vec::new() });
                 }
                 Err(why) => active.why = format!("the lever {} cannot be used: {why}", row.id),
             }
@@ -69,42 +70,46 @@ impl ActiveLevers {
                     // The agent on a remote host itself finds the CPUs of the processes to act on.
                     plan.cpus.clear();
                 }
-                lever.agents.push(self.group.start(host, program, &plan.lever, &AgentSpec::Lever(plan.clone()))?);
-                lever.hosts.push(host.name().into());
+                let number = self.group.start(host, program, &plan.lever, &AgentSpec::Lever(plan.clone()))?;
+                lever.agents.push((number, host.name().into()));
             }
         }
         self.group.await_ready(READY_WITHIN).map(drop)
     }
 
-    /// Tells the agents when the load of `generators` starts, and which processes to act on.
+    /// Tells the agents when the load of `generators` starts, and which processes to act on. Stops the agents whose
+    /// host has no process to act on: a load with fewer connections than client hosts leaves some hosts without a
+    /// generator.
     pub(super) fn announce(&mut self, generators: &AgentGroup, origin: Origin) {
         let Self { levers, group, .. } = self;
-        for lever in levers {
-            for number in &lever.agents {
-                group.tell(*number, |agent| {
-                    let pids = match lever.place {
-                        LeverHost::Clients if agent.is_remote() => generators.pids_on(agent.host()),
-                        LeverHost::Clients => generators.pids(),
-                        _ => Vec::new(),
-                    };
-                    AgentCommand::Follow { pids, origin_ns: agent.on_its_clock(origin.ns()), interval_s: 0.0 }
+        for LeverAgents { place, agents, .. } in levers {
+            agents.retain(|(number, _)| {
+                let pids = pids(*place, &group.agents()[*number], generators);
+                let is_used = pids.is_some();
+                group.tell(*number, |agent| match pids {
+                    Some(pids) => {
+                        AgentCommand::Follow { pids, origin_ns: agent.on_its_clock(origin.ns()), interval_s: 0.0 }
+                    }
+                    None => AgentCommand::Stop,
                 });
-            }
+                is_used
+            });
         }
     }
 
     /// Collects the results of all levers. The error says why there are no results.
     pub(super) fn finish(mut self) -> Result<Vec<LeverSlots>, String> {
+        self.levers.retain(|lever| !lever.agents.is_empty());
         if self.levers.is_empty() {
             let why = std::mem::take(&mut self.why);
             return Err(if why.is_empty() { "no lever can be used here".into() } else { why });
         }
         let parts = self.parts()?;
         let levers = self.levers.iter().map(|lever| {
-            let part = average(lever.agents.iter().map(|agent| &parts[*agent]));
+            let part = average(lever.agents.iter().filter_map(|(agent, _)| parts.get(agent)));
             LeverSlots {
                 lever: lever.plan.lever.clone(),
-                host: lever.hosts.join(", "),
+                host: lever.agents.iter().map(|(_, host)| host.as_str()).collect::<Vec<_>>().join(", "),
                 on: lever.plan.on.clone(),
                 ordered: part.ordered,
                 taken: mean(&lever.plan.on, &part.taken, true),
@@ -116,15 +121,20 @@ impl ActiveLevers {
         Ok(levers.collect())
     }
 
-    /// Returns each agent's result, in the order of the agents' numbers.
-    fn parts(&mut self) -> Result<Vec<LeverPart>, String> {
-        let mut parts = vec![None; self.group.agents().len()];
+    /// Returns the result of each agent that was not stopped, by the agent's number.
+    fn parts(&self) -> Result<BTreeMap<usize, LeverPart>, String> {
+        let mut missing: BTreeSet<usize> =
+            self.levers.iter().flat_map(|lever| &lever.agents).map(|(agent, _)| *agent).collect();
+        let mut parts = BTreeMap::new();
         let deadline = Instant::now() + RESULT_TIMEOUT + 2 * self.group.longest_round_trip();
-        while parts.iter().any(Option::is_none) {
+        while !missing.is_empty() {
             match self.group.hear(deadline) {
-                Some((n, AgentEvent::Report(AgentReport::Lever(part)))) => parts[n] = Some(part),
+                Some((n, AgentEvent::Report(AgentReport::Lever(part)))) => {
+                    missing.remove(&n);
+                    parts.insert(n, part);
+                }
                 Some((n, AgentEvent::Report(AgentReport::Failed { error }) | AgentEvent::Gone(error)))
-                    if parts[n].is_none() =>
+                    if missing.contains(&n) =>
                 {
                     let agent = &self.group.agents()[n];
                     return Err(format!("the lever {} on {} was lost: {error}", agent.name(), agent.host()));
@@ -133,8 +143,19 @@ impl ActiveLevers {
                 None => return Err("a lever did not report its effect".into()),
             }
         }
-        Ok(parts.into_iter().flatten().collect())
+        Ok(parts)
     }
+}
+
+/// Returns the processes that replace those of a lever's plan when the load of `generators` starts; empty if the plan's
+/// processes remain. Returns `None` if the lever acts on generators, but none runs on the agent's host.
+fn pids(place: LeverHost, agent: &Agent, generators: &AgentGroup) -> Option<Vec<u32>> {
+    let pids = match place {
+        LeverHost::Clients if agent.is_remote() => generators.pids_on(agent.host()),
+        LeverHost::Clients => generators.pids(),
+        _ => return Some(Vec::new()),
+    };
+    (!pids.is_empty()).then_some(pids)
 }
 
 /// Averages the results of one lever over its hosts, time slot by time slot.
@@ -173,6 +194,33 @@ fn work(on: &[bool], seen: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agents::{Shell, hello};
+
+    /// The first agent would act on generators, but its host has none.
+    #[test]
+    fn a_host_without_a_generator_is_not_slowed() {
+        let ready = format!(r#"{}echo '{{"is":"ready","pid":1,"io":"","notes":[]}}'; read command; "#, hello());
+        let mut active = ActiveLevers::default();
+        for (place, lever, script) in [
+            (LeverHost::Clients, "client-cpu", r#"echo '{"is":"failed","error":"it was stopped"}'"#),
+            (
+                LeverHost::Server,
+                "server-cpu",
+                r#"echo '{"is":"lever","speed":[0.75],"taken":[],"wanted":[],"work":[]}'"#,
+            ),
+        ] {
+            let plan = LeverPlan { lever: lever.into(), pids: vec![std::process::id()], ..LeverPlan::default() };
+            let (host, spec) = (Shell(format!("{ready}{script}; sleep 60")), AgentSpec::Lever(plan.clone()));
+            let number = active.group.start(&host, Path::new("sh"), lever, &spec).unwrap();
+            active.levers.push(LeverAgents { place, plan, agents: vec![(number, lever.into())] });
+        }
+        active.group.await_ready(READY_WITHIN).unwrap();
+        active.announce(&AgentGroup::default(), Origin::after(Duration::ZERO));
+        assert_eq!(active.levers.iter().map(|lever| lever.agents.len()).collect::<Vec<_>>(), [0, 1]);
+        let found = active.finish().unwrap();
+        assert_eq!(found.iter().map(|lever| lever.lever.as_str()).collect::<Vec<_>>(), ["server-cpu"]);
+        assert_eq!(found[0].speed, [0.75]);
+    }
 
     #[test]
     fn a_lever_on_several_hosts_is_the_mean_of_them_in_each_slot() {

@@ -4,7 +4,7 @@ use std::process::Command;
 use testkit::eventually;
 
 /// Host for tests, which runs this shell script in place of each agent.
-struct Shell(String);
+pub(crate) struct Shell(pub(crate) String);
 
 impl Host for Shell {
     fn name(&self) -> &str {
@@ -23,7 +23,7 @@ impl Host for Shell {
 }
 
 /// Returns shell commands that send an agent's hello (first message) and read its task.
-fn hello() -> String {
+pub(crate) fn hello() -> String {
     format!(r#"echo '{{"is":"hello","wire":{}}}'; read spec; "#, run::WIRE_VERSION)
 }
 
