@@ -11,6 +11,10 @@ use sys::clock;
 /// Maximum time between two checks for a stop, nanoseconds.
 const CHECK_INTERVAL_NS: u64 = 20_000_000;
 
+/// Maximum share of the measured part of a time slot in which the lever is still on or off as in the time slot before. The
+/// reported speed in the time slot is then wrong by at most a tenth of the lever's slowdown.
+const MAX_WRONG_SHARE: f64 = 0.1;
+
 /// Start and end times of a lever's time slots on this host's clock, with a flag to stop. All threads of the lever
 /// share one `SlotClock`.
 pub(super) struct SlotClock {
@@ -116,27 +120,41 @@ impl SlotClock {
     }
 
     /// Calls `set` at the start of each time slot in which the lever must be switched on or off. Returns the speed of
-    /// the resource in each time slot: `speed` in the time slots with the lever on, and 1 in the other time slots.
+    /// the resource in each time slot: `speed` in the time slots with the lever on, and 1 in the other time slots. The
+    /// speed is not-a-number if the lever was switched too late for the measured part of the time slot, for example
+    /// because the machine stood still or the lever was not prepared in time.
     pub(super) fn switch(
         &self,
         commands: &Receiver<AgentCommand>,
         speed: f64,
         mut set: impl FnMut(bool) -> Result<(), String>,
     ) -> Result<LeverPart, String> {
-        let mut is_on = false;
+        let (mut is_on, mut switched_ns) = (false, 0);
+        let mut speeds = Vec::with_capacity(self.plan.on.len());
         for (slot, on) in self.plan.on.iter().enumerate() {
             if !self.hear_until(self.whole_ns(slot).0, commands) {
                 return Err(format!("the lever {} was stopped after {slot} slots", self.plan.lever));
             }
             if *on != is_on {
                 set(*on)?;
-                is_on = *on;
+                (is_on, switched_ns) = (*on, clock::monotonic_ns());
             }
+            let is_in_time = switched_ns <= self.switched_until_ns(slot);
+            speeds.push(match (is_in_time, *on) {
+                (false, _) => f64::NAN,
+                (true, true) => speed,
+                (true, false) => 1.0,
+            });
         }
         let last = self.plan.on.len().saturating_sub(1);
         self.hear_until(self.whole_ns(last).1, commands);
-        let speed = self.plan.on.iter().map(|on| if *on { speed } else { 1.0 }).collect();
-        Ok(LeverPart { speed, ..LeverPart::default() })
+        Ok(LeverPart { speed: speeds, ..LeverPart::default() })
+    }
+
+    /// Returns the last moment at which the lever may be switched for a time slot, nanoseconds of CLOCK_MONOTONIC.
+    fn switched_until_ns(&self, slot: usize) -> u64 {
+        let (from, to) = self.measured_ns(slot);
+        from + (MAX_WRONG_SHARE * to.saturating_sub(from) as f64) as u64
     }
 }
 
@@ -154,11 +172,24 @@ mod tests {
     fn the_lever_switches_only_if_a_slot_differs_from_the_one_before() {
         let (_sender, commands) = std::sync::mpsc::channel();
         let mut said = Vec::new();
-        let part = SlotClock::new(&plan()).switch(&commands, 0.5, |on| {
+        let slots = SlotPlan { slot_s: 0.3, settle_s: 0.25, ..plan().slots };
+        let part = SlotClock::new(&LeverPlan { slots, ..plan() }).switch(&commands, 0.5, |on| {
             said.push(on);
             Ok(())
         });
         assert_eq!((said, part.unwrap().speed), (vec![true, false], vec![1.0, 0.5, 0.5, 1.0]));
+    }
+
+    /// The lever is ready almost at the end of the third time slot. The first time slot needs no switch.
+    #[test]
+    fn time_slots_for_which_the_lever_was_switched_too_late_have_no_speed() {
+        let slots = SlotPlan { first_s: 0.0, slot_s: 0.3, settle_s: 0.15, count: 6 };
+        let on = vec![false, true, false, false, true, false];
+        let plan = LeverPlan { start_at_ns: clock::realtime_ns() - 890_000_000, slots, on, ..plan() };
+        let (_sender, commands) = std::sync::mpsc::channel();
+        let speed = SlotClock::new(&plan).switch(&commands, 0.75, |_| Ok(())).unwrap().speed;
+        assert_eq!((speed[0], speed[1].is_nan(), speed[2].is_nan()), (1.0, true, true), "{speed:?}");
+        assert_eq!(speed[3..], [1.0, 0.75, 1.0]);
     }
 
     #[test]
