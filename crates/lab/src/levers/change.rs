@@ -9,6 +9,8 @@ use probe::started_ticks as started;
 use serde::{Deserialize, Serialize};
 use sys::lock::{ProcessLock, ProcessPart};
 
+use super::thread_cpus;
+
 /// A change of a resource that lasts until it is undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -179,10 +181,8 @@ impl Change {
             Self::Descriptors { pid, before, after, .. } => {
                 sys::limits::set_descriptors_of(*pid, if on { *after } else { *before }).map_err(Into::into)
             }
-            // The CPUs of the first thread show whether the change is in effect, because this thread is moved first and
-            // moved back last.
-            Self::Cpus { pid, before, after, .. } if on => move_threads(threads_below(*pid).into_iter(), before, after),
-            Self::Cpus { pid, before, after, .. } => move_threads(threads_below(*pid).into_iter().rev(), after, before),
+            Self::Cpus { pid, before, after, .. } if on => thread_cpus::change(*pid, before, after),
+            Self::Cpus { pid, before, after, .. } => thread_cpus::put_back(*pid, after, before),
         };
         done.map_err(|e| if on { format!("{self}: {e}") } else { format!("{}: {e}", self.by_hand()) })
     }
@@ -227,24 +227,6 @@ impl std::fmt::Display for Change {
             Self::Cpus { pid, .. } => write!(f, "CPUs of process {pid}"),
         }
     }
-}
-
-/// Returns all threads of a process and its descendants, beginning with the first thread of the process itself.
-pub(crate) fn threads_below(pid: u32) -> Vec<u32> {
-    let mut threads: Vec<u32> = probe::with_descendants(pid).into_iter().flat_map(probe::threads_of).collect();
-    threads.sort_by_key(|tid| *tid != pid);
-    threads
-}
-
-/// Moves the threads whose allowed CPUs are exactly `from` to the CPUs `to`. Ignores threads that end meanwhile, and
-/// returns the first other error.
-fn move_threads(threads: impl Iterator<Item = u32>, from: &[u32], to: &[u32]) -> std::io::Result<()> {
-    let moved = |tid: u32| match sys::limits::cpus_of_thread(tid) {
-        Ok(now) if now == from => sys::limits::confine_thread(tid, to),
-        _ => Ok(()),
-    };
-    let failed: Vec<sys::Errno> = threads.filter_map(|tid| moved(tid).err()).collect();
-    failed.into_iter().find(|error| *error != sys::Errno::SRCH).map_or(Ok(()), |error| Err(error.into()))
 }
 
 /// Returns CPU numbers separated by commas, such as `0,2`.

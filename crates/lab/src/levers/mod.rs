@@ -30,15 +30,17 @@ mod slot_clock;
 mod slowed_processes;
 mod sources;
 mod thief;
+mod thread_cpus;
 mod undo;
 mod window;
 mod worker;
 
 use std::sync::mpsc::Receiver;
 
-pub(crate) use change::{Change, Resource, threads_below};
+pub(crate) use change::{Change, Resource};
 pub use lever::{HostCheck, Lever, LeverHost, LeverTargets, LoadPair, Pull};
 pub(crate) use rate::MAX_DOSE as MAX_DOSE_AT_RATE;
+pub(crate) use thread_cpus::threads_below;
 pub use undo::{Undo, put_back};
 pub(crate) use window::in_flight;
 
