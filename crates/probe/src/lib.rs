@@ -47,7 +47,7 @@ pub use probe::Probe;
 pub use process_set::ProcessSet;
 pub use process_tree::{all_with_descendants, descendants_of, is_stopped, parent_of, started_ticks, with_descendants};
 pub use process_watch::ProcessWatch;
-pub use processors::{boot_id, core_of, cpus_of};
+pub use processors::{MAX_CPUS, boot_id, core_of, cpus_of};
 pub use sampler::{Ended, Glance, Sampler};
 pub use sched_times::{SchedReading, SchedTimes};
 pub use scope::Scope;

@@ -7,6 +7,9 @@ use run::Recording;
 
 use crate::text::{after, keyed};
 
+/// Largest number of CPUs that a Linux kernel can be built for (`NR_CPUS` of x86-64).
+pub const MAX_CPUS: u32 = 8192;
+
 /// Returns the CPUs on which a server's worker processes may run. Workers are the processes in `pids` that have no
 /// child in `pids`. Leaves out parents, because a parent that only waits (such as nginx's master) is usually not
 /// pinned. The result is empty if nothing can be read.
@@ -37,7 +40,7 @@ fn list_of(text: &str) -> Vec<u32> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (first.trim().parse::<u32>().ok()?, last.trim().parse::<u32>().ok()?);
-        Some(first..=last.min(first.saturating_add(8192)))
+        Some(first..=last.min(first.saturating_add(MAX_CPUS)))
     };
     text.split(',').filter_map(range).flatten().collect()
 }

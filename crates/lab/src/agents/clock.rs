@@ -17,6 +17,16 @@ const MIN_READING_GAP_NS: u64 = 1_000_000_000;
 /// Maximum number of unanswered clock questions. If more questions are unanswered, the oldest questions are forgotten.
 const MAX_OPEN_QUESTIONS: usize = 64;
 
+/// Maximum time by which a time from another host may exceed the time that has passed on this host, seconds. The clocks
+/// of two machines differ.
+pub(crate) const MAX_CLOCK_SKEW_S: f64 = 1.0;
+
+/// Returns true if an agent may have taken a sample at `t_s`, seconds since the start of the load. `now_s` is the present
+/// time on our clock.
+pub(crate) fn is_possible(t_s: f64, now_s: f64) -> bool {
+    (-MAX_CLOCK_SKEW_S..=now_s + MAX_CLOCK_SKEW_S).contains(&t_s)
+}
+
 /// Reading of another machine's clock: the result of one exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reading {

@@ -24,6 +24,7 @@ mod report_line;
 pub(crate) mod split;
 mod waiting;
 
+pub(crate) use clock::{MAX_CLOCK_SKEW_S, is_possible};
 #[cfg(test)]
 pub(crate) use group::tests::{Shell, hello};
 pub use group::{AgentEvent, AgentGroup, Ready};

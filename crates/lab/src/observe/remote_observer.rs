@@ -10,7 +10,7 @@ use run::{
 };
 use sys::clock::Origin;
 
-use crate::agents::{ASK_EVERY, Agent, AgentEvent, AgentGroup};
+use crate::agents::{ASK_EVERY, Agent, AgentEvent, AgentGroup, is_possible};
 use crate::{Host, LabError};
 
 /// Maximum time for an observer to start.
@@ -85,9 +85,12 @@ impl RemoteObserver {
         connection.group.agents().first().and_then(Agent::hello).map(|hello| hello.machine.clone()).unwrap_or_default()
     }
 
-    /// Returns the number of CPUs that a process on the observer's host may use.
+    /// Returns the number of CPUs that a process on the observer's host may use. Limits the number that the agent sent,
+    /// because lists of this length are made.
     pub(crate) fn processors(&self) -> u32 {
-        self.lock().group.agents().first().and_then(Agent::hello).map_or(0, |hello| hello.cpus)
+        let connection = self.lock();
+        let hello = connection.group.agents().first().and_then(Agent::hello);
+        hello.map_or(0, |hello| hello.cpus.min(probe::MAX_CPUS))
     }
 
     /// Starts sampling for a load test. The processes in `pids` are observed in addition to those that the observer
@@ -220,13 +223,19 @@ impl RemoteSampling {
     }
 
     /// Waits for the requested sample and returns its time, seconds since the origin (time zero) of the load test.
-    /// Returns `None` if the sample does not arrive in time.
+    /// Returns `None` if the sample does not arrive in time. An observer that names an impossible time counts as lost:
+    /// with its time, the measurement would begin or end at a wrong moment.
     pub(crate) fn await_edge(&self) -> Option<f64> {
         let mut connection = self.observer.lock();
         let until = Instant::now() + connection.patience();
         connection.hear_until(until, |connection| connection.taken >= connection.ordered);
         let last = connection.edges.last().filter(|_| connection.taken >= connection.ordered);
-        last.map(|(_, ours_s)| *ours_s)
+        let taken_s = last.map(|(_, ours_s)| *ours_s)?;
+        if !is_possible(taken_s, self.origin.now_s()) {
+            connection.lost.get_or_insert(format!("it took a sample at an impossible time ({taken_s:?} s)"));
+            return None;
+        }
+        Some(taken_s)
     }
 
     /// Returns incidents of the processes on the observer's host, and an incident if the observer was lost.
@@ -281,3 +290,6 @@ impl RemoteSampling {
         seen
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ mod silence;
 
 use run::{Moment, Stage, Tick, TickDetail};
 
+use crate::agents::MAX_CLOCK_SKEW_S;
 use crate::trial::snapshots::Snapshots;
 
 /// Ticks (progress reports) of each agent.
@@ -41,9 +42,6 @@ const MAX_TICKS: usize = 40_000;
 const FINE_STEPS_S: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
 /// Minimum number of completed requests in a step. A count of 50 has a random error of a seventh.
 const MIN_REQUESTS_PER_STEP: f64 = 50.0;
-
-/// Maximum amount by which another machine's clock may be ahead of ours, seconds.
-const MAX_CLOCK_SKEW_S: f64 = 1.0;
 
 impl Progress {
     pub(crate) fn new(agents: usize) -> Self {

@@ -9,7 +9,7 @@ use run::{
 };
 use sys::clock::Origin;
 
-use crate::agents::{ASK_EVERY, Agent, AgentEvent, AgentGroup};
+use crate::agents::{ASK_EVERY, Agent, AgentEvent, AgentGroup, MAX_CLOCK_SKEW_S};
 use crate::observe::samplers::Samplers;
 use crate::trial::collected_parts::CollectedParts;
 use crate::trial::manual_rate::ManualRate;
@@ -27,9 +27,6 @@ const VIEW_INTERVAL: Duration = Duration::from_millis(200);
 const SETTLED_INTERVAL: Duration = Duration::from_millis(5);
 /// Maximum time by which a measurement is extended while the server gives no answers.
 const MAX_STANDSTILL: Duration = Duration::from_secs(3);
-/// Maximum time, seconds, by which times in an agent's results may exceed the time that has passed on this host. The
-/// clocks of two machines differ.
-const MAX_CLOCK_SKEW_S: f64 = 1.0;
 
 /// Minimum length of a measurement at the end of a budget, seconds: the shortest that a plan allows.
 const MIN_WINDOW_S: f64 = 0.05;
