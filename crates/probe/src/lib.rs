@@ -52,7 +52,7 @@ pub use sampler::{Ended, Glance, Sampler};
 pub use sched_times::{SchedReading, SchedTimes};
 pub use scope::Scope;
 pub use source::{Effort, Round, Source, SourceSpec};
-pub use sources::{CpuQuota, Exporter, SOURCES, descriptor_limits};
+pub use sources::{CpuQuota, Exporter, MIN_QUOTA_US, SOURCES, descriptor_limits};
 pub use stacks::threads_of;
 pub use tree::Tree;
 pub use waits::WaitSampler;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 
-use probe::CpuQuota;
+use probe::{CpuQuota, MIN_QUOTA_US};
 use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan, Prove};
 
 use super::change::{Change, Resource};
@@ -54,7 +54,7 @@ fn prepare(plan: &LeverPlan) -> Result<Undo, String> {
         if !quotas.iter().map(|quota| &quota.file).eq(&files) {
             return Err("the server moves between control groups".into());
         }
-        Ok(quotas.into_iter().map(lowered).collect())
+        quotas.into_iter().map(lowered).collect()
     })
 }
 
@@ -72,10 +72,17 @@ fn quotas(plan: &LeverPlan) -> Result<Vec<CpuQuota>, String> {
 
 /// Returns the change that lowers a quota. In version 2 of control groups, the file contains the quota and the period;
 /// in version 1, only the quota. In both versions of control groups, a later read of the file returns the text that was
-/// written.
-fn lowered(quota: CpuQuota) -> Change {
-    let after = quota.times(REMAINING_SHARE);
-    Change::File { file: quota.file, before: quota.text, after }
+/// written. The error says that the quota is too small: without a lower quota, the lever would slow nothing.
+fn lowered(quota: CpuQuota) -> Result<Change, String> {
+    match quota.times(REMAINING_SHARE) {
+        Some(after) => Ok(Change::File { file: quota.file, before: quota.text, after }),
+        None => Err(format!(
+            "the CPU quota in {} is {} us per period and cannot be lowered by a quarter, because the kernel accepts no \
+             quota below {MIN_QUOTA_US} us",
+            quota.file.display(),
+            quota.quota_us
+        )),
+    }
 }
 
 /// Lowers the quotas of the plan's processes while the lever is on.

@@ -208,6 +208,9 @@ fn ask(gauge: &mut Option<Gauge>) -> Result<Option<f64>, String> {
     gauge.as_mut().ok_or_else(|| "its controller is not mounted for this group".to_owned())?.read()
 }
 
+/// Smallest CPU quota that the kernel accepts, microseconds per period. Source: Linux's sched-bwc.rst.
+pub const MIN_QUOTA_US: u64 = 1_000;
+
 /// CPU quota that applies to a process, and the file that sets it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CpuQuota {
@@ -236,12 +239,16 @@ impl CpuQuota {
         Some(Self { file, text: text.trim().to_owned(), quota_us, cpus, version: cpu.version })
     }
 
-    /// Returns the text to write into `file` for a quota that is `share` times this quota. `share` must be above 0.
-    pub fn times(&self, share: f64) -> String {
-        // The kernel accepts no quota below a millisecond.
-        let quota_us = ((self.quota_us as f64 * share) as u64).max(1_000);
+    /// Returns the text to write into `file` for a quota that is `share` times this quota. Returns `None` if the kernel
+    /// accepts no quota that is so small.
+    pub fn times(&self, share: f64) -> Option<String> {
+        let quota_us = (self.quota_us as f64 * share) as u64;
         let period = self.text.split_whitespace().nth(1).unwrap_or("100000");
-        if self.version == Version::One { quota_us.to_string() } else { format!("{quota_us} {period}") }
+        let is_accepted = quota_us >= MIN_QUOTA_US;
+        is_accepted.then(|| match self.version {
+            Version::One => quota_us.to_string(),
+            Version::Two => format!("{quota_us} {period}"),
+        })
     }
 }
 

@@ -1,7 +1,22 @@
 //! Tests of control groups with captured files of two hosts: one with version 1 and one with version 2.
 
+use super::{CpuQuota, Version};
 use crate::Scope;
 use crate::testing::{Sampled, Tree};
+
+/// An earlier version of loadline wrote the smallest quota instead, and claimed that it had lowered the quota.
+#[test]
+fn a_quota_is_lowered_only_if_the_kernel_accepts_the_lower_quota() {
+    let lowered = |text: &str, version| {
+        let quota_us = text.split_whitespace().next().unwrap().parse().unwrap();
+        CpuQuota { file: "cpu.max".into(), text: text.into(), quota_us, cpus: 1.0, version }.times(0.75)
+    };
+    assert_eq!(lowered("100000 50000", Version::Two).as_deref(), Some("75000 50000"));
+    assert_eq!(lowered("1334", Version::One).as_deref(), Some("1000"));
+    for too_small in ["1000 100000", "1200 1000", "1333 100000"] {
+        assert_eq!(lowered(too_small, Version::Two), None, "{too_small}");
+    }
+}
 
 const NONE: &str = "9223372036854771712\n";
 

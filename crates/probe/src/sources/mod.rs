@@ -29,7 +29,7 @@ mod thread;
 mod upstream_traffic;
 mod upstreams;
 
-pub use cgroup::CpuQuota;
+pub use cgroup::{CpuQuota, MIN_QUOTA_US};
 pub(crate) use exported::Exported;
 pub use exported::Exporter;
 pub(crate) use ports::range as port_range;
