@@ -187,6 +187,24 @@ impl Conductor for Machine {
     }
 }
 
+/// Connecting to other hosts takes 12 of 60 s. An earlier version of `find` subtracted this time twice if it measured the
+/// costs of handshakes, and ended after 48 s.
+#[test]
+fn a_slow_set_up_is_subtracted_only_once() {
+    let mut machine = Machine::new(5);
+    let search = &mut machine.run.plan.search;
+    // The search does not end early, because no interval is short enough.
+    (search.budget_s, search.users, search.precision) = (60.0, false, 0.0);
+    machine.clock.end_at(60.0);
+    (machine.response_s, machine.highest_rate, machine.stalls) = (1e-3, 5e3, 0.0);
+    (machine.start_s, machine.judge_s) = (0.02, 1e-3);
+    machine.load.tls = Some(run::TlsPlan::default());
+    machine.now_s = 12.0;
+    within_budget(&mut machine, 1e-3).unwrap();
+    assert!(machine.run.trials.iter().any(|trial| trial.kind == TrialKind::Handshakes));
+    assert!((54.0..=60.5).contains(&machine.now_s), "{}", machine.now_s);
+}
+
 /// With a budget of 30 s, an earlier version of `find` took 35.9 s on a busy machine.
 #[test]
 fn no_search_exceeds_its_budget_by_more_than_a_drain() {

@@ -48,8 +48,10 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
     let turns_s =
         handshake_turns::reserved_s(handshakes_s, overhead_s) + class_turns::reserved_s(&load, classes_s, overhead_s);
     // The turns that measure costs come after the search, so their time is subtracted here. The result of `left_s`
-    // already leaves out the time for the end of the run.
-    let search_s = if turns_s > 0.0 { whole_s.min(conductor.left_s()) - turns_s } else { whole_s };
+    // already leaves out the time for the end of the run. The budget of the search begins with the run, so it contains
+    // the time that has passed.
+    let until_s = whole_s.min(conductor.elapsed_s() + conductor.left_s());
+    let search_s = if turns_s > 0.0 { until_s - turns_s } else { whole_s };
     let (budget, proof_s) = match plan.search.prove {
         // A search for users has no experiment. The experiment's loads have no think times, so they would differ from
         // the users' load.
