@@ -98,6 +98,11 @@ pub enum LabError {
 }
 
 impl LabError {
+    /// Returns true if generators were lost or could not start. The results of earlier load tests remain valid.
+    pub(crate) const fn is_of_generators(&self) -> bool {
+        matches!(self, Self::Lost { .. } | Self::Agent { .. } | Self::Late { .. } | Self::SetUp { .. })
+    }
+
     /// Returns the error for an unknown name, with the most similar known name as a suggestion.
     pub fn name<'a>(what: &'static str, name: &str, right: impl IntoIterator<Item = &'a str>) -> Self {
         let near = run::nearest(name, right).map_or(String::new(), |n| format!("; did you mean {n:?}?"));

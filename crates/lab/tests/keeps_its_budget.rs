@@ -30,6 +30,9 @@ struct Machine {
     start_s: f64,
     /// Mean time for judging a load test, seconds.
     judge_s: f64,
+    /// True if a generator of the experiment does not start.
+    experiment_fails: bool,
+    notes: Vec<String>,
     random: fastrand::Rng,
 }
 
@@ -59,6 +62,8 @@ impl Machine {
             stalls,
             start_s,
             judge_s,
+            experiment_fails: false,
+            notes: Vec::new(),
             random,
         }
     }
@@ -127,6 +132,9 @@ impl Conductor for Machine {
     /// Advances the clock by the time of an experiment. The experiment has three load tests: two loads that alternate,
     /// one load during which levers are switched on and off, and one load with fewer CPUs.
     fn experiment(&mut self) -> Result<(), LabError> {
+        if self.experiment_fails {
+            return Err(LabError::Agent { name: "generator 1".into(), why: "ssh ended".into() });
+        }
         self.judge();
         let end_s = self.now_s + self.proof_s.min(self.left_s());
         for share in [0.5, 0.8, 1.0] {
@@ -144,7 +152,9 @@ impl Conductor for Machine {
         false
     }
 
-    fn note(&mut self, _: String) {}
+    fn note(&mut self, sentence: String) {
+        self.notes.push(sentence);
+    }
 
     fn leave_out(&mut self, _: f64) {}
 
@@ -220,4 +230,14 @@ fn no_search_exceeds_its_budget_by_more_than_a_drain() {
         steps += machine.run.trials.iter().filter(|trial| trial.kind == TrialKind::Search).count();
     }
     assert!(used > 0.8 * SERVERS as f64 && steps > 5 * SERVERS as usize, "{used} {steps}: it uses its budget, too");
+}
+
+#[test]
+fn a_generator_that_does_not_start_in_the_experiment_leaves_the_search_valid() {
+    let mut machine = Machine::new(3);
+    machine.experiment_fails = true;
+    let first_s = machine.response_s;
+    within_budget(&mut machine, first_s).unwrap();
+    assert!(machine.run.trials.iter().any(|trial| trial.kind == TrialKind::Search));
+    assert!(machine.notes.iter().any(|note| note.contains("the experiment ended early")), "{:?}", machine.notes);
 }

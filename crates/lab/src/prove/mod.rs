@@ -238,6 +238,15 @@ pub(crate) fn not_tried(lab: &mut Lab<'_>, why: String) {
     lab.run.findings.proof = Some(run::Proof { of: answer, why, ..run::Proof::default() });
 }
 
+/// Message for an experiment that an error ended.
+pub(crate) const ENDED_EARLY: &str = "the experiment ended early, because generators were lost or could not start";
+
+/// Records the error that ended the experiment, and undoes changes that remained.
+pub(crate) fn ended_early(lab: &mut Lab<'_>, setup: &TargetSetup, error: &LabError) {
+    put_back(lab, setup.server_host());
+    lab.run.findings.proof.iter_mut().for_each(|proof| note_no_slots(proof, &format!("{ENDED_EARLY}: {error}")));
+}
+
 /// Records the predicted effect of the experiment. At an offered rate, the recorded effect is that of the experiment's
 /// dose (slowdown). Under a closed loop, the recorded effect is that of `own`, the lever that tests the verdict. If no
 /// lever tests the verdict, the recorded effect is that of the first lever in the table.

@@ -78,8 +78,10 @@ pub(crate) fn conduct(
         match conductor.trial(plan, &point) {
             Ok(_) => {}
             // Without the turns that measure costs, the result of the search is still valid.
-            Err(LabError::Lost { why, .. }) => {
-                conductor.note(format!("what {subject} is not known, since generators were lost: {why}"));
+            Err(error) if error.is_of_generators() => {
+                conductor.note(format!(
+                    "what {subject} is not known, since generators were lost or could not start: {error}"
+                ));
                 return Ok(());
             }
             Err(e) => return Err(e),

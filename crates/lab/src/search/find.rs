@@ -73,7 +73,14 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
     }
     handshake_turns::conduct(conductor, handshakes_s)?;
     class_turns::conduct(conductor, classes_s)?;
-    conductor.experiment()
+    match conductor.experiment() {
+        // Without the experiment, the result of the search is still valid.
+        Err(error) if error.is_of_generators() => {
+            conductor.note(format!("{}: {error}", prove::ENDED_EARLY));
+            Ok(())
+        }
+        ended => ended,
+    }
 }
 
 impl LiveTarget<'_> {
@@ -95,7 +102,8 @@ impl LiveTarget<'_> {
         if seconds <= 0.0 || refuses || self.lab.stopped() {
             return Ok(());
         }
-        prove::prove(&mut self.lab, &self.target_setup, connections, seconds)
+        let proved = prove::prove(&mut self.lab, &self.target_setup, connections, seconds);
+        proved.inspect_err(|error| prove::ended_early(&mut self.lab, &self.target_setup, error))
     }
 
     /// Measures the highest rate of the generator alone. The null driver sends nothing and needs no server. A server

@@ -58,7 +58,7 @@ pub(crate) fn conduct(
             conductor.note(format!("the search ended at {label:?} because its generators were lost: {why}"));
             Ok(None)
         }
-        Err(error @ (LabError::Agent { .. } | LabError::Late { .. } | LabError::SetUp { .. })) if !is_first => {
+        Err(error) if error.is_of_generators() && !is_first => {
             conductor.note(format!("the search ended at {at:?}, for which no generator could start: {error}"));
             Ok(None)
         }
