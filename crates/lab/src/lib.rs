@@ -8,6 +8,7 @@ mod error;
 mod hosts;
 pub mod levers;
 mod observe;
+mod owner;
 mod preflight;
 mod prove;
 pub mod search;

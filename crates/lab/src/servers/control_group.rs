@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::quote::quoted;
+use crate::owner;
 
 /// Folder in which the control group file systems are mounted.
 const ROOT: &str = "/sys/fs/cgroup";
@@ -110,17 +111,9 @@ fn remove(folder: &Path) {
     }
 }
 
-/// Returns the beginning of the names of this process's groups. The names contain the start time of the process, in
-/// ticks since boot, because the kernel reuses process IDs.
+/// Returns the beginning of the names of this process's groups.
 fn own_prefix() -> String {
-    let pid = std::process::id();
-    format!("{PREFIX}{}-{pid}-{}", namespace().unwrap_or_default(), probe::started_ticks(pid).unwrap_or_default())
-}
-
-/// Returns the inode number of this PID namespace, because a process ID is valid in one namespace only.
-fn namespace() -> Option<u64> {
-    use std::os::unix::fs::MetadataExt as _;
-    Some(fs::metadata("/proc/self/ns/pid").ok()?.ino())
+    format!("{PREFIX}{}", owner::own_name())
 }
 
 /// Removes empty groups that killed loadline processes left on this host. Returns a sentence for the user if it removed
@@ -139,15 +132,9 @@ fn remove_left_under(root: &Path) -> Option<String> {
     (removed > 0).then(|| format!("removed {removed} empty control groups that a killed loadline left"))
 }
 
-/// Returns true if a name belongs to a group whose conductor no longer exists. Returns false if the conductor is in
-/// another PID namespace, because this process cannot see such a conductor.
+/// Returns true if a name belongs to a group whose conductor no longer exists.
 fn is_left(name: &str) -> bool {
-    let Some(mut owner) = name.strip_prefix(PREFIX).map(|rest| rest.split('-')) else { return false };
-    let mut next = || owner.next().and_then(|number| number.parse::<u64>().ok());
-    let (space, Some(pid), Some(started)) = (next(), next(), next()) else { return false };
-    space.is_some()
-        && space == namespace()
-        && u32::try_from(pid).is_ok_and(|pid| probe::started_ticks(pid) != Some(started))
+    name.strip_prefix(PREFIX).is_some_and(owner::is_gone)
 }
 
 #[cfg(test)]
@@ -195,12 +182,11 @@ mod tests {
     #[test]
     fn only_groups_without_their_conductor_are_removed() {
         let root = tempfile::tempdir().unwrap();
-        let pid = std::process::id();
-        let ticks = probe::started_ticks(pid).unwrap();
-        let here = namespace().unwrap();
-        let left = [format!("{PREFIX}{here}-{pid}-{}-a", ticks + 1), format!("{PREFIX}{here}-{}-7-a", u32::MAX)];
-        let elsewhere = format!("{PREFIX}{}-{pid}-7-a", here + 1);
-        let kept = [format!("{}-a", own_prefix()), elsewhere, format!("{PREFIX}a"), "other".into()];
+        let own = own_prefix();
+        let (others, _) = own.rsplit_once('-').unwrap();
+        // Another process had the number of this process.
+        let left = [format!("{others}-7-a"), format!("{others}-8")];
+        let kept = [format!("{own}-a"), format!("{PREFIX}a"), "other".into()];
         left.iter().chain(&kept).for_each(|name| fs::create_dir(root.path().join(name)).unwrap());
         assert!(remove_left_under(root.path()).is_some_and(|said| said.starts_with("removed 2 ")));
         assert!(kept.iter().all(|name| root.path().join(name).exists()));
