@@ -11,7 +11,7 @@ use run::{
 
 use super::build::build;
 use super::conductor::{ArenaConductor, TurnPlan};
-use super::container::{Container, usable_engine};
+use super::container::{Container, remove_left, usable_engine};
 use super::first_answer::first_answer;
 use crate::servers::{GroupedServer, Launch, Limits, Quiet, can_make_groups, shell_command};
 use crate::via::Engine;
@@ -71,11 +71,15 @@ impl<'a> LiveArena<'a> {
         let limits = Limits { quota: setup.plan.resources.quota, memory_bytes: setup.memory_bytes };
         let with_image = setup.plan.entries.iter().any(|entry| entry.image.is_some());
         let engine = with_image.then(usable_engine).transpose().map_err(fail)?;
+        let removed = engine.and_then(remove_left);
         let (groups, note) = can_make_groups(limits, "[resources] with quota or memory")?;
         std::fs::create_dir_all(setup.dir.join(RUNS))
             .map_err(|e| fail(format!("creating {}: {e}", setup.dir.join(RUNS).display())))?;
         let (program, began) = (own_program()?, Instant::now());
-        Ok((Self { setup, limits, engine, groups, program, began, left_out_s: 0.0 }, note.into_iter().collect()))
+        Ok((
+            Self { setup, limits, engine, groups, program, began, left_out_s: 0.0 },
+            removed.into_iter().chain(note).collect(),
+        ))
     }
 
     fn entry(&self, place: ArenaPlace) -> &'a ArenaEntry {
