@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use run::{HostPlan, Role};
 
 pub use engines::{ENGINES, Engine};
+pub(crate) use master::remove_left_folders;
 pub use slurm::allocation;
 
 use self::master::Masters;
