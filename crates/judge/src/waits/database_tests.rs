@@ -1,11 +1,11 @@
 //! Tests of causes inside databases, with made-up profiles whose cause of waiting is known.
 
 use run::{
-    Blocker, CommandSum, DatabaseKind, DatabaseProfile, SessionGroup, SessionState, ThreadState, WaitCause,
-    WaitProcess, WaitProfile,
+    Blocker, CommandSum, DatabaseKind, DatabaseProfile, PeerConnections, SessionGroup, SessionState, ThreadState,
+    TitleGroup, WaitCause, WaitProcess, WaitProfile,
 };
 
-use super::tests::{clients, process};
+use super::tests::{causes, clients, peer, process};
 use super::waits;
 
 /// Makes a database with 16 sessions. On average, `waiting` sessions are in `state`, waiting for `event`.
@@ -77,6 +77,45 @@ fn a_database_with_few_waits_has_no_cause() {
         assert!(waits(&WaitProfile::default(), &[database]).is_empty(), "{waiting}");
     }
     assert!(waits(&WaitProfile::default(), &[database(SessionState::Other, "IPC:x", 12.0)]).is_empty());
+}
+
+/// This test repeats a situation that was observed: a session of another program waits for an open transaction, and the
+/// requests wait for a semaphore of the server.
+#[test]
+fn a_session_of_another_program_that_waits_is_no_cause() {
+    let mut profile = process(1.0, &[(ThreadState::Events, "", 1.0)]);
+    profile.processes[0].epoll = true;
+    profile.clients = Some(clients(24.0, 0.0));
+    let title = |does: &str, processes| TitleGroup {
+        process: "postgres".into(),
+        title: format!("postgres: app db [local] {does}"),
+        processes,
+    };
+    let to_database = |busy| PeerConnections { to: "postgres".into(), ..peer("app:7", 4.0, busy) };
+    profile.titles = vec![title("UPDATE waiting", 1.0), title("idle in transaction", 1.0), title("idle", 4.0)];
+    profile.peers = vec![to_database(0.2)];
+    assert!(causes(&profile).is_empty(), "the server awaits hardly any reply");
+    profile.clients = Some(clients(0.2, 0.0));
+    assert!(causes(&profile).is_empty(), "and has hardly any request");
+    profile.clients = Some(clients(24.0, 0.0));
+    profile.peers = vec![PeerConnections { busy: f64::NAN, ..to_database(0.0) }];
+    assert_eq!(causes(&profile), [WaitCause::RowLock], "unix sockets do not tell the awaited replies");
+    (profile.titles[0].processes, profile.peers) = (3.6, vec![to_database(4.0)]);
+    assert_eq!(causes(&profile), [WaitCause::RowLock], "most of a pool of four connections");
+}
+
+/// The address of a sampled database leads to the connections of the server, also if its program has another name.
+#[test]
+fn sessions_are_a_cause_if_most_requests_await_replies_of_their_database() {
+    let is_told = |address: &str, busy| {
+        let mut profile = process(20.0, &[(ThreadState::Futex, "", 20.0)]);
+        profile.clients = Some(clients(16.0, 0.0));
+        profile.peers = vec![PeerConnections { address: address.into(), ..peer("app:7", 20.0, busy) }];
+        let locked = database(SessionState::RowLock, "Lock:transactionid", 12.0);
+        waits(&profile, &[locked]).iter().any(|found| found.cause == WaitCause::RowLock)
+    };
+    assert!(is_told("127.0.0.1:5432", 13.0) && !is_told("127.0.0.1:5432", 2.0));
+    assert!(is_told("127.0.0.1:54321", 2.0), "another server");
 }
 
 #[test]

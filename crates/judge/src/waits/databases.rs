@@ -3,9 +3,14 @@
 //! PostgreSQL's manual describes the titles in its chapter on monitoring database activity: `postgres: USER DATABASE
 //! HOST ACTIVITY`. While a process waits for another transaction's lock, its title ends with " waiting".
 
-use run::{DatabaseProfile, SessionGroup, SessionState, TitleGroup, WaitCause, WaitFinding, WaitProfile};
+use run::{
+    DatabaseProfile, PeerConnections, SessionGroup, SessionState, TitleGroup, WaitCause, WaitFinding, WaitProfile,
+};
 
-use crate::thresholds::{FULL_MIDDLE, WAIT_MOSTLY};
+use super::pools;
+use super::requests::Requests;
+use crate::thresholds::{FULL_MIDDLE, WAIT_MOSTLY, WAIT_POOL_BUSY};
+use crate::view::program;
 
 /// Beginning of the title of a PostgreSQL process.
 const TITLE: &str = "postgres: ";
@@ -83,6 +88,30 @@ fn session_cause(database: &DatabaseProfile) -> Option<WaitFinding> {
     }
     let largest = groups(state).max_by(|a, b| a.sessions.total_cmp(&b.sessions))?;
     Some(with_blocker(database, largest, finding(state, waiting, database.sessions)))
+}
+
+/// Returns false if the sampled processes await so few replies of the database that most requests wait elsewhere (or less
+/// than half a reply on average), or if few of the awaited replies are those of waiting sessions. The sessions of other
+/// programs wait for locks, too. If all connections to the database are busy, further requests may wait for a
+/// connection. Returns true if the number of awaited replies is unknown.
+pub(super) fn may_hold_requests(profile: &WaitProfile, requests: &Requests, finding: &WaitFinding) -> bool {
+    let Some((low, high)) = requests.in_progress().filter(|_| finding.session != Some(SessionState::Running)) else {
+        return true;
+    };
+    let own = profile.peers.iter().filter(|peer| leads_to(peer, finding));
+    let known: Option<Vec<PeerConnections>> = own.map(|peer| pools::with_busy(profile, peer)).collect();
+    let Some(own) = known.filter(|own| !own.is_empty()) else { return true };
+    let open: f64 = own.iter().map(|peer| peer.open).sum();
+    let busy: f64 = own.iter().map(|peer| peer.busy).sum();
+    let held = if busy >= WAIT_POOL_BUSY * open { high.max(busy) } else { busy };
+    held >= WAIT_MOSTLY * low.max(1.0) && finding.threads >= WAIT_MOSTLY * busy
+}
+
+/// Returns true if connections lead to the database that a finding is about.
+fn leads_to(peer: &PeerConnections, finding: &WaitFinding) -> bool {
+    let address = finding.peer.split_once('/').map_or(finding.peer.as_str(), |(address, _)| address);
+    let is_named = !peer.to.is_empty() && program(&peer.to).starts_with(program(&finding.process));
+    is_named || !address.is_empty() && peer.address == address
 }
 
 /// Completes a finding: adds the waiting statement, the event that it waits for, and what the lock's holder does.

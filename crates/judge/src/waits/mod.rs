@@ -173,6 +173,7 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
     let knows_sessions =
         databases.iter().any(|database| database.samples > 0 && database.kind == DatabaseKind::Postgres);
     inside.extend(databases::titles(profile).filter(|_| !knows_sessions));
+    inside.retain(|finding| databases::may_hold_requests(profile, &requests, finding));
     // The causes inside the database explain why threads wait for the database's replies.
     if !inside.is_empty() {
         found.retain(|other| !matches!(other.cause, WaitCause::Peer | WaitCause::ConnectionPool));

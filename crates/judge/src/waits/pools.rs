@@ -201,7 +201,7 @@ fn is_used_up_pool(peer: &PeerConnections, demand: f64) -> bool {
 ///
 /// For Unix sockets, the kernel does not tell the number of busy connections, but titles of PostgreSQL's processes do.
 /// Returns `None` if the number of the peer's processes is unknown, or differs from the number of connections.
-fn with_busy(profile: &WaitProfile, peer: &PeerConnections) -> Option<PeerConnections> {
+pub(super) fn with_busy(profile: &WaitProfile, peer: &PeerConnections) -> Option<PeerConnections> {
     if peer.busy.is_finite() {
         return Some(peer.clone());
     }
