@@ -13,6 +13,16 @@ pub(super) fn lock_of(function: &str) -> Option<&'static str> {
     LOCKS.iter().find(|(waits, _)| *waits == function).map(|(_, lock)| *lock)
 }
 
+/// Beginnings of the functions in which idle threads of a pool wait for work. The memory of the futex and the number of
+/// the waiting threads are the same for a lock. Source: CPython's Lib/concurrent/futures/thread.py and
+/// Lib/multiprocessing/pool.py.
+const WORK_QUEUES: &[&str] = &["_worker (thread.py", "worker (pool.py"];
+
+/// Returns true if threads that wait in this function are idle.
+pub(super) fn is_work_queue(function: &str) -> bool {
+    WORK_QUEUES.iter().any(|start| function.starts_with(start))
+}
+
 #[cfg(test)]
 mod tests {
     use run::{StackProfile, StackSum, ThreadState, WaitCause, WaitProfile};

@@ -5,6 +5,7 @@ use run::{FutexKind, FutexProfile, HolderState, ThreadState, WaitCause, WaitFind
 
 use super::activity::{Activity, names_call, part_of};
 use super::holder;
+use super::library_locks::is_work_queue;
 use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_ACTIVE, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_UNHELD};
@@ -53,7 +54,8 @@ fn runtime_locks(profile: &WaitProfile, global: &str, name: &str) -> Vec<WaitFin
 
 /// Returns the locks of the programs themselves, rather than of their runtimes.
 fn program_locks(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
-    let crowded: Vec<&FutexProfile> = profile.futexes.iter().filter(|f| is_crowded(f)).collect();
+    let crowded: Vec<&FutexProfile> =
+        profile.futexes.iter().filter(|f| is_crowded(f) && !may_be_of_idle_threads(profile, f)).collect();
     let sum = |process: &str, field: fn(&FutexProfile) -> f64| -> f64 {
         crowded.iter().filter(|f| f.process == process).map(|f| field(f)).sum()
     };
@@ -78,6 +80,18 @@ fn is_crowded(futex: &FutexProfile) -> bool {
         FutexKind::Unknown => false,
     };
     kind && futex.users >= 2 && futex.contended >= WAIT_MOSTLY
+}
+
+/// Returns true for a futex for which idle threads wait, or may wait, until they get work.
+///
+/// Requests of an event loop wait in the loop, so their number may equal the number of the idle threads by chance. The
+/// content of a semaphore or of a condition variable does not show a lock either. Then only a name tells what the
+/// threads wait for.
+fn may_be_of_idle_threads(profile: &WaitProfile, futex: &FutexProfile) -> bool {
+    let is_loop = || profile.processes.iter().any(|process| process.process == futex.process && process.epoll);
+    let may_be_queue = matches!(futex.kind, FutexKind::Semaphore | FutexKind::Condition);
+    let is_unnamed = futex.name.is_empty() && futex.function.is_empty();
+    is_work_queue(&futex.function) || may_be_queue && is_unnamed && is_loop()
 }
 
 /// Returns true if the waiting threads work on requests. `per_waiter` are the lower and the upper bound of the requests

@@ -195,6 +195,22 @@ fn requests_that_wait_elsewhere_leave_the_cause_open() {
     assert!(causes(&profile).is_empty());
 }
 
+/// This test repeats a situation that was observed with asyncio, whose requests wait in its event loop beside an idle
+/// pool of threads.
+#[test]
+fn idle_threads_of_an_executor_wait_for_no_lock() {
+    let told = |function: &str, epoll| {
+        let mut profile = locked(FutexKind::Semaphore);
+        profile.processes[0].epoll = epoll;
+        profile.futexes[0].function = function.into();
+        causes(&profile)
+    };
+    assert!(told("_worker (thread.py:81)", true).is_empty() && told("worker (pool.py:114)", true).is_empty());
+    assert_eq!(told("handle (app.py:9)", true), [WaitCause::Lock], "threads of gunicorn");
+    assert!(told("", true).is_empty(), "a futex without a name beside an event loop");
+    assert_eq!(told("", false), [WaitCause::Lock], "without an event loop, threads hold the requests");
+}
+
 #[test]
 fn a_pool_of_any_load_is_never_a_lock() {
     // The test covers pools of 2 to 64 workers, at every load. `busy` workers handle one request each, and the other
