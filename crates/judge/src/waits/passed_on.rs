@@ -1,10 +1,10 @@
 //! Requests that a process has passed on to other servers, while further requests wait inside the process. Something in
 //! the process then limits how many requests are passed on at a time, such as `maxconn` of HAProxy.
 
-use run::{ThreadState, WaitProfile};
+use run::{PeerConnections, ThreadState, WaitProfile};
 
 use super::activity::Activity;
-use super::pools::MIN_MEMBERS;
+use super::pools::{self, MIN_MEMBERS};
 use super::requests::Requests;
 use crate::thresholds::{WAIT_MOSTLY, WAIT_QUEUE};
 
@@ -27,7 +27,8 @@ pub(super) fn passed_on(profile: &WaitProfile) -> Vec<PassedOn> {
     let of = |process| {
         let activity = Activity::of(profile, process);
         let is_idle = activity.all_threads(|state| state == ThreadState::Events) >= WAIT_MOSTLY;
-        let own = || profile.peers.iter().filter(|peer| peer.process == process.process && peer.busy > 0.0);
+        let passes_on = |peer: &&PeerConnections| peer.busy > 0.0 && pools::gets_answers(peer);
+        let own = || profile.peers.iter().filter(|peer| peer.process == process.process).filter(passes_on);
         let busy: f64 = own().map(|peer| peer.busy).sum();
         let most = own().max_by(|a, b| a.busy.total_cmp(&b.busy))?;
         let waits_inside = least_requests >= busy + WAIT_QUEUE && busy >= MIN_MEMBERS;
@@ -48,14 +49,16 @@ mod tests {
     /// Figures of HAProxy with `maxconn 6` for its only server. HAProxy keeps a seventh connection open.
     #[test]
     fn requests_inside_a_proxy_are_compared_with_those_at_its_server() {
-        let count = |in_progress: f64, events: f64| {
+        let told = |in_progress: f64, events: f64, answers| {
             let mut profile = process(2.0, &[(ThreadState::Events, "", events), (ThreadState::OnCpu, "", 0.3)]);
             profile.processes[0].epoll = true;
-            profile.peers = vec![peer("app:7", 6.7, 5.8)];
+            profile.peers = vec![PeerConnections { answers, ..peer("app:7", 6.7, 5.8) }];
             profile.clients = Some(clients(in_progress, 0.0));
             passed_on(&profile).first().map(|found| found.requests)
         };
+        let count = |in_progress, events| told(in_progress, events, Some(20.0));
         assert_eq!(count(86.0, 1.4), Some(5.8));
+        assert_eq!(told(86.0, 1.4, Some(0.0)), None, "connections to a log, which never answers");
         assert_eq!(count(6.0, 1.4), None, "no request waits inside");
         assert_eq!(count(86.0, 0.2), None, "the loop has no time left");
     }

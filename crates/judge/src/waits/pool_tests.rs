@@ -100,6 +100,24 @@ fn an_event_loop_whose_connections_are_all_busy_waits_for_one() {
     assert!(causes(&profile).is_empty(), "no request waits");
 }
 
+/// This test repeats a situation that was observed with two connections to a log shipper, which never answers.
+#[test]
+fn connections_without_answers_are_no_pool() {
+    let mut profile = process(1.0, &[(ThreadState::Events, "", 1.0)]);
+    profile.processes[0].epoll = true;
+    profile.clients = Some(clients(16.0, 0.0));
+    let log = |answers| run::PeerConnections { answers, ..peer("app:7", 4.0, 4.0) };
+    let database = run::PeerConnections { address: "10.0.0.3:5432".into(), ..peer("app:7", 3.0, 2.9) };
+    profile.peers = vec![log(Some(0.0))];
+    assert!(causes(&profile).is_empty(), "a log, or a long poll");
+    profile.peers.push(database);
+    assert_eq!(waits(&profile, &[])[0].peer, "10.0.0.3:5432", "not the larger number");
+    for answers in [Some(30.0), None] {
+        profile.peers = vec![log(answers)];
+        assert_eq!(causes(&profile), [WaitCause::ConnectionPool], "{answers:?}");
+    }
+}
+
 #[test]
 fn connections_over_a_unix_socket_are_busy_if_the_database_s_processes_are() {
     let mut profile = process(5.0, &[(ThreadState::Events, "", 5.0)]);

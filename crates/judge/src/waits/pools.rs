@@ -194,7 +194,13 @@ pub(super) fn connections_of_threads(
 fn is_used_up_pool(peer: &PeerConnections, demand: f64) -> bool {
     let is_constant = peer.max_open <= peer.open + WAIT_FEW;
     let is_busy = peer.open >= MIN_MEMBERS && peer.busy >= WAIT_POOL_BUSY * peer.open;
-    is_constant && is_busy && demand >= peer.open + WAIT_QUEUE
+    is_constant && is_busy && gets_answers(peer) && demand >= peer.open + WAIT_QUEUE
+}
+
+/// Returns false if most connections got no data from the peer while they were sampled. Requests wait for no connection
+/// that only sends, such as that of a log, and for none on which the process waits for news.
+pub(super) fn gets_answers(peer: &PeerConnections) -> bool {
+    peer.answers.is_none_or(|answers| answers >= WAIT_MOSTLY)
 }
 
 /// Returns the connections to a peer, with the number of busy connections filled in.

@@ -19,7 +19,38 @@ struct PeerSums {
     /// the new connections, and do not count.
     since_dump: Sums,
     max_open: f64,
+    answers: Answers,
     to: Option<Arc<str>>,
+}
+
+/// Counts the connections to a peer that got an answer between two readings.
+#[derive(Debug, Default)]
+struct Answers {
+    /// Number of answers: connections with new data from the peer, and connections that ended.
+    answers: f64,
+    /// Number of comparisons of two readings.
+    compared: u64,
+    /// Sum of the numbers of connections in all comparisons.
+    connections: f64,
+    /// Received segments of each connection at the last reading, by inode.
+    last: BTreeMap<u32, u32>,
+}
+
+impl Answers {
+    fn add(&mut self, received: &BTreeMap<u32, u32>) {
+        if !self.last.is_empty() && !received.is_empty() {
+            let is_answered = |(inode, before): &(&u32, &u32)| received.get(inode) != Some(before);
+            self.answers += self.last.iter().filter(is_answered).count() as f64;
+            self.compared += 1;
+            self.connections += self.last.len() as f64;
+        }
+        self.last.clone_from(received);
+    }
+
+    /// Returns the mean number of answers per connection; `None` if no two readings were compared.
+    fn per_connection(&self) -> Option<f64> {
+        (self.compared > 0).then(|| self.answers * self.compared as f64 / self.connections)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,6 +79,7 @@ impl PeerSums {
     fn add(&mut self, peer: &PeerSample, is_dump: bool) {
         self.max_open = self.max_open.max(peer.open);
         self.to = peer.to.clone().or(self.to.take());
+        self.answers.add(&peer.received);
         match is_dump {
             true => self.add_dump(peer.open, peer.busy),
             false => self.since_dump.add(peer.open, peer.busy),
@@ -104,6 +136,7 @@ impl PeerReadings {
                 open: all.mean(all.open),
                 busy: all.mean(all.busy),
                 max_open: sums.max_open,
+                answers: sums.answers.per_connection(),
             }
         })
     }
@@ -120,7 +153,8 @@ mod tests {
         let mut readings = PeerReadings::default();
         let mut read = |open: f64, busy: f64, is_dump: bool| {
             let (process, address) = ("haproxy".into(), "127.0.0.1:80".into());
-            readings.add(&[PeerSample { process, address, open, busy, to: None }], is_dump);
+            let peer = PeerSample { process, address, open, busy, ..PeerSample::default() };
+            readings.add(&[peer], is_dump);
             let row = readings.rows(|process| process.to_string()).next().unwrap();
             (row.open, row.busy, row.max_open)
         };
@@ -129,5 +163,20 @@ mod tests {
         assert_eq!(read(7.0, 6.0, true), (4.0, 3.0, 7.0), "without the second reading");
         read(7.0, 3.0, false);
         assert_eq!(read(7.0, 6.0, true), (5.5, 3.75, 7.0), "all but the second reading");
+    }
+
+    #[test]
+    fn answers_are_new_data_of_the_peer_and_connections_that_ended() {
+        let answers = |readings: &[&[(u32, u32)]]| {
+            let mut sums = Answers::default();
+            readings.iter().for_each(|reading| sums.add(&reading.iter().copied().collect()));
+            sums.per_connection()
+        };
+        let log: &[(u32, u32)] = &[(7, 0), (8, 3)];
+        assert_eq!(answers(&[log, log, log]), Some(0.0));
+        assert_eq!(answers(&[log, &[(7, 1), (8, 3)], &[(7, 2), (8, 4)]]), Some(1.5));
+        assert_eq!(answers(&[log, &[(7, 0), (9, 0)]]), Some(0.5), "a new connection for each request");
+        assert_eq!(answers(&[log]), None, "one reading");
+        assert_eq!(answers(&[log, &[], log]), None, "unix sockets, or a peer without connections");
     }
 }

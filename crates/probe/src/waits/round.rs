@@ -87,6 +87,9 @@ pub(super) struct PeerSample {
     pub(super) open: f64,
     /// Number of connections that await a reply; NaN for unix sockets.
     pub(super) busy: f64,
+    /// Inode of each connection, and the number of segments with data that came from the peer. The list is empty for
+    /// unix sockets, and if the kernel does not count the segments of all connections.
+    pub(super) received: BTreeMap<u32, u32>,
     /// Name of the processes that listen at the peer's address; `None` if unknown.
     pub(super) to: Option<Arc<str>>,
 }

@@ -50,7 +50,9 @@ impl PeerSums {
     fn rows(self, scaled: impl Fn(f64) -> f64) -> Vec<PeerSample> {
         let row = |((process, address), connections): (PeerId, Vec<OtherConnection>)| {
             let (open, busy) = (scaled(connections.len() as f64), scaled(exchanges::awaiting(&connections)));
-            PeerSample { process, address, open, busy, to: None }
+            let received = connections.iter().map(|c| Some((c.inode, c.traffic?.data_in)));
+            let received = received.collect::<Option<_>>().unwrap_or_default();
+            PeerSample { process, address, open, busy, received, to: None }
         };
         self.0.into_iter().map(row).collect()
     }
@@ -180,6 +182,7 @@ impl Sockets {
             address,
             open: pairs.scaled(part),
             busy: f64::NAN,
+            received: BTreeMap::new(),
             to: None,
         };
         peers.into_iter().map(row).collect()
@@ -294,6 +297,7 @@ mod tests {
         let address = server.local_addr().unwrap().to_string();
         let peer = seen.peers.iter().find(|peer| *peer.address == *address).unwrap();
         assert_eq!((&*peer.process, peer.open, peer.busy), ("app", 3.0, 2.0));
+        assert_eq!(peer.received.values().copied().collect::<Vec<_>>(), [0; 3]);
         accepted[0].write_all(b"OK").unwrap();
         clients[0].read_exact(&mut buffer[..2]).unwrap();
         // Keep only connections to this server, because concurrent tests may own connections, too.
@@ -302,7 +306,7 @@ mod tests {
             sockets.known.retain(|(_, (_, to))| **to == *address);
             sockets.read_peers()?.into_iter().find(|peer| peer.busy < 2.0)
         });
-        assert_eq!((again.open, again.busy), (3.0, 1.0));
+        assert_eq!((again.open, again.busy, again.received.values().sum::<u32>()), (3.0, 1.0, 1));
     }
 
     #[test]

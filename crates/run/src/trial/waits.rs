@@ -313,6 +313,10 @@ pub struct PeerConnections {
     /// Largest number of open connections at a reading; 0 in runs of older versions.
     #[serde(with = "Figure", skip_serializing_if = "crate::skip_empty::is_zero")]
     pub max_open: f64,
+    /// Mean number of readings, per connection, that found new data from the peer, or found that the connection had
+    /// ended; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answers: Option<f64>,
     /// Process that answers at the address, as in [`WaitGroup::process`]; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub to: String,

@@ -192,7 +192,7 @@ fn strangers_cannot_make_a_profile_of_any_length() {
 fn connections_to_a_peer_have_means_a_maximum_and_the_process_there() {
     let reading = |open, busy, to: Option<&str>| {
         let (process, address) = ("app".into(), "db:5432".into());
-        let peers = vec![PeerSample { process, address, open, busy, to: to.map(Into::into) }];
+        let peers = vec![PeerSample { process, address, open, busy, to: to.map(Into::into), ..PeerSample::default() }];
         Round {
             connections: Some(ConnectionSample { peers, is_full: true, ..ConnectionSample::default() }),
             ..locked(1)
@@ -213,6 +213,7 @@ fn connections_to_a_peer_have_means_a_maximum_and_the_process_there() {
         open: 3.0,
         busy: 2.0,
         max_open: 4.0,
+        answers: None,
     };
     assert_eq!(peers, [row]);
     let none = ConnectionSample { is_full: true, ..ConnectionSample::default() };
