@@ -29,14 +29,25 @@ fn cause(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) ->
         share: if process.threads > 0.0 { (threads / process.threads).min(1.0) } else { 0.0 },
         ..WaitFinding::default()
     };
-    let demand = requests.demand();
-    if computes_serially(activity) && demand >= process.processes + WAIT_QUEUE {
-        return Some(finding(WaitCause::SerialCpu, process.processes, thread_on_cpu(activity)));
+    if computes_serially(activity) && is_asked(profile, activity, requests) {
+        let computing = activity.all_threads(ThreadState::wants_cpu);
+        let serial = || finding(WaitCause::SerialCpu, computing, thread_on_cpu(activity));
+        return Some(pools::connections_of_read(profile, activity, requests).unwrap_or_else(serial));
     }
     waits_in_calls(profile, activity, requests, &finding)
         .or_else(|| loop_without_rest(profile, activity, requests))
         .or_else(|| pools::used_up(profile, activity, requests))
         .or_else(|| slots::limited_section(profile, activity, requests))
+}
+
+/// Returns true if more requests are present than processes. Returns false for an upstream that hardly owes a reply to any
+/// sampled process: it computes for other programs. For an upstream without a known connection, or behind a Unix socket,
+/// the owed replies are unknown, and do not count.
+fn is_asked(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> bool {
+    let process = activity.process;
+    let sent = pools::demand_of(profile, process, requests).filter(|sent| sent.is_finite());
+    let owes = !process.behind || sent.is_none_or(|sent| sent >= WAIT_MOSTLY);
+    owes && requests.demand() >= process.processes + WAIT_QUEUE
 }
 
 /// Returns true if only one thread of all processes computes, or only one thread of each process. One of the processes

@@ -157,6 +157,17 @@ fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Reques
     Some(used_up_connections(process, &peer, demand))
 }
 
+/// Returns the connections of a computing process to one peer, if all of them are busy while more requests were read than
+/// there are connections. A full event loop would leave replies and further requests unread.
+pub(super) fn connections_of_read(
+    profile: &WaitProfile,
+    activity: &Activity<'_>,
+    requests: &Requests,
+) -> Option<WaitFinding> {
+    let (read, _) = requests.in_progress().filter(|_| !activity.process.behind)?;
+    connections(profile, activity, requests).filter(|pool| read >= pool.of + WAIT_QUEUE)
+}
+
 fn used_up_connections(process: &WaitProcess, peer: &PeerConnections, demand: f64) -> WaitFinding {
     WaitFinding {
         cause: WaitCause::ConnectionPool,

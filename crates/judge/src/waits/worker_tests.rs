@@ -134,6 +134,40 @@ fn one_thread_that_computes_while_requests_wait_is_serial() {
     assert!(causes(&profile).is_empty(), "one request at a time waits for nothing");
 }
 
+/// This test repeats a situation that was observed with PostgreSQL: one of eight processes computes a report for another
+/// program.
+#[test]
+fn a_process_that_nobody_asks_computes_for_others() {
+    let told = |sent: f64| {
+        let mut profile = process(8.0, &[(ThreadState::Events, "", 7.0), (ThreadState::OnCpu, "", 1.0)]);
+        let first = &mut profile.processes[0];
+        (first.processes, first.busiest, first.behind) = (8.0, 1.0, true);
+        profile.clients = Some(clients(22.0, 0.0));
+        profile.peers = vec![run::PeerConnections { to: "app:7".into(), ..peer("front:3", 4.0, sent) }];
+        waits(&profile, &[]).first().map(|found| (found.cause, found.threads))
+    };
+    assert_eq!(told(0.0), None);
+    for sent in [4.0, f64::NAN] {
+        assert_eq!(told(sent), Some((WaitCause::SerialCpu, 1.0)), "{sent}");
+    }
+}
+
+/// This test repeats a situation that was observed with Node.js, whose second thread computes all the time beside three
+/// connections to a slow service.
+#[test]
+fn a_used_up_pool_comes_before_a_thread_that_computes() {
+    let mut profile = process(8.0, &[(ThreadState::OnCpu, "", 1.0), (ThreadState::Events, "", 2.0)]);
+    (profile.processes[0].busiest, profile.processes[0].epoll) = (1.0, true);
+    profile.clients = Some(clients(16.0, 0.0));
+    profile.peers = vec![peer("app:7", 3.0, 2.9)];
+    assert_eq!(causes(&profile), [WaitCause::ConnectionPool]);
+    profile.peers = vec![peer("app:7", 3.0, 1.4)];
+    assert_eq!(causes(&profile), [WaitCause::SerialCpu], "a full loop leaves replies unread");
+    profile.peers = vec![peer("app:7", 30.0, 29.0)];
+    profile.clients = Some(clients(30.0, 20.0));
+    assert_eq!(causes(&profile), [WaitCause::SerialCpu], "a full loop leaves requests unread");
+}
+
 #[test]
 fn processes_are_serial_if_one_or_each_of_them_computes() {
     // Makes processes of one name, of which `computing` compute. One process of this name may be the idle parent of the
