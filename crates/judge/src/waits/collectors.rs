@@ -52,7 +52,7 @@ pub(super) fn is_collection(finding: &WaitFinding) -> bool {
 mod tests {
     use run::{MonitorGroup, MonitorKind};
 
-    use super::super::tests::{clients, process};
+    use super::super::tests::{causes, clients, peer, process};
     use super::super::waits;
     use super::*;
 
@@ -80,5 +80,24 @@ mod tests {
         profile.rounds = 100;
         profile.groups[0].threads = 0.2;
         assert!(said(&profile).iter().all(|said| !said.contains("garbage")), "{:?}", said(&profile));
+    }
+
+    /// ZGC computes beside the requests. If it stopped their threads, replies of the database would stay unread, so the
+    /// connections would not be busy.
+    #[test]
+    fn connections_that_are_all_busy_come_before_a_collector_that_computes_beside_them() {
+        let states = [
+            (ThreadState::OnCpu, "", 0.8),
+            (ThreadState::OnCpu, "", 0.4),
+            (ThreadState::Futex, "", 52.0),
+            (ThreadState::Peer, "10.0.0.2:5432", 10.0),
+        ];
+        let mut profile = process(64.0, &states);
+        profile.groups[0].thread = "ZWorker#".into();
+        profile.clients = Some(clients(62.0, 0.0));
+        profile.peers = vec![peer("app:7", 10.0, 9.8)];
+        assert_eq!(causes(&profile), [WaitCause::ConnectionPool, WaitCause::SerialCpu]);
+        profile.peers = vec![peer("app:7", 10.0, 5.0)];
+        assert_eq!(causes(&profile), [WaitCause::SerialCpu], "a collector that stops the threads");
     }
 }

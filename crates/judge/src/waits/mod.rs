@@ -159,9 +159,14 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
     // Threads that a collector has stopped hold monitors, so other threads wait for the monitors.
     found.retain(|lock| !monitors::is_named(&lock.name) || collections.iter().all(|work| work.process != lock.process));
     found.extend(collections);
-    // If the threads of a process wait for a lock, other causes in this process are left out.
+    // If the threads of a process wait for a lock, other causes in this process are left out. Some collectors compute
+    // beside the requests, which then wait for connections that are all busy.
     let others = blocking::causes(profile, &requests);
-    let unexplained = |other: &WaitFinding| found.iter().all(|lock| lock.process != other.process);
+    let explains = |first: &WaitFinding, other: &WaitFinding| {
+        first.process == other.process
+            && !(collectors::is_collection(first) && other.cause == WaitCause::ConnectionPool)
+    };
+    let unexplained = |other: &WaitFinding| !found.iter().any(|first| explains(first, other));
     let others: Vec<WaitFinding> = others.into_iter().filter(unexplained).collect();
     found.extend(others);
     let workers: Vec<WaitFinding> = found.iter().filter(|pool| pools::is_of_processes(pool)).cloned().collect();
