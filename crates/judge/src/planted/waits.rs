@@ -54,6 +54,7 @@ fn pools() -> Vec<WaitFinding> {
         queued(1.0, 1.0),
         queued(3.0, 12.7),
         WaitFinding { counted: CountedKind::Goroutines, peer: "10.0.0.2:5432".into(), ..connections(12.0) },
+        WaitFinding { counted: CountedKind::Goroutines, ..connections(12.0) },
         WaitFinding { peer: "10.0.0.2:5432".into(), ..connections(3.0) },
     ]
 }

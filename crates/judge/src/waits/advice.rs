@@ -23,6 +23,9 @@ pub(crate) fn advice(finding: &WaitFinding) -> String {
         WorkerPool => {
             format!("Raise the number of workers of {process}, or shorten the time for which each one waits.")
         }
+        ConnectionPool if peer.is_empty() => {
+            format!("Raise the number of connections in the pool of {process}, or hold each one for a shorter time.")
+        }
         ConnectionPool => {
             format!("Raise the number of connections of {process} to {peer}, or make replies of {peer} faster.")
         }

@@ -359,6 +359,7 @@ mod tests {
         let advice = counted.iter().map(places::advice).collect();
         let mut found = Bottleneck { counted, advice, ..verdict("server-concurrency") };
         let pool = WaitFinding { cause: ConnectionPool, name: "postgres".into(), queued: Some(13.0), ..lock(None) };
+        let pool = WaitFinding { peer: "10.0.0.2:5432".into(), ..pool };
         explain(&mut found, &[pool], None);
         assert_eq!(found.advice.len(), 2, "{:?}", found.advice);
         assert!(found.advice[0].starts_with("Raise the number of connections of app"), "{:?}", found.advice);

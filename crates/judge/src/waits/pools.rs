@@ -200,12 +200,18 @@ pub(super) fn connections_of_threads(
     is_pool.then(|| used_up_connections(process, all, requests.demand()))
 }
 
-/// Returns true if all connections are busy, their number is constant, and more requests are present. A server that
-/// opens a connection for each request has no pool, so the number of its connections changes.
+/// Returns true if all connections are busy, their number is constant, and more requests are present.
 fn is_used_up_pool(peer: &PeerConnections, demand: f64) -> bool {
-    let is_constant = peer.max_open <= peer.open + WAIT_FEW;
-    let is_busy = peer.open >= MIN_MEMBERS && peer.busy >= WAIT_POOL_BUSY * peer.open;
-    is_constant && is_busy && gets_answers(peer) && demand >= peer.open + WAIT_QUEUE
+    let is_busy = peer.busy.is_finite() && peer.open >= MIN_MEMBERS;
+    is_busy && may_be_used_up(peer) && demand >= peer.open + WAIT_QUEUE
+}
+
+/// Returns true if the number of connections is constant, and all of them are busy, or may be busy. A server that opens
+/// a connection for each request has no pool, so the number of its connections changes.
+pub(super) fn may_be_used_up(peer: &PeerConnections) -> bool {
+    let is_constant = peer.open > 0.0 && peer.max_open <= peer.open + WAIT_FEW;
+    let has_free = peer.busy < WAIT_POOL_BUSY * peer.open;
+    is_constant && !has_free && gets_answers(peer)
 }
 
 /// Returns false if most connections got no data from the peer while they were sampled. Requests wait for no connection

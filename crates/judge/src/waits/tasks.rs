@@ -1,8 +1,9 @@
 //! Causes among the tasks that a language runtime schedules: goroutines that wait for a mutex, for room in a channel,
 //! for a connection or for a timer.
 
-use run::{CountedKind, TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding, WaitProfile};
+use run::{CountedKind, PeerConnections, TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding, WaitProfile};
 
+use super::pools;
 use super::requests::Requests;
 use crate::thresholds::WAIT_MOSTLY;
 
@@ -36,8 +37,7 @@ fn finding(profile: &WaitProfile, group: &TaskGroup, cause: WaitCause) -> WaitFi
         let runs = matches!(other.state, TaskState::Running | TaskState::Runnable);
         (of + other.tasks, running + if runs { other.tasks } else { 0.0 })
     });
-    let peers = profile.peers.iter().filter(|peer| peer.process == group.process && peer.busy.is_finite());
-    let peer = peers.max_by(|a, b| a.busy.total_cmp(&b.busy)).filter(|_| cause == WaitCause::ConnectionPool);
+    let peer = used_up_peer(profile, &group.process).filter(|_| cause == WaitCause::ConnectionPool);
     let has_holder = cause != WaitCause::Sleep;
     // The stack of a running goroutine cannot be read. A running goroutine may be inside the function in which the
     // other goroutines wait, so it counts as the holder.
@@ -61,6 +61,16 @@ fn finding(profile: &WaitProfile, group: &TaskGroup, cause: WaitCause) -> WaitFi
         share: (group.tasks / of.max(group.tasks)).min(1.0),
         ..WaitFinding::default()
     }
+}
+
+/// Returns the only peer to which all connections of a process are busy. Returns `None` if several peers fit, or if a
+/// peer fits whose busy connections are unknown: the tasks may wait for a connection to any of them. An embedded database
+/// has no peer.
+fn used_up_peer<'a>(profile: &'a WaitProfile, process: &str) -> Option<&'a PeerConnections> {
+    let own = profile.peers.iter().filter(|peer| peer.process == process);
+    let mut fitting = own.filter(|peer| pools::may_be_used_up(peer));
+    let first = fitting.next().filter(|peer| peer.busy.is_finite())?;
+    fitting.next().is_none().then_some(first)
 }
 
 /// Returns what the threads of running goroutines mostly do, and the object for which they wait. loadline also counts a

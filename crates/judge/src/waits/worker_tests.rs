@@ -1,10 +1,10 @@
 //! Tests of causes other than locks: blocking calls, busy and computing workers, processes of a database, and
 //! goroutines.
 
-use run::{TaskGroup, TaskState, ThreadState, WaitCause, WaitGroup, WaitProcess, WaitProfile};
+use run::{PeerConnections, TaskGroup, TaskState, ThreadState, WaitCause, WaitGroup, WaitProcess, WaitProfile};
 
 use super::tests::{causes, clients, peer, process};
-use super::{headline, waits};
+use super::{advice, headline, waits};
 
 #[test]
 fn an_event_loop_that_sleeps_while_requests_wait_is_a_blocking_call() {
@@ -250,6 +250,27 @@ fn goroutines_that_wait_with_requests_name_a_lock_a_pool_or_connections() {
     let connections =
         waits(&goroutines(TaskState::Select, "database/sql.(*DB).conn (sql.go:1)", TaskState::Network), &[]);
     assert_eq!((connections.len(), connections[0].cause), (1, WaitCause::ConnectionPool));
+}
+
+/// This test repeats a situation that was observed with SQLite behind a pool of `database/sql`, beside one subscription.
+#[test]
+fn a_pool_of_go_is_named_by_the_only_peer_whose_connections_are_all_busy() {
+    let told = |peers: &[PeerConnections]| {
+        let mut profile = goroutines(TaskState::Select, "database/sql.(*DB).conn (sql.go:1)", TaskState::Network);
+        profile.peers = peers.to_vec();
+        let found = waits(&profile, &[]).remove(0);
+        assert!(!advice(&found).contains(" to ,"), "{}", advice(&found));
+        found.peer
+    };
+    let other = |busy| PeerConnections { address: "10.0.0.9:6379".into(), ..peer("app:7", 2.0, busy) };
+    let database = peer("app:7", 3.0, 2.9);
+    let short = PeerConnections { max_open: 3.0, ..other(2.0) };
+    for others in [vec![other(0.0)], vec![short], vec![PeerConnections { answers: Some(0.0), ..other(2.0) }]] {
+        assert_eq!(told(&[vec![database.clone()], others.clone()].concat()), "10.0.0.2:5432", "{others:?}");
+    }
+    for open in [vec![], vec![other(0.0)], vec![other(f64::NAN)], vec![database, other(2.0)]] {
+        assert_eq!(told(&open), "", "{open:?}");
+    }
 }
 
 /// This test repeats a situation that was observed with a Go program that logs to a named pipe, which a slow program
