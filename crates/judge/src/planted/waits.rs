@@ -88,6 +88,7 @@ fn calls() -> Vec<WaitFinding> {
         cause(WaitCause::Sleep, "", (7.6, 8.0)),
         WaitFinding { function: "poll_lock (app.py:41)".into(), ..cause(WaitCause::Sleep, "", (7.6, 8.0)) },
         WaitFinding { peer: "10.0.0.2:5432".into(), ..cause(WaitCause::Peer, "", (7.6, 8.0)) },
+        cause(WaitCause::Peer, "", (7.6, 8.0)),
         cause(WaitCause::Peer, "the full pipe to logger:9", (7.6, 8.0)),
     ];
     states.map(blocking).into_iter().chain(others).collect()

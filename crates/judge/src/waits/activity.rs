@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 
 use run::{ThreadState, WaitCause, WaitGroup, WaitProcess, WaitProfile};
 
-use crate::thresholds::WAIT_FEW;
+use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY};
+
+/// Text between the system call and the file in [`WaitGroup::key`].
+const OF: &str = " of ";
 
 /// Sampled threads of all processes that have one name.
 pub(super) struct Activity<'a> {
@@ -44,8 +47,8 @@ impl<'a> Activity<'a> {
         self.threads(ThreadState::wants_cpu)
     }
 
-    /// Returns the kind of wait with the most threads, the number of these threads, and the object that most of these
-    /// threads wait for.
+    /// Returns the kind of wait with the most threads, the number of these threads, and the [`object`] that they wait
+    /// for.
     pub(super) fn blocked(&self) -> Option<(ThreadState, f64, String)> {
         let mut sums: BTreeMap<ThreadState, f64> = BTreeMap::new();
         let is_wait = |g: &&&WaitGroup| cause_of(g.state).is_some();
@@ -57,9 +60,28 @@ impl<'a> Activity<'a> {
         let says_more = sums.iter().any(|(state, threads)| *state != ThreadState::Pipe && *threads >= WAIT_FEW);
         sums.retain(|state, _| !says_more || *state != ThreadState::Pipe);
         let (state, threads) = sums.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
-        let most = self.groups.iter().filter(|g| g.state == state).max_by(|a, b| a.threads.total_cmp(&b.threads));
-        Some((state, threads, most.map(|g| g.key.clone()).unwrap_or_default()))
+        let groups: Vec<&WaitGroup> = self.groups.iter().copied().filter(|g| g.state == state).collect();
+        Some((state, threads, object(&groups)))
     }
+}
+
+/// Returns the object for which at least half of the threads of some groups wait. If there is none, returns the system
+/// call in which at least half of the threads wait. Returns an empty text if there is neither: threads that wait for many
+/// objects do not wait for one of them.
+fn object(groups: &[&WaitGroup]) -> String {
+    let all: f64 = groups.iter().map(|group| group.threads).sum();
+    let call = |group: &WaitGroup| match group.key.split_once(OF) {
+        _ if !names_call(group.state) => String::new(),
+        Some((call, _)) => call.into(),
+        None => group.key.clone(),
+    };
+    let most = |name: &dyn Fn(&WaitGroup) -> String| {
+        let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+        groups.iter().for_each(|group| *sums.entry(name(group)).or_default() += group.threads);
+        let (name, threads) = sums.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        Some(name).filter(|name| !name.is_empty() && threads >= WAIT_MOSTLY * all)
+    };
+    most(&|group| group.key.clone()).or_else(|| most(&call)).unwrap_or_default()
 }
 
 /// Returns the cause that a state of waiting threads stands for. Returns `None` for states that show no cause.

@@ -103,8 +103,8 @@ fn waits_in_calls(
             let workers = finding(WaitCause::WorkerPool, threads, String::new());
             Some(WaitFinding { holder: Some(state), peer, ..workers })
         }
-        WaitCause::Peer if state == ThreadState::Pipe => Some(finding(cause, threads, format!("the {key}"))),
-        WaitCause::Peer if state == ThreadState::FullPipe => Some(finding(cause, threads, format!("the full {key}"))),
+        WaitCause::Peer if state == ThreadState::Pipe => Some(finding(cause, threads, pipe("", &key))),
+        WaitCause::Peer if state == ThreadState::FullPipe => Some(finding(cause, threads, pipe("full ", &key))),
         WaitCause::Peer => Some(WaitFinding { peer, ..finding(cause, threads, String::new()) }),
         WaitCause::Sleep if queues && idle < WAIT_FEW => {
             Some(WaitFinding { holder: Some(state), ..finding(WaitCause::WorkerPool, threads, String::new()) })
@@ -118,6 +118,11 @@ fn waits_in_calls(
         }
         _ => Some(finding(cause, threads, key)),
     }
+}
+
+/// Returns the words for the pipe for which threads wait; for several pipes, `key` is empty.
+fn pipe(full: &str, key: &str) -> String {
+    if key.is_empty() { format!("several {full}pipes") } else { format!("the {full}{key}") }
 }
 
 /// Returns true if the server has read only as many requests as `threads` threads hold.

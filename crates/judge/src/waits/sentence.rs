@@ -71,6 +71,7 @@ pub(crate) fn sentence(finding: &WaitFinding) -> String {
             format!("one thread of {process} computes all the time ({name}), and requests wait for it")
         }
         WaitCause::Peer if peer.is_empty() && !name.is_empty() => format!("{who} wait for {name}"),
+        WaitCause::Peer if peer.is_empty() => format!("{who} wait for replies of other servers"),
         WaitCause::Peer => format!("{who} wait for replies of {peer}"),
     }
 }
