@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use run::{ThreadState, WaitCause, WaitGroup, WaitProcess, WaitProfile};
+use run::{PeerConnections, ThreadState, WaitCause, WaitGroup, WaitProcess, WaitProfile};
 
+use super::pools;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY};
 
 /// Text between the system call and the file in [`WaitGroup::key`].
@@ -19,6 +20,9 @@ pub(super) struct Activity<'a> {
     pub(super) has_parent: bool,
     /// Mean number of processes without such a parent, at least 1.
     pub(super) workers: f64,
+    /// Addresses of peers that owe no reply and send nothing. A thread that reads from such a peer waits for news, as it
+    /// does after SUBSCRIBE.
+    silent: Vec<&'a str>,
 }
 
 impl<'a> Activity<'a> {
@@ -30,7 +34,8 @@ impl<'a> Activity<'a> {
         let has_parent = process.processes >= 2.0 - WAIT_FEW && (parents - 1.0).abs() <= WAIT_FEW;
         groups.retain(|group| !has_parent || !is_parent(group));
         let workers = (process.processes - f64::from(u8::from(has_parent))).max(1.0);
-        Self { process, groups, has_parent, workers }
+        let silent = silent(profile, &process.process, &groups);
+        Self { process, groups, has_parent, workers, silent }
     }
 
     /// Returns the mean number of threads of all workers in the states for which `is_counted` returns true.
@@ -51,7 +56,8 @@ impl<'a> Activity<'a> {
     /// for.
     pub(super) fn blocked(&self) -> Option<(ThreadState, f64, String)> {
         let mut sums: BTreeMap<ThreadState, f64> = BTreeMap::new();
-        let is_wait = |g: &&&WaitGroup| cause_of(g.state).is_some();
+        let listens = |g: &WaitGroup| g.state == ThreadState::Peer && self.silent.contains(&g.key.as_str());
+        let is_wait = |g: &&&WaitGroup| cause_of(g.state).is_some() && !listens(g);
         for group in self.groups.iter().filter(is_wait) {
             *sums.entry(group.state).or_default() += group.threads;
         }
@@ -60,9 +66,22 @@ impl<'a> Activity<'a> {
         let says_more = sums.iter().any(|(state, threads)| *state != ThreadState::Pipe && *threads >= WAIT_FEW);
         sums.retain(|state, _| !says_more || *state != ThreadState::Pipe);
         let (state, threads) = sums.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
-        let groups: Vec<&WaitGroup> = self.groups.iter().copied().filter(|g| g.state == state).collect();
+        let of_state = |g: &&WaitGroup| g.state == state && !listens(g);
+        let groups: Vec<&WaitGroup> = self.groups.iter().copied().filter(of_state).collect();
         Some((state, threads, object(&groups)))
     }
+}
+
+/// Returns the addresses of the peers that owe a reply to fewer than half of the threads that wait for them, and that sent
+/// hardly any data. A peer that sends may be in the middle of a long reply.
+fn silent<'a>(profile: &'a WaitProfile, process: &str, groups: &[&WaitGroup]) -> Vec<&'a str> {
+    let waiting = |peer: &PeerConnections| -> f64 {
+        let own = groups.iter().filter(|g| g.state == ThreadState::Peer && g.key == peer.address);
+        own.map(|g| g.threads).sum()
+    };
+    let owes_none = |peer: &&PeerConnections| peer.busy < WAIT_MOSTLY * waiting(peer).min(peer.open);
+    let own = profile.peers.iter().filter(|peer| peer.process == process && !pools::gets_answers(peer));
+    own.filter(owes_none).map(|peer| peer.address.as_str()).collect()
 }
 
 /// Returns the object for which at least half of the threads of some groups wait. If there is none, returns the system

@@ -45,7 +45,7 @@ pub(super) fn blocked_workers(profile: &WaitProfile) -> Vec<BlockedWorkers> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{clients, process};
+    use super::super::tests::{clients, peer, process};
     use super::*;
 
     /// Figures of a server with gevent, whose four native threads sleep for 20 ms per request.
@@ -63,6 +63,12 @@ mod tests {
         profile.clients = Some(clients(22.8, 0.0));
         let found = blocked_workers(&profile).remove(0);
         assert_eq!((found.threads, found.peer.as_str()), (2.0, "10.0.0.3:53 (DNS)"));
+        profile.peers = vec![run::PeerConnections {
+            address: "10.0.0.3:53 (DNS)".into(),
+            answers: Some(0.0),
+            ..peer("app:7", 2.0, 0.0)
+        }];
+        assert!(blocked_workers(&profile).is_empty(), "they listen to a subscription");
         assert_eq!(count(3.5, 115.0), None, "idle at times");
         assert_eq!(count(3.93, 3.0), None, "no request waits");
         assert_eq!(count(1.0, 115.0), None, "one thread is no pool");

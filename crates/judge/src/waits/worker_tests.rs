@@ -96,6 +96,22 @@ fn threads_that_wait_for_several_servers_wait_for_none_of_them_alone() {
     assert_eq!(waits(&profile, &[])[0].peer, "10.0.0.2:80");
 }
 
+/// This test repeats a situation that was observed with two threads that listen after SUBSCRIBE, while requests wait for a
+/// condition variable.
+#[test]
+fn threads_that_listen_to_a_subscription_wait_for_no_reply() {
+    let told = |busy: f64, answers| {
+        let mut profile = process(7.0, &[(ThreadState::Peer, "10.0.0.2:5432", 2.0), (ThreadState::Futex, "", 3.0)]);
+        profile.clients = Some(clients(2.5, 0.0));
+        profile.peers = vec![PeerConnections { answers, ..peer("app:7", 2.0, busy) }];
+        causes(&profile)
+    };
+    assert!(told(0.0, Some(0.0)).is_empty());
+    assert_eq!(told(1.8, Some(0.0)), [WaitCause::Peer], "a slow reply");
+    assert_eq!(told(0.0, Some(9.0)), [WaitCause::Peer], "a long reply, whose last part has not come");
+    assert_eq!(told(0.0, None), [WaitCause::Peer], "an older run");
+}
+
 #[test]
 fn threads_that_wait_for_several_files_or_pipes_have_the_same_call() {
     let told = |state, keys: [&str; 3]| {
