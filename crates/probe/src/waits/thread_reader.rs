@@ -77,7 +77,7 @@ impl ThreadReader<'_> {
             Call::Read => self.descriptor(pid, a, name, false),
             Call::Write => self.descriptor(pid, a, name, true),
             Call::File => (ThreadState::Disk, file(pid, a).map_or_else(named, |path| on_file(name, &path, pid, a))),
-            Call::Path | Call::FileEvents => (ThreadState::Disk, named()),
+            Call::Path => (ThreadState::Disk, named()),
             Call::Accept => (ThreadState::Accept, WaitKey::None),
             Call::Poll if b == 0 => (ThreadState::Sleep, WaitKey::None),
             Call::Select if a == 0 => (ThreadState::Sleep, WaitKey::None),
