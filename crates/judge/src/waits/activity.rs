@@ -52,6 +52,20 @@ impl<'a> Activity<'a> {
         self.threads(ThreadState::wants_cpu)
     }
 
+    /// Returns the kind of wait that one thread is mostly in, and the [`object`] that it waits for. `blocked` is the share
+    /// of time in which this thread is blocked. Groups of more threads are not the waits of this thread alone.
+    pub(super) fn wait_of(&self, blocked: f64) -> Option<(ThreadState, String)> {
+        let mut sums: BTreeMap<ThreadState, (f64, Vec<&WaitGroup>)> = BTreeMap::new();
+        let may_be_its = |g: &&WaitGroup| is_blocked(g.state) && g.threads <= blocked + WAIT_FEW;
+        for group in self.groups.iter().copied().filter(may_be_its) {
+            let (sum, groups) = sums.entry(group.state).or_default();
+            *sum += group.threads;
+            groups.push(group);
+        }
+        let (state, (_, groups)) = sums.into_iter().max_by(|(_, (a, _)), (_, (b, _))| a.total_cmp(b))?;
+        Some((state, object(&groups)))
+    }
+
     /// Returns the kind of wait with the most threads, the number of these threads, and the [`object`] that they wait
     /// for.
     pub(super) fn blocked(&self) -> Option<(ThreadState, f64, String)> {
@@ -101,6 +115,11 @@ fn object(groups: &[&WaitGroup]) -> String {
         Some(name).filter(|name| !name.is_empty() && threads >= WAIT_MOSTLY * all)
     };
     most(&|group| group.key.clone()).or_else(|| most(&call)).unwrap_or_default()
+}
+
+/// Returns true if a thread in this state waits in the middle of its work.
+pub(super) const fn is_blocked(state: ThreadState) -> bool {
+    state.is_active() && !state.wants_cpu()
 }
 
 /// Returns the cause that a state of waiting threads stands for. Returns `None` for states that show no cause.

@@ -3,7 +3,7 @@
 
 use run::{ThreadState, WaitCause, WaitFinding, WaitProfile};
 
-use super::activity::{Activity, cause_of};
+use super::activity::{Activity, cause_of, is_blocked};
 use super::functions;
 use super::library_locks::lock_of;
 use super::only_worker;
@@ -34,8 +34,14 @@ fn cause(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) ->
         let serial = || finding(WaitCause::SerialCpu, computing, thread_on_cpu(activity));
         return Some(pools::connections_of_read(profile, activity, requests).unwrap_or_else(serial));
     }
-    waits_in_calls(profile, activity, requests, &finding)
-        .or_else(|| loop_without_rest(profile, activity, requests))
+    let full_loop = || loop_without_rest(profile, activity, requests);
+    // If no thread waits for events, the event loop is one of the busy threads.
+    let never_rests = activity.all_threads(ThreadState::is_idle) < WAIT_FEW;
+    never_rests
+        .then(full_loop)
+        .flatten()
+        .or_else(|| waits_in_calls(profile, activity, requests, &finding))
+        .or_else(full_loop)
         .or_else(|| pools::used_up(profile, activity, requests))
         .or_else(|| slots::limited_section(profile, activity, requests))
 }
@@ -131,20 +137,24 @@ fn has_no_room(requests: &Requests, threads: f64) -> bool {
 }
 
 /// Returns the wait of an event loop that is blocked for a part of the time, and computes nearly all the rest, while
-/// requests queue. Neither the CPU nor the disk of such a process is full, but its event loop has no time left.
+/// requests queue. Neither the CPU nor the disk of such a process is full, but its event loop has no time left. Other
+/// threads may wait beside the loop, for example to poll another server.
 fn loop_without_rest(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
-    let (state, _, key) = activity.blocked()?;
+    let (state, key) = activity.wait_of(process.busiest_blocked)?;
     let is_only = process.epoll && activity.workers < 1.0 + WAIT_FEW;
     let does_both = process.busiest.min(process.busiest_blocked) >= WAIT_FEW;
     let is_used_up = does_both && process.busiest + process.busiest_blocked >= FULL_MIDDLE;
+    // If other threads are blocked, too, most stacks may be theirs.
+    let is_alone = activity.all_threads(is_blocked) <= process.busiest_blocked + WAIT_FEW;
+    let function = if is_alone { functions::mostly_in(profile, process) } else { String::new() };
     let blocked = WaitFinding {
         cause: WaitCause::BlockingCall,
         name: key.clone(),
         process: process.process.clone(),
         threads: process.busiest_blocked,
         of: 1.0,
-        function: functions::mostly_in(profile, process),
+        function,
         share: process.busiest_blocked,
         ..WaitFinding::default()
     };

@@ -65,6 +65,27 @@ fn an_event_loop_that_computes_and_flushes_never_rests() {
     assert!(causes(&profile).is_empty(), "another thread sleeps");
 }
 
+/// This test repeats a situation that was observed with asyncio: four threads beside its event loop poll another server.
+#[test]
+fn a_loop_without_rest_is_told_beside_threads_that_wait_for_a_peer() {
+    let states =
+        [(ThreadState::Peer, "10.0.0.9:80", 3.96), (ThreadState::OnCpu, "", 0.74), (ThreadState::Sleep, "", 0.26)];
+    let mut profile = process(5.0, &states);
+    let first = &mut profile.processes[0];
+    (first.epoll, first.busiest, first.busiest_blocked) = (true, 0.74, 0.26);
+    profile.clients = Some(clients(4.3, 19.5));
+    let stack = run::StackSum { stack: "app;main;poll_peer;recv".into(), weight: 4.0 };
+    profile.stacks = Some(run::StackProfile { waiting: vec![stack], ..run::StackProfile::default() });
+    let said = "the event loop of app:7 sleeps 26 % of the time and computes for the rest while requests wait";
+    assert_eq!(waits(&profile, &[])[0].sentence, said);
+    // Four threads of nginx read files, and its loop opens others.
+    (profile.groups[0].state, profile.groups[0].key) = (ThreadState::Disk, "pread64 of /big.bin".into());
+    (profile.groups[2].state, profile.groups[2].key) = (ThreadState::Disk, "openat".into());
+    let said = "the event loop of app:7 waits for the disk in openat 26 % of the time and computes for the rest while \
+                requests wait";
+    assert_eq!(waits(&profile, &[])[0].sentence, said);
+}
+
 #[test]
 fn workers_that_sleep_or_wait_for_a_peer_are_told() {
     let mut sleeping = process(8.0, &[(ThreadState::Sleep, "", 8.0)]);
