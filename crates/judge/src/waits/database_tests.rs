@@ -133,6 +133,10 @@ fn a_command_that_fills_a_database_is_named() {
     {
         assert!(waits(&WaitProfile::default(), &[redis(commands)]).is_empty());
     }
+    // This case repeats figures that were observed with Redis, which counts the commands of a script twice.
+    let script = |share: f64| redis(vec![command("EVAL", 90.0, share), command("LPOS", 3600.0, share - 0.01)]);
+    assert!(waits(&WaitProfile::default(), &[script(0.53)]).is_empty(), "redis is idle for half of the time");
+    assert_eq!(waits(&WaitProfile::default(), &[script(0.95)])[0].name, "EVAL");
     // Other programs use the same CPU, so the database runs for only a part of the time.
     let mut crowded = process(1.0, &[(ThreadState::Runnable, "", 0.4), (ThreadState::OnCpu, "", 0.6)]);
     crowded.processes[0] =
