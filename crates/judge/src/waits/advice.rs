@@ -4,6 +4,7 @@ use run::WaitCause::{BlockingCall, ConnectionPool, Disk, Lock, Peer, RowLock, Se
 use run::{SessionState, ThreadState, WaitFinding};
 
 use super::collectors::is_collection;
+use super::pools::is_of_processes;
 use super::runtime_cpus;
 
 /// Returns the advice on a cause for which requests wait.
@@ -20,9 +21,8 @@ pub(crate) fn advice(finding: &WaitFinding) -> String {
             format!("Shorten the work of {process} under this lock, or split the lock.")
         }
         Lock => format!("Let {process} release this lock before it waits."),
-        WorkerPool => {
-            format!("Raise the number of workers of {process}, or shorten the time for which each one waits.")
-        }
+        WorkerPool if is_unseen(finding) => look_inside(finding),
+        WorkerPool => more_workers(finding),
         ConnectionPool if peer.is_empty() => {
             format!("Raise the number of connections in the pool of {process}, or hold each one for a shorter time.")
         }
@@ -58,6 +58,26 @@ pub(crate) fn advice(finding: &WaitFinding) -> String {
         }
         Peer => format!("Look at {peer}: run `loadline waits` there."),
     }
+}
+
+/// Returns the advice on a pool that needs more members.
+pub(super) fn more_workers(pool: &WaitFinding) -> String {
+    format!("Raise the number of workers of {}, or shorten the time for which each one waits.", pool.process)
+}
+
+/// Returns true for a pool of threads for which no sample shows what its threads wait for. Threads of a language runtime
+/// wait for a lock, a connection or a result in the same way as for work.
+pub(super) fn is_unseen(pool: &WaitFinding) -> bool {
+    pool.cause == WorkerPool && pool.holder.is_none() && pool.function.is_empty() && !is_of_processes(pool)
+}
+
+/// Returns the advice on a pool whose threads wait for something unknown.
+fn look_inside(pool: &WaitFinding) -> String {
+    format!(
+        "Find out what the threads {} of {} wait for. More of them help only if they share no lock and no pool of \
+         connections: `loadline find` shows how many work at a time.",
+        pool.name, pool.process
+    )
 }
 
 /// Advice on a lock of a database row.

@@ -7,7 +7,7 @@ use run::{
     WaitsFor,
 };
 
-use super::advice::advice;
+use super::advice::{advice, is_unseen, more_workers};
 use super::only_worker::is_only_worker;
 use super::pools::{is_of_processes, waits_for_slot};
 use super::runtime_cpus;
@@ -121,8 +121,12 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], known:
                 verdict.counted.iter().filter(|c| follows(c, finding)).map(places::advice).collect();
             verdict.advice.retain(|advice| !counted.contains(advice));
         }
-        let more_help = known.places.is_none_or(|places| !has_too_many(finding, places));
-        verdict.advice.insert(0, if more_help { advice(finding) } else { look_for_a_lock(finding) });
+        let first = match known.places {
+            Some(places) if has_too_many(finding, places) => look_for_a_lock(finding),
+            Some(_) if is_unseen(finding) => more_workers(finding),
+            _ => advice(finding),
+        };
+        verdict.advice.insert(0, first);
         return;
     }
     if let Some(hot) = known.hot.filter(|_| agreement.by_function || verdict.serial) {
@@ -382,6 +386,22 @@ mod tests {
         assert!(advice(31.0).starts_with("Raise the number of workers"), "{}", advice(31.0));
         let semaphore = WaitFinding { function: "main.score".into(), ..pool.clone() };
         assert!(of(&semaphore, 4.0).starts_with("Raise the number of workers"), "32 wait for one of 4 slots");
+    }
+
+    /// This test repeats a situation that was observed with 16 threads of Java, of which 15 wait for one ReentrantLock.
+    #[test]
+    fn more_threads_are_not_advised_if_nothing_shows_what_they_wait_for() {
+        let pool = WaitFinding { cause: WorkerPool, name: "exec-#".into(), threads: 16.0, of: 20.0, ..lock(None) };
+        let told = |pool: &WaitFinding, places| {
+            let mut found = verdict("server-concurrency");
+            super::explain(&mut found, std::slice::from_ref(pool), &Known { hot: None, places }, WaitsFirst);
+            found.advice.remove(0)
+        };
+        let unknown = told(&pool, None);
+        assert!(unknown.starts_with("Find out what the threads exec-# of app wait for"), "{unknown}");
+        assert!(told(&pool, Some(16.0)).starts_with("Raise the number of workers"), "all of them work");
+        let asleep = WaitFinding { name: String::new(), holder: Some(ThreadState::Sleep), ..pool };
+        assert!(told(&asleep, None).starts_with("Raise the number of workers"), "they were seen to sleep");
     }
 
     #[test]
