@@ -12,6 +12,11 @@ use crate::view::{View, names};
 /// functions.
 const MAX_FUNCTIONS: usize = 10;
 
+/// Loops of interpreters: functions that execute the functions of a program, and do not tell which of them takes the time.
+/// Source: PHP's Zend/zend_vm_execute.h, Ruby's vm_exec.c, Lua's lvm.c, Perl's run.c and Python's ceval.c.
+const INTERPRETERS: &[&str] =
+    &["execute_ex", "vm_exec_core", "luaV_execute", "Perl_runops_standard", "_PyEval_EvalFrameDefault"];
+
 /// Name of a process, and name of a function.
 type FunctionId<'a> = (&'a str, &'a str);
 
@@ -98,7 +103,7 @@ fn stacks(profile: &StackProfile) -> Vec<Stack<'_>> {
 /// error is subtracted.
 fn by_own_code(functions: &[HotFunction], samples: u64) -> Option<&HotFunction> {
     let first = functions.first()?;
-    (is_beyond(first.share, HOT_SHARE, samples) && !is_module(&first.function)).then_some(first)
+    (is_beyond(first.share, HOT_SHARE, samples) && !is_no_function(&first.function)).then_some(first)
 }
 
 /// Among the functions with an inclusive share of at least one half, returns the one with the smallest share, and this
@@ -116,7 +121,7 @@ fn by_inclusive<'a>(stacks: &[Stack<'a>], samples: u64) -> Option<(FunctionId<'a
         sums.share <= HOT_EVERYTHING * all
     };
     let explains = |(id, sums): &(FunctionId<'_>, Inclusive<'_>)| {
-        !is_module(id.1) && is_beyond(sums.share, HOT_INCLUSIVE, samples) && is_beside_others(id.0, sums)
+        !is_no_function(id.1) && is_beyond(sums.share, HOT_INCLUSIVE, samples) && is_beside_others(id.0, sums)
     };
     let deepest = inclusive(stacks).into_iter().filter(explains).min_by(|(_, a), (_, b)| {
         a.share.total_cmp(&b.share).then_with(|| (b.depth / b.share).total_cmp(&(a.depth / a.share)))
@@ -125,12 +130,14 @@ fn by_inclusive<'a>(stacks: &[Stack<'a>], samples: u64) -> Option<(FunctionId<'a
 }
 
 /// Adds up the samples of all stacks in which a function occurs, for each function. A function that occurs several
-/// times in a stack (recursion) counts once.
+/// times in a stack (recursion) counts once. Leaves out the callers of an interpreter, which run its whole program.
 fn inclusive<'a>(stacks: &[Stack<'a>]) -> BTreeMap<FunctionId<'a>, Inclusive<'a>> {
     let mut all: BTreeMap<FunctionId<'a>, Inclusive<'a>> = BTreeMap::new();
     for stack in stacks {
         let mut seen = BTreeSet::new();
-        for (depth, function) in stack.functions.iter().enumerate().filter(|(_, function)| seen.insert(**function)) {
+        let interpreter = stack.functions.iter().rposition(|function| INTERPRETERS.contains(function)).unwrap_or(0);
+        let inner = stack.functions.iter().enumerate().skip(interpreter);
+        for (depth, function) in inner.filter(|(_, function)| seen.insert(**function)) {
             let sums = all.entry((stack.process, function)).or_default();
             sums.share += stack.share;
             sums.depth += stack.share * depth as f64;
@@ -165,9 +172,10 @@ fn is_seen_often(share: f64, samples: u64) -> bool {
     (share * samples as f64).round() as u64 >= 2 && is_beyond(share, WORKS, samples)
 }
 
-/// Returns true for a name in brackets: the module of a function whose name is unknown.
-fn is_module(function: &str) -> bool {
-    function.starts_with('[')
+/// Returns true for a name that names no function of the program: a name in brackets, which is the module of a function
+/// whose name is unknown, and the loop of an interpreter.
+fn is_no_function(function: &str) -> bool {
+    function.starts_with('[') || INTERPRETERS.contains(&function)
 }
 
 #[cfg(test)]

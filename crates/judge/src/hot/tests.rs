@@ -67,6 +67,17 @@ fn one_function_among_many_is_not_named() {
     assert_eq!(among(0.6, 100, "[nginx]"), None, "a module is no function");
 }
 
+/// This test repeats a situation that was observed with PHP: 87 % of the stacks end in the loop of its interpreter.
+#[test]
+fn the_loop_of_an_interpreter_and_its_callers_are_not_named() {
+    let php = |stack: &str| {
+        let own = with_leaves(profile(1000, &[(stack, 0.75)]), "php;main;fpm_run", 0.12);
+        named(with_leaves(own, "php;main;zend_execute;execute_ex;call", 0.13)).map(|(function, _)| function)
+    };
+    assert_eq!(php("php;main;zend_execute;execute_ex"), None);
+    assert_eq!(php("php;main;zend_execute;execute_ex;zif_md5").as_deref(), Some("zif_md5"));
+}
+
 #[test]
 fn a_function_is_named_with_all_that_it_calls() {
     let deep = |samples, weight| {
