@@ -9,6 +9,7 @@ mod words;
 
 use run::{Counted, CountedKind};
 
+pub(crate) use counts::may_hold_requests;
 pub(crate) use words::{advice, advice_too_many, requests, text};
 
 use counts::Counts;

@@ -33,7 +33,11 @@ mod sentence;
 mod slots;
 mod tasks;
 
-use run::{DatabaseKind, DatabaseProfile, Run, ThreadState, Trial, WaitCause, WaitFinding, WaitProfile};
+use std::borrow::Cow;
+
+use run::{
+    DatabaseKind, DatabaseProfile, PeerConnections, Run, ThreadState, Trial, WaitCause, WaitFinding, WaitProfile,
+};
 
 #[cfg(any(test, feature = "planted"))]
 pub(crate) use advice::advice;
@@ -51,6 +55,7 @@ pub(crate) use sentence::sentence;
 use requests::Requests;
 use stats::shares::chance_above_half;
 
+use crate::places;
 use crate::thresholds::{HOLDER_SURE, WAIT_MOSTLY, WAIT_POOL_BUSY};
 use crate::view::{View, program};
 
@@ -62,10 +67,27 @@ pub(crate) fn of_run(run: &Run, is_light: impl Fn(&Trial) -> bool) -> Vec<WaitFi
     let none = WaitProfile::default();
     let of_trial = |at: usize| {
         let trial = run.trials.get(at).filter(|trial| !is_light(trial))?;
-        let threads = trial.server.as_ref().and_then(|server| server.waits.as_deref());
-        Some(waits(threads.unwrap_or(&none), &trial.databases)).filter(|causes| !causes.is_empty())
+        let threads = trial.server.as_ref().and_then(|side| {
+            let profile = side.waits.as_deref()?;
+            Some(without_polls(profile, &View::new("server", trial, side)))
+        });
+        Some(waits(threads.as_deref().unwrap_or(&none), &trial.databases)).filter(|causes| !causes.is_empty())
     };
     run.trials_by_samples().into_iter().find_map(of_trial).unwrap_or_default()
+}
+
+/// Returns a profile without the connections on which a reply takes longer than the slowest request. No request waits for
+/// such a reply: the server polls for news.
+fn without_polls<'a>(profile: &'a WaitProfile, view: &View<'_>) -> Cow<'a, WaitProfile> {
+    let may_hold = |peer: &PeerConnections| {
+        !peer.busy.is_finite() || places::may_hold_requests(view, &peer.address, peer.busy, peer.open)
+    };
+    if profile.peers.iter().all(may_hold) {
+        return Cow::Borrowed(profile);
+    }
+    let mut left = profile.clone();
+    left.peers.retain(may_hold);
+    Cow::Owned(left)
 }
 
 /// Returns the threads that are always blocked while further requests wait, from the most informative samples of a run.

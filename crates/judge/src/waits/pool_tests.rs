@@ -4,6 +4,7 @@ use run::{FutexKind, ThreadState, TitleGroup, WaitCause, WaitGroup, WaitProcess,
 
 use super::tests::{causes, clients, locked, peer, process};
 use super::waits;
+use crate::planted::{PlantedRun, Who};
 
 /// Makes eight threads of a pool and four other threads. No system call shows that the pool's threads wait.
 fn pool_of_threads() -> WaitProfile {
@@ -116,6 +117,27 @@ fn connections_without_answers_are_no_pool() {
         profile.peers = vec![log(answers)];
         assert_eq!(causes(&profile), [WaitCause::ConnectionPool], "{answers:?}");
     }
+}
+
+/// Consumers of a queue ask for messages again and again, and the queue answers after some seconds without any.
+#[test]
+fn connections_with_answers_slower_than_any_request_are_no_pool() {
+    let told = |sent: fn(f64) -> f64| {
+        let mut profile = process(1.0, &[(ThreadState::Events, "", 1.0)]);
+        profile.processes[0].epoll = true;
+        profile.clients = Some(clients(16.0, 0.0));
+        profile.peers = vec![run::PeerConnections { answers: Some(1.0), ..peer("app:7", 2.0, 2.0) }];
+        let run = PlantedRun::new(2000.0, 500.0)
+            .rates(&[])
+            .per_s(Who::Server, "behind.data_out", "10.0.0.2:5432", move |p| sent(p.x))
+            .change(move |trial, _| {
+                trial.server.iter_mut().for_each(|side| side.waits = Some(Box::new(profile.clone())));
+            })
+            .run();
+        super::of_run(&run, |_| false).iter().map(|found| found.cause).collect::<Vec<_>>()
+    };
+    assert!(told(|_| 0.0).is_empty(), "a poll for news");
+    assert_eq!(told(|x| x), [WaitCause::ConnectionPool], "a pool");
 }
 
 #[test]
