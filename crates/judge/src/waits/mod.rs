@@ -224,9 +224,13 @@ fn leads_to_lock(pool: &WaitFinding, lock: &WaitFinding) -> bool {
 #[cfg(test)]
 mod database_tests;
 #[cfg(test)]
+mod peer_tests;
+#[cfg(test)]
 mod pool_tests;
 #[cfg(test)]
 mod runtime_lock_tests;
+#[cfg(test)]
+mod task_tests;
 #[cfg(test)]
 pub(crate) mod tests;
 #[cfg(test)]

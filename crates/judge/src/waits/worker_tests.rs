@@ -1,10 +1,9 @@
-//! Tests of causes other than locks: blocking calls, busy and computing workers, processes of a database, and
-//! goroutines.
+//! Tests of causes other than locks: blocking calls, busy and computing workers, and processes of a database.
 
-use run::{PeerConnections, TaskGroup, TaskState, ThreadState, WaitCause, WaitGroup, WaitProcess, WaitProfile};
+use run::{ThreadState, WaitCause, WaitProcess, WaitProfile};
 
 use super::tests::{causes, clients, peer, process};
-use super::{advice, headline, waits};
+use super::{headline, waits};
 
 #[test]
 fn an_event_loop_that_sleeps_while_requests_wait_is_a_blocking_call() {
@@ -103,49 +102,6 @@ fn workers_that_sleep_or_wait_for_a_peer_are_told() {
     let wanted = "all workers of app:7 have a request, 8 of its 8 threads wait for a reply of 10.0.0.2:5432, and further \
                   requests queue";
     assert_eq!(waits(&waiting, &[])[0].sentence, wanted);
-}
-
-/// This test repeats a situation that was observed with threads that ask three services for each request.
-#[test]
-fn threads_that_wait_for_several_servers_wait_for_none_of_them_alone() {
-    let peers = [("10.0.0.2:80", 3.0), ("10.0.0.3:80", 2.6), ("10.0.0.4:80", 2.4)];
-    let mut profile = process(9.0, &peers.map(|(key, threads)| (ThreadState::Peer, key, threads)));
-    profile.clients = Some(clients(8.0, 0.0));
-    assert_eq!(waits(&profile, &[])[0].sentence, "8 of 9 threads of app:7 wait for replies of other servers");
-    // The two groups of one server have different thread names.
-    profile.groups[1] = WaitGroup { key: "10.0.0.2:80".into(), thread: "other".into(), ..profile.groups[1].clone() };
-    assert_eq!(waits(&profile, &[])[0].peer, "10.0.0.2:80");
-}
-
-/// This test repeats a situation that was observed with two threads that listen after SUBSCRIBE, while requests wait for a
-/// condition variable.
-#[test]
-fn threads_that_listen_to_a_subscription_wait_for_no_reply() {
-    let told = |busy: f64, answers| {
-        let mut profile = process(7.0, &[(ThreadState::Peer, "10.0.0.2:5432", 2.0), (ThreadState::Futex, "", 3.0)]);
-        profile.clients = Some(clients(2.5, 0.0));
-        profile.peers = vec![PeerConnections { answers, ..peer("app:7", 2.0, busy) }];
-        causes(&profile)
-    };
-    assert!(told(0.0, Some(0.0)).is_empty());
-    assert_eq!(told(1.8, Some(0.0)), [WaitCause::Peer], "a slow reply");
-    assert_eq!(told(0.0, Some(9.0)), [WaitCause::Peer], "a long reply, whose last part has not come");
-    assert_eq!(told(0.0, None), [WaitCause::Peer], "an older run");
-}
-
-#[test]
-fn threads_that_wait_for_several_files_or_pipes_have_the_same_call() {
-    let told = |state, keys: [&str; 3]| {
-        let mut profile = process(9.0, &keys.map(|key| (state, key, 2.6)));
-        profile.clients = Some(clients(8.0, 0.0));
-        waits(&profile, &[]).remove(0).sentence
-    };
-    let pread = told(ThreadState::Disk, ["pread64 of /a on vda", "pread64 of /b on vda", "pread64 of /c on vda"]);
-    assert_eq!(pread, "7.8 of 9 threads of app:7 wait for the disk in pread64");
-    let calls = told(ThreadState::Disk, ["pread64 of /a", "openat", "fsync of /c"]);
-    assert_eq!(calls, "7.8 of 9 threads of app:7 wait for a disk");
-    let pipes = told(ThreadState::FullPipe, ["pipe to a:1", "pipe to b:2", "pipe to c:3"]);
-    assert_eq!(pipes, "7.8 of 9 threads of app:7 wait for several full pipes");
 }
 
 /// This test repeats a situation that was observed with PHP-FPM in front of a database whose table is locked. The load had
@@ -280,104 +236,6 @@ fn processes_of_a_database_that_wait_for_a_transaction_are_told_before_the_peer(
     }
     profile.titles = vec![title("other: waiting", 6.4), title("postgres: app db [local] idle in transaction", 6.4)];
     assert_eq!(causes(&profile), [WaitCause::Peer]);
-}
-
-fn goroutines(state: TaskState, function: &str, inside_state: TaskState) -> WaitProfile {
-    let group = |state, function: &str, tasks| TaskGroup {
-        process: "app:7".into(),
-        state,
-        function: function.into(),
-        tasks,
-        ..TaskGroup::default()
-    };
-    let waiting = TaskGroup { inside: 5.0, inside_state: Some(inside_state), ..group(state, function, 59.0) };
-    let others = [group(TaskState::Network, "net.read", 64.0), group(TaskState::Running, "", 1.0)];
-    let mut profile = process(6.0, &[(ThreadState::Futex, "", 4.0), (ThreadState::Events, "", 2.0)]);
-    profile.tasks = [vec![waiting], others.to_vec()].concat();
-    profile.clients = Some(clients(64.0, 0.0));
-    profile
-}
-
-#[test]
-fn goroutines_that_wait_with_requests_name_a_lock_a_pool_or_connections() {
-    let lock = waits(&goroutines(TaskState::Lock, "main.work (app.go:7)", TaskState::Sleep), &[]);
-    assert_eq!((lock.len(), lock[0].cause, lock[0].name.as_str()), (1, WaitCause::Lock, "main.work (app.go:7)"));
-    let said = "59 of 124 goroutines of app:7 wait for one lock in main.work (app.go:7); its holder probably sleeps";
-    assert_eq!(lock[0].sentence, said);
-    let pool = waits(&goroutines(TaskState::Send, "main.work (app.go:9)", TaskState::Sleep), &[]);
-    assert_eq!((pool.len(), pool[0].cause), (1, WaitCause::WorkerPool));
-    let said = "59 of 124 goroutines of app:7 wait for a slot in main.work (app.go:9); those inside sleep";
-    assert_eq!(pool[0].sentence, said);
-    let asleep = waits(&goroutines(TaskState::Sleep, "main.acquire (app.go:5)", TaskState::Sleep), &[]);
-    let said = "59 of 124 goroutines of app:7 sleep in main.acquire (app.go:5) while they have a request";
-    assert_eq!((asleep[0].cause, asleep[0].sentence.as_str()), (WaitCause::Sleep, said));
-    let connections =
-        waits(&goroutines(TaskState::Select, "database/sql.(*DB).conn (sql.go:1)", TaskState::Network), &[]);
-    assert_eq!((connections.len(), connections[0].cause), (1, WaitCause::ConnectionPool));
-}
-
-/// This test repeats a situation that was observed with SQLite behind a pool of `database/sql`, beside one subscription.
-#[test]
-fn a_pool_of_go_is_named_by_the_only_peer_whose_connections_are_all_busy() {
-    let told = |peers: &[PeerConnections]| {
-        let mut profile = goroutines(TaskState::Select, "database/sql.(*DB).conn (sql.go:1)", TaskState::Network);
-        profile.peers = peers.to_vec();
-        let found = waits(&profile, &[]).remove(0);
-        assert!(!advice(&found).contains(" to ,"), "{}", advice(&found));
-        found.peer
-    };
-    let other = |busy| PeerConnections { address: "10.0.0.9:6379".into(), ..peer("app:7", 2.0, busy) };
-    let database = peer("app:7", 3.0, 2.9);
-    let short = PeerConnections { max_open: 3.0, ..other(2.0) };
-    for others in [vec![other(0.0)], vec![short], vec![PeerConnections { answers: Some(0.0), ..other(2.0) }]] {
-        assert_eq!(told(&[vec![database.clone()], others.clone()].concat()), "10.0.0.2:5432", "{others:?}");
-    }
-    for open in [vec![], vec![other(0.0)], vec![other(f64::NAN)], vec![database, other(2.0)]] {
-        assert_eq!(told(&open), "", "{open:?}");
-    }
-}
-
-/// This test repeats a situation that was observed with a Go program that logs to a named pipe, which a slow program
-/// reads.
-#[test]
-fn a_goroutine_in_a_blocked_system_call_does_not_compute() {
-    let mut profile = goroutines(TaskState::Lock, "log.(*Logger).output", TaskState::Running);
-    profile.tasks.push(TaskGroup {
-        process: "app:7".into(),
-        state: TaskState::Running,
-        tasks: 1.0,
-        ..Default::default()
-    });
-    profile.tasks[0].inside = 0.0;
-    let holder = |profile: &WaitProfile| waits(profile, &[])[0].sentence.clone();
-    assert!(holder(&profile).ends_with("its holder probably computes"), "{}", holder(&profile));
-    let group = |state, key: &str, threads| WaitGroup {
-        process: "app:7".into(),
-        state,
-        key: key.into(),
-        threads,
-        ..WaitGroup::default()
-    };
-    profile.groups = vec![group(ThreadState::FullPipe, "pipe to logger:9", 1.0), group(ThreadState::OnCpu, "", 0.1)];
-    assert!(
-        holder(&profile).ends_with("its holder probably waits for the full pipe to logger:9"),
-        "{}",
-        holder(&profile)
-    );
-}
-
-#[test]
-fn goroutines_without_requests_or_beside_most_requests_are_no_cause() {
-    for state in [TaskState::Lock, TaskState::Send] {
-        let mut profile = goroutines(state, "main.work", TaskState::Sleep);
-        profile.clients = Some(clients(2.0, 0.0));
-        assert!(causes(&profile).is_empty(), "workers that wait among themselves");
-        profile.clients = Some(clients(640.0, 0.0));
-        assert!(causes(&profile).is_empty(), "most requests wait elsewhere");
-        profile.clients = None;
-        assert!(causes(&profile).is_empty(), "requests are not known");
-    }
-    assert!(causes(&goroutines(TaskState::Receive, "main.work", TaskState::Sleep)).is_empty());
 }
 
 /// This test repeats a situation that was observed with Node.js, which writes its log to a pipe. A second thread of
