@@ -264,7 +264,9 @@ impl<'a> View<'a> {
             let bits = f64::from(mask.count_ones());
             return Some(online.map_or(bits, |o| bits.min(o)));
         }
-        let widest = busy.iter().filter_map(|p| p.allowed).reduce(f64::max);
+        // A process that is not pinned may use all possible CPUs, many of which may be offline.
+        let at_most_online = |cpus: f64| online.map_or(cpus, |o| cpus.min(o));
+        let widest = busy.iter().filter_map(|p| p.allowed).reduce(f64::max).map(at_most_online);
         if let Some(one) = widest.filter(|one| self.share_one_set(busy, *one)) {
             return Some(one);
         }
@@ -390,3 +392,6 @@ impl<'a> View<'a> {
         Some(Host { online, busy, softirq: parts[3], iowait, steal })
     }
 }
+
+#[cfg(test)]
+mod tests;
