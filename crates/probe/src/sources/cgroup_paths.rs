@@ -1,6 +1,6 @@
 //! Finds the folders of a process's control groups. Source: cgroups(7), proc_pid_mountinfo(5).
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::text::{lines, name};
 use crate::tree::Tree;
@@ -93,7 +93,8 @@ fn mount(tree: &Tree, line: &[u8]) -> Option<Mount> {
 /// Returns the groups that `/proc/PID/cgroup` names, or `None` if this file names no group.
 pub(super) fn resolve(tree: &Tree, mounts: &[Mount], text: &[u8]) -> Option<ProcessGroups> {
     let find = |controller: &str| {
-        one(mounts, text, controller).or_else(|| two(mounts, text)).filter(|c| tree.is_live() || c.leaf.exists())
+        let (mount, path) = one(mounts, text, controller).or_else(|| two(mounts, text))?;
+        place(mount, &path).filter(|c| tree.is_live() || c.leaf.exists())
     };
     let name = lines(text).filter_map(path_of).max_by_key(|path| path.len())?;
     let (cpu, cpuacct, memory, pids) = (find("cpu"), find("cpuacct"), find("memory"), find("pids"));
@@ -104,24 +105,28 @@ fn path_of(line: &[u8]) -> Option<String> {
     name(line).splitn(3, ':').nth(2).map(str::to_owned)
 }
 
-fn one(mounts: &[Mount], text: &[u8], controller: &str) -> Option<Controller> {
+/// Returns the hierarchy of version 1 that has a controller, and the path of the process's group in this hierarchy.
+fn one<'a>(mounts: &'a [Mount], text: &[u8], controller: &str) -> Option<(&'a Mount, String)> {
     let has = |list: &str| list.split(',').any(|c| c == controller);
     let line = lines(text).find(|line| name(line).split(':').nth(1).is_some_and(has))?;
     let mount = mounts.iter().find(|m| m.version == Version::One && m.controllers.iter().any(|c| c == controller))?;
-    Some(place(mount, &path_of(line)?))
+    Some((mount, path_of(line)?))
 }
 
-fn two(mounts: &[Mount], text: &[u8]) -> Option<Controller> {
+/// Returns the hierarchy of version 2, and the path of the process's group in this hierarchy.
+fn two<'a>(mounts: &'a [Mount], text: &[u8]) -> Option<(&'a Mount, String)> {
     let line = lines(text).find(|line| line.starts_with(b"0::"))?;
     let mount = mounts.iter().find(|m| m.version == Version::Two)?;
-    Some(place(mount, &path_of(line)?))
+    Some((mount, path_of(line)?))
 }
 
-/// Returns the folder of the group at `path` in a mounted hierarchy.
-fn place(mount: &Mount, path: &str) -> Controller {
-    let below = path.strip_prefix(mount.group.trim_end_matches('/')).unwrap_or(path);
-    let leaf = mount.point.join(below.trim_start_matches('/'));
-    Controller { version: mount.version, leaf, top: mount.point.clone() }
+/// Returns the folder of the group at `path` in a mounted hierarchy. Returns `None` for a group outside of the mounted
+/// part of the hierarchy, such as the group of another container. Source: cgroup_namespaces(7), for paths such as
+/// `/../web`.
+fn place(mount: &Mount, path: &str) -> Option<Controller> {
+    let below = Path::new(path).strip_prefix(&mount.group).ok()?;
+    let is_inside = below.components().all(|part| matches!(part, Component::Normal(_)));
+    is_inside.then(|| Controller { version: mount.version, leaf: mount.point.join(below), top: mount.point.clone() })
 }
 
 #[cfg(test)]
@@ -135,8 +140,28 @@ mod tests {
         let line = b"30 23 0:26 /docker/abc /sys/fs/cgroup/cpu rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct";
         let one = mount(&tree, line).unwrap();
         assert_eq!((one.version, one.point.to_str()), (Version::One, Some("/t/sys/fs/cgroup/cpu")));
-        assert_eq!(place(&one, "/docker/abc/web").leaf.to_str(), Some("/t/sys/fs/cgroup/cpu/web"));
-        assert_eq!(place(&one, "/docker/abc").leaf, one.point);
+        assert_eq!(place(&one, "/docker/abc/web").unwrap().leaf.to_str(), Some("/t/sys/fs/cgroup/cpu/web"));
+        assert_eq!(place(&one, "/docker/abc").unwrap().leaf, one.point);
         assert!(mount(&tree, b"1 1 8:1 / / rw - ext4 /dev/vda rw").is_none() && mount(&tree, b"odd").is_none());
+    }
+    #[test]
+    fn the_group_of_another_container_is_not_ours() {
+        let tree = Tree::new(&Scope::default());
+        let line = |group: &str| format!("30 23 0:26 {group} /sys/fs/cgroup rw - cgroup2 cgroup rw");
+        let placed = |group: &str, path: &str| place(&mount(&tree, line(group).as_bytes()).unwrap(), path);
+        assert_eq!(placed("/", "/../web"), None);
+        assert_eq!(placed("/docker/abc", "/docker/def"), None);
+        assert_eq!(placed("/docker/abc", "/docker/abcd"), None);
+        assert_eq!(placed("/", "/a/web").unwrap().leaf.to_str(), Some("/sys/fs/cgroup/a/web"));
+        assert_eq!(placed("/", "/").unwrap().leaf.to_str(), Some("/sys/fs/cgroup/"));
+    }
+
+    #[test]
+    fn a_group_outside_of_its_hierarchy_is_not_sought_in_another_one() {
+        let tree = Tree::new(&Scope::default());
+        let lines = ["1 0 0:1 / /c/cpu rw - cgroup cgroup rw,cpu", "2 0 0:2 / /c/two rw - cgroup2 cgroup2 rw"];
+        let mounts = lines.map(|line| mount(&tree, line.as_bytes()).unwrap());
+        let groups = resolve(&tree, &mounts, b"4:cpu:/../web\n0::/\n").unwrap();
+        assert_eq!((groups.cpu, groups.memory.is_some()), (None, true));
     }
 }
