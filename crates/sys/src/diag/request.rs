@@ -22,6 +22,8 @@ const LOCAL_AT_MOST: u8 = 3;
 const REMOTE_AT_LEAST: u8 = 4;
 /// Opcode (in a filter program) that tests whether the remote port is at most a given value.
 const REMOTE_AT_MOST: u8 = 5;
+/// Opcode (in a filter program) that jumps in any case.
+const JUMP: u8 = 1;
 
 /// Builds a `struct inet_diag_req_v2`.
 pub(super) fn request(v6: bool, extensions: u8, states: u32) -> [u8; 56] {
@@ -60,10 +62,9 @@ pub(super) fn bytecode(filter: ConnectionFilter) -> Vec<u8> {
 /// second comparison. The kernel accepts a jump only if the program also reaches the jump's target when all comparisons
 /// succeed.
 pub(super) fn excluding_port(port: u16) -> Vec<u8> {
-    const JUMP: u8 = 1;
     /// Size of two comparisons of 8 bytes each and the jump of 4 bytes between them.
     const TEST_BYTES: usize = 20;
-    let (above, below) = (port.saturating_add(1), port.saturating_sub(1));
+    let below = port.saturating_sub(1);
     let mut program = Vec::with_capacity(2 * TEST_BYTES);
     let ends = [(LOCAL_AT_LEAST, LOCAL_AT_MOST), (REMOTE_AT_LEAST, REMOTE_AT_MOST)];
     for (at, (at_least, at_most)) in ends.into_iter().enumerate() {
@@ -73,8 +74,10 @@ pub(super) fn excluding_port(port: u16) -> Vec<u8> {
             program.extend_from_slice(&[code, yes]);
             program.extend_from_slice(&no.to_ne_bytes());
         };
-        push(at_least, 8, 12);
-        push(0, 0, above);
+        // No port is above 65535.
+        let (first, value) = port.checked_add(1).map_or((at_most, below), |above| (at_least, above));
+        push(first, 8, 12);
+        push(0, 0, value);
         push(JUMP, 4, 12);
         push(at_most, 8, reject);
         push(0, 0, below);

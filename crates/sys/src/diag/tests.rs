@@ -44,6 +44,19 @@ fn the_filter_excludes_a_port_at_either_end() {
 }
 
 #[test]
+fn the_filter_excludes_the_highest_port_too() {
+    let server = std::net::TcpListener::bind("127.0.0.65:65535").unwrap();
+    let _client = std::net::TcpStream::connect(server.local_addr().unwrap()).unwrap();
+    let mut found = 0;
+    let is_ours = |c: &OtherConnection| [c.local, c.remote].contains(&server.local_addr().unwrap());
+    let mut diag = Diag::open().unwrap();
+    diag.others(false, 65535, false, |c| found += u32::from(is_ours(c))).unwrap();
+    assert_eq!(found, 0);
+    diag.others(false, 65534, false, |c| found += u32::from(is_ours(c))).unwrap();
+    assert_eq!(found, 2);
+}
+
+#[test]
 fn requests_and_answers_of_a_connection_are_counted() {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut client = TcpStream::connect(server.local_addr().unwrap()).unwrap();
