@@ -8,6 +8,8 @@
 //! The source lists sockets in the server's network namespace. The processes of an upstream may be in any namespace of
 //! this machine.
 
+mod same_port;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -25,6 +27,7 @@ use crate::tree::Tree;
 use super::cgroup::Throttle;
 use super::cgroup_paths::{Mount, mounts};
 use super::upstream_traffic::TrafficCounts;
+use same_port::SamePort;
 
 const IDS: &[&str] = &["behind.connections"];
 const QUEUE_IDS: &[&str] = &["behind.queue", "behind.unread"];
@@ -64,6 +67,7 @@ struct UpstreamChain {
     traffic: Family,
     quotas: Family,
     counts: TrafficCounts,
+    same_port: SamePort,
     mounts: Option<Vec<Mount>>,
     stops: Vec<Step>,
     /// Addresses at which the server connects to itself.
@@ -83,6 +87,7 @@ pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
         traffic: Family::new(TRAFFIC_IDS).at_most(MAX_UPSTREAMS),
         quotas: Family::new(QUOTA_IDS).at_most(MAX_UPSTREAMS),
         counts: TrafficCounts::default(),
+        same_port: SamePort::default(),
         mounts: None,
         stops: Vec::new(),
         own: HashSet::new(),
@@ -167,6 +172,9 @@ impl UpstreamChain {
                 }
             })?;
         }
+        if let Some(server) = listen.inet() {
+            self.same_port.add((diag, tree), server, describe, &mut tcp)?;
+        }
         let listening: HashSet<u16> = found.listeners.iter().map(|l| l.local.port()).collect();
         for OtherConnection { local, remote, inode, receive_queue, traffic, .. } in tcp {
             if listening.contains(&local.port()) {
@@ -182,12 +190,15 @@ impl UpstreamChain {
     /// Writes, for each upstream that listens in this network namespace, the number of waiting connections and (for TCP
     /// only) of unread bytes.
     fn put_queues(&mut self, sockets: &Sockets, round: &mut Round<'_>) {
+        let own_port = self.listen.as_ref().and_then(Address::inet).map(|own| own.port());
         for step in &self.stops {
             let (waiting, unread) = match &step.to {
                 Address::Inet(addr) => {
                     let all = sockets.listeners.iter().filter(|l| serves(l.local, l.v6_only, *addr));
                     let waiting = all.map(|l| f64::from(l.queue)).reduce(|a, b| a + b);
-                    (waiting, waiting.map(|_| sockets.unread.get(addr).copied().unwrap_or(0.0)))
+                    // The kernel leaves out accepted connections at the server's port number.
+                    let read = waiting.filter(|_| own_port != Some(addr.port()));
+                    (waiting, read.map(|_| sockets.unread.get(addr).copied().unwrap_or(0.0)))
                 }
                 Address::Unix(path) => {
                     let mut waiting = None;

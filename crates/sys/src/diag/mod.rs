@@ -5,7 +5,7 @@ mod parse;
 mod request;
 mod sockets;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 
 use rustix::net::netlink::SOCK_DIAG;
@@ -13,7 +13,7 @@ use rustix::net::netlink::SOCK_DIAG;
 use crate::netlink::{DumpControl, Netlink, u32_at};
 use crate::{Errno, Result};
 use parse::{connection, ends_of, listener, other};
-use request::{INET6, INFO, SKMEMINFO, bytecode, excluding_port, request};
+use request::{INET6, INFO, SKMEMINFO, bytecode, excluding_port, request, to_port};
 pub use sockets::{Connection, ConnectionFilter, Listener, OtherConnection, SocketName, TcpInfo, Traffic};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
@@ -77,6 +77,20 @@ impl Diag {
     pub fn others(&mut self, v6: bool, port: u16, traffic: bool, each: impl FnMut(&OtherConnection)) -> Result<()> {
         let extensions = if traffic { 1 << (INFO - 1) } else { 0 };
         self.each_other(&request(v6, extensions, ESTABLISHED), &excluding_port(port), each)
+    }
+
+    /// Calls `each` with every established connection to a remote port, except connections to the IP addresses `except`.
+    /// The kernel, and not this process, selects the connections. With `traffic`, the kernel adds `tcp_info`.
+    pub fn to_port(
+        &mut self,
+        v6: bool,
+        port: u16,
+        except: &[IpAddr],
+        traffic: bool,
+        each: impl FnMut(&OtherConnection),
+    ) -> Result<()> {
+        let extensions = if traffic { 1 << (INFO - 1) } else { 0 };
+        self.each_other(&request(v6, extensions, ESTABLISHED), &to_port(port, except), each)
     }
 
     /// Calls `each` with every established connection to a local port, with its traffic. The kernel, and not this

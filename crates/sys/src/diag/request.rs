@@ -1,5 +1,7 @@
 //! Requests to sock_diag, and filter programs that the kernel runs. Source: linux/inet_diag.h.
 
+use std::net::IpAddr;
+
 use super::ConnectionFilter;
 use crate::netlink::attribute;
 
@@ -24,6 +26,8 @@ const REMOTE_AT_LEAST: u8 = 4;
 const REMOTE_AT_MOST: u8 = 5;
 /// Opcode (in a filter program) that jumps in any case.
 const JUMP: u8 = 1;
+/// Opcode (in a filter program) that compares the remote address and port with a `struct inet_diag_hostcond`.
+const REMOTE_IS: u8 = 8;
 
 /// Builds a `struct inet_diag_req_v2`.
 pub(super) fn request(v6: bool, extensions: u8, states: u32) -> [u8; 56] {
@@ -83,4 +87,41 @@ pub(super) fn excluding_port(port: u16) -> Vec<u8> {
         push(0, 0, below);
     }
     attribute(REQ_BYTECODE, &program)
+}
+
+/// Builds the attribute with a filter program that selects the connections to a remote port, except the connections to
+/// the IP addresses `except`. Two comparisons select the port. A comparison and a jump follow for each address: if the
+/// address differs, the program skips the jump. The jump rejects the connection as in [`excluding_port`].
+pub(super) fn to_port(port: u16, except: &[IpAddr]) -> Vec<u8> {
+    let hosts: Vec<Vec<u8>> = except.iter().map(host_condition).collect();
+    let length = 2 * 8 + hosts.iter().map(|host| 4 + host.len() + 4).sum::<usize>();
+    let mut program = Vec::with_capacity(length);
+    let reject = |program: &Vec<u8>| (length - program.len() + 4) as u16;
+    let push = |program: &mut Vec<u8>, code: u8, yes: usize, no: u16| {
+        program.extend_from_slice(&[code, yes as u8]);
+        program.extend_from_slice(&no.to_ne_bytes());
+    };
+    for code in [REMOTE_AT_LEAST, REMOTE_AT_MOST] {
+        let no = reject(&program);
+        push(&mut program, code, 8, no);
+        push(&mut program, 0, 0, port);
+    }
+    for host in hosts {
+        let size = 4 + host.len();
+        push(&mut program, REMOTE_IS, size, (size + 4) as u16);
+        program.extend(host);
+        let no = reject(&program);
+        push(&mut program, JUMP, 4, no);
+    }
+    attribute(REQ_BYTECODE, &program)
+}
+
+/// Encodes `struct inet_diag_hostcond` for one IP address and any port.
+fn host_condition(ip: &IpAddr) -> Vec<u8> {
+    let (family, address) = match ip {
+        IpAddr::V4(ip) => (INET, ip.octets().to_vec()),
+        IpAddr::V6(ip) => (INET6, ip.octets().to_vec()),
+    };
+    let prefix_bits = (8 * address.len()) as u8;
+    [&[family, prefix_bits, 0, 0][..], &(-1_i32).to_ne_bytes(), &address].concat()
 }

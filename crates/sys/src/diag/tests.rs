@@ -57,6 +57,26 @@ fn the_filter_excludes_the_highest_port_too() {
 }
 
 #[test]
+fn the_filter_selects_a_remote_port_without_some_addresses() {
+    let listeners = ["0.0.0.0:0", "[::]:0"].map(|at| std::net::TcpListener::bind(at).unwrap());
+    let [port, port6] = listeners.each_ref().map(|listener| listener.local_addr().unwrap().port());
+    let targets = [("127.0.0.1", port), ("127.0.0.2", port), ("::1", port6), ("::ffff:127.0.0.1", port6)];
+    let _clients = targets.map(|target| std::net::TcpStream::connect(target).unwrap());
+    let found = |v6: bool, port: u16, except: &[&str]| {
+        let except: Vec<IpAddr> = except.iter().map(|ip| ip.parse().unwrap()).collect();
+        let mut found = Vec::new();
+        Diag::open().unwrap().to_port(v6, port, &except, false, |c| found.push(c.remote.ip().to_string())).unwrap();
+        found.sort();
+        found
+    };
+    assert_eq!(found(false, port, &[]), ["127.0.0.1", "127.0.0.2"]);
+    assert_eq!(found(false, port, &["127.0.0.1"]), ["127.0.0.2"]);
+    assert_eq!(found(false, port, &["::1", "127.0.0.2", "127.0.0.1"]), Vec::<String>::new());
+    assert_eq!(found(true, port6, &["127.0.0.1"]), ["::1"], "an IPv4 address that an IPv6 socket uses");
+    assert_eq!(found(true, port6, &["::1"]).len(), 1);
+}
+
+#[test]
 fn requests_and_answers_of_a_connection_are_counted() {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut client = TcpStream::connect(server.local_addr().unwrap()).unwrap();

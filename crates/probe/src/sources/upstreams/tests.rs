@@ -109,6 +109,40 @@ fn processes_that_an_upstream_starts_later_are_followed() {
     assert!(probe.processes().iter().all(|own| own != name), "it is no process of the server");
 }
 
+/// A proxy at port 80 passes its requests on to port 80 of a container.
+#[test]
+fn an_upstream_with_the_port_number_of_the_server_is_found() {
+    let upstream = TcpListener::bind("127.0.0.2:0").unwrap();
+    let at = upstream.local_addr().unwrap();
+    let code = format!(
+        "import socket,sys\ns=socket.create_server(('127.0.0.1',{0}))\nc=socket.create_connection(('127.0.0.2',{0}))\n\
+         own=socket.create_connection(('127.0.0.1',{0}))\nprint('up', flush=True)\nsys.stdin.read()",
+        at.port(),
+    );
+    let mut command = Command::new("python3");
+    let mut server = command.args(["-c", &code]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+    let listen = SocketAddr::from(([127, 0, 0, 1], at.port()));
+    let mut probe = Probe::new(Scope {
+        processes: vec![server.id()],
+        listen: Some(listen.into()),
+        sources: Some(vec!["process", "behind"]),
+        ..Scope::default()
+    });
+    probe.sample(0.0);
+    std::thread::sleep(std::time::Duration::from_millis(210));
+    probe.sample(2.0);
+    let (seen, behind) = (probe.take(), probe.behind());
+    drop(server.stdin.take());
+    server.wait().unwrap();
+    let found: Vec<&str> = behind.iter().map(|b| b.address.as_str()).collect();
+    assert_eq!(found, [at.to_string()], "and not the server itself");
+    let values = |id| seen.column(id, &at.to_string()).map(|column| column.values.clone());
+    assert_eq!(values("behind.connections"), Some(vec![Some(1.0), Some(1.0)]));
+    assert_eq!(values("behind.queue"), Some(vec![Some(1.0), Some(1.0)]));
+    assert!(values("behind.unread").is_none_or(|all| all.iter().all(Option::is_none)), "it is unknown");
+}
+
 #[test]
 fn a_client_has_no_upstreams_and_gives_the_reason() {
     let mut probe = Probe::new(Scope { sources: Some(vec!["behind"]), ..Scope::default() });
