@@ -47,7 +47,7 @@ pub const SOURCES: &[SourceSpec] = &[
     row("cpu", "CPUs and the whole host: /proc/stat", &["cpu.*", "system.*"], 200, cpu::open),
     row("interrupts", "hardware interrupts: /proc/interrupts", &["interrupt.*"], 150, interrupts::open),
     row("softirqs", "soft interrupts: /proc/softirqs", &["softirq.*"], 100, interrupts::open_soft),
-    row("netstat", "IP, TCP and UDP: /proc/net/snmp, snmp6 and netstat", &["ip.*", "ip6.*", "tcp.*", "udp.*"], 200, netstat::open),
+    row("netstat", "IP, TCP and UDP: /proc/net/snmp, snmp6 and netstat", &["ip.*", "ip6.*", "tcp.*", "udp.*", "udp6.*"], 200, netstat::open),
     row("interface", "network interfaces: /proc/net/dev", &["interface.*"], 100, interface::open),
     row("sockstat", "sockets: /proc/net/sockstat", &["socket.*"], 50, sockstat::open),
     row("listener", "the accept queue of the watched listener: sock_diag", &["listen.queue", "listen.limit", "listen.drops"], 100, listener::open),

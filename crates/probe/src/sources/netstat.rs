@@ -51,6 +51,9 @@ const SNMP6: &[Field] = &[
     ("", "Ip6InReceives", "ip6.in_receives"), ("", "Ip6InDiscards", "ip6.in_discards"),
     ("", "Ip6OutRequests", "ip6.out_requests"), ("", "Ip6OutDiscards", "ip6.out_discards"),
     ("", "Ip6InOctets", "ip6.in_octets"), ("", "Ip6OutOctets", "ip6.out_octets"),
+    ("", "Udp6InDatagrams", "udp6.in_datagrams"), ("", "Udp6OutDatagrams", "udp6.out_datagrams"),
+    ("", "Udp6NoPorts", "udp6.no_ports"), ("", "Udp6InErrors", "udp6.in_errors"),
+    ("", "Udp6RcvbufErrors", "udp6.rcvbuf_errors"), ("", "Udp6SndbufErrors", "udp6.sndbuf_errors"),
 ];
 
 struct Netstat {
@@ -186,5 +189,10 @@ mod tests {
         assert_eq!(r.reason("tcp.out_rsts"), "this kernel does not count OutRsts");
         assert!(r.reason("tcp.listen_overflows").contains("does not exist"));
         assert!(r.reason("ip6.in_octets").contains("does not exist"));
+    }
+    #[test]
+    fn datagrams_of_ip_version_6_are_counted() {
+        let tree = Tree::new(&[("proc/net/snmp6", "Udp6RcvbufErrors                \t197\n")]);
+        assert_eq!(tree.sample("netstat").last("udp6.rcvbuf_errors", ""), Some(197.0));
     }
 }

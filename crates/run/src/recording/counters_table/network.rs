@@ -131,6 +131,13 @@ pub(super) const ROWS: &[CounterSpec] = &[
     c("udp.in_errors", "UDP", Count, Cumulative, "snmp Udp InErrors: datagrams in that could not be delivered"),
     c("udp.rcvbuf_errors", "UDP", Count, Cumulative, "snmp Udp RcvbufErrors: datagrams dropped, receive buffer full"),
     c("udp.sndbuf_errors", "UDP", Count, Cumulative, "snmp Udp SndbufErrors: datagrams not sent, send buffer full"),
+    // Counters of UDP over IP version 6.
+    c("udp6.in_datagrams", "UDP", Count, Cumulative, "snmp6 Udp6InDatagrams: datagrams in"),
+    c("udp6.out_datagrams", "UDP", Count, Cumulative, "snmp6 Udp6OutDatagrams: datagrams out"),
+    c("udp6.no_ports", "UDP", Count, Cumulative, "snmp6 Udp6NoPorts: datagrams to a port without a receiver"),
+    c("udp6.in_errors", "UDP", Count, Cumulative, "snmp6 Udp6InErrors: datagrams in that could not be delivered"),
+    c("udp6.rcvbuf_errors", "UDP", Count, Cumulative, "snmp6 Udp6RcvbufErrors: datagrams dropped, receive buffer full"),
+    c("udp6.sndbuf_errors", "UDP", Count, Cumulative, "snmp6 Udp6SndbufErrors: datagrams not sent, send buffer full"),
     // Counters of sockets.
     c("socket.used", "Socket", Count, Gauge, "sockstat sockets used"),
     c("socket.tcp_in_use", "Socket", Count, Gauge, "sockstat TCP inuse and sockstat6 TCP6 inuse"),
