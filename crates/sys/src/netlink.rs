@@ -86,7 +86,7 @@ impl Netlink {
                     continue;
                 }
                 match head.kind {
-                    DONE => return Ok(DumpControl::Continue),
+                    DONE => return end_of_dump(payload),
                     ERROR => return failure(payload),
                     kind if each(kind, payload) == DumpControl::Stop => return Ok(DumpControl::Stop),
                     _ if !dump => return Ok(DumpControl::Continue),
@@ -124,6 +124,15 @@ fn split(bytes: &[u8]) -> Option<(MessageHeader, &[u8], &[u8])> {
     let payload = bytes.get(HEADER_BYTES..length)?;
     let head = MessageHeader { kind: u16_at(bytes, 4)?, seq: u32_at(bytes, 8)? };
     Some((head, payload, bytes.get(align(length)..).unwrap_or_default()))
+}
+
+/// Returns the result of a dump. The last message of a dump contains 0, or a negative error number if the kernel could
+/// not finish the dump. Source: netlink_dump_done in af_netlink.c.
+fn end_of_dump(payload: &[u8]) -> Result<DumpControl> {
+    match u32_at(payload, 0).map(u32::cast_signed) {
+        Some(code) if code < 0 => Err(Errno::from_raw_os_error(code.saturating_neg())),
+        _ => Ok(DumpControl::Continue),
+    }
 }
 
 fn failure(payload: &[u8]) -> Result<DumpControl> {
@@ -186,6 +195,13 @@ mod tests {
         bytes.extend(attribute(9, b""));
         let found: Vec<_> = attributes(&bytes).collect();
         assert_eq!(found, [(7, &b"abcde"[..]), (9, &b""[..])]);
+    }
+
+    #[test]
+    fn a_dump_may_end_with_an_error() {
+        assert_eq!(end_of_dump(&0_i32.to_ne_bytes()), Ok(DumpControl::Continue));
+        assert_eq!(end_of_dump(&[]), Ok(DumpControl::Continue));
+        assert_eq!(end_of_dump(&(-2_i32).to_ne_bytes()), Err(Errno::NOENT));
     }
 
     #[test]
