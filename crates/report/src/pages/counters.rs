@@ -4,7 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use run::{CounterId, CounterSpec, Kind, Moment, RateChange, Reading, Run, Side, Stage, Trial, counter};
+use run::{
+    Column, CounterId, CounterSpec, Kind, Moment, RateChange, Reading, Run, Side, Stage, Trial, Window, counter,
+};
 
 use super::{answered, pick};
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
@@ -178,7 +180,8 @@ fn share_axis(id: &str, highest: f64) -> Axis {
 /// the value of a gauge. Returns `None` for fewer than three points, which show no trend.
 fn line(label: &str, hue: Hue, side: &Side, trial: &Trial, spec: &CounterSpec) -> Option<Series> {
     let window = trial.measured.window;
-    let inside = side.over_time(spec.id).into_iter().filter(|(t_s, _)| window.holds(*t_s));
+    let values = if spec.id == "disk.busy" { of_busiest(side, spec.id, window) } else { side.over_time(spec.id) };
+    let inside = values.into_iter().filter(|(t_s, _)| window.holds(*t_s));
     let inside: Vec<(f64, f64)> = inside.map(|(t_s, value)| (t_s - window.begin_s, value)).collect();
     let points: Vec<(f64, f64)> = match spec.kind {
         Kind::Gauge => inside,
@@ -187,6 +190,16 @@ fn line(label: &str, hue: Hue, side: &Side, trial: &Trial, spec: &CounterSpec) -
     let scale = if spec.unit == run::Unit::Microseconds { 1e-6 } else { 1.0 };
     let points: Vec<(f64, f64)> = points.into_iter().map(|(t, v)| (t, v * scale)).collect();
     (points.len() > 2).then(|| Series::new(label, Look::Line, hue, points))
+}
+
+/// Returns the values of the instance of a cumulative counter that grew the most in a window. The busy times of disks do
+/// not add up to a share of time. A volume, such as one of LVM, even repeats the counts of its disks.
+fn of_busiest(side: &Side, id: &str, window: Window) -> Vec<(f64, f64)> {
+    let recording = &side.recording;
+    let grown = |column: &&Column| recording.over(column, window).value().unwrap_or(0.0);
+    let busiest = recording.columns_of(id).max_by(|a, b| grown(a).total_cmp(&grown(b)));
+    let values = busiest.map_or(&[][..], |column| &column.values);
+    recording.t_s.iter().zip(values).filter_map(|(t_s, value)| Some((*t_s, (*value)?))).collect()
 }
 
 fn growth((from_s, from): (f64, f64), (to_s, to): (f64, f64)) -> Option<(f64, f64)> {
@@ -237,4 +250,25 @@ fn table(trial: &Trial) -> Table {
 
 fn value(v: f64, id: &str) -> String {
     quantity(v, counter(id).map_or(Unit::Plain, |s| s.unit.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_volume_and_its_disk_are_in_use_at_the_same_time() {
+        let column = |instance: &str| Column {
+            counter: CounterId::new("disk.busy"),
+            instance: instance.into(),
+            values: [0.0, 6e5, 12e5, 18e5].map(Some).to_vec(),
+        };
+        let columns = vec![column("sda"), column("dm-0")];
+        let recording = run::Recording { t_s: vec![0.0, 1.0, 2.0, 3.0], columns, ..run::Recording::default() };
+        let side = Side { recording, ..Side::default() };
+        let mut trial = Trial::default();
+        trial.measured.window = Window { begin_s: 0.0, end_s: 3.0 };
+        let drawn = line("server", Hue::Main, &side, &trial, counter("disk.busy").unwrap()).unwrap();
+        assert!(drawn.points.iter().all(|(_, share)| (share - 0.6).abs() < 1e-9), "{:?}", drawn.points);
+    }
 }
