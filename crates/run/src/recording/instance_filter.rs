@@ -1,6 +1,6 @@
 //! Selects the instances of counters that belong to one side. A process or thread belongs to a side (client or server)
-//! if the list of processes of this side contains it. Of the instances of CPU counters, only `total` is used. Instances
-//! that are neither processes, threads nor CPUs are always used.
+//! if the list of processes of this side contains it. Of the instances of CPU counters, only `total` is used. Of the
+//! queueing disciplines of an interface, only the outermost ones are used. All other instances are always used.
 
 use std::collections::HashSet;
 
@@ -66,9 +66,17 @@ impl<'a> InstanceFilter<'a> {
         match counter.split_once('.').map_or("", |(object, _)| object) {
             "cpu" => instance == "total" || instance.is_empty(),
             "process" | "thread" => self.has(instance),
+            "qdisc" => counter == "qdisc.overlimits" || is_outermost(instance),
             _ => true,
         }
     }
+}
+
+/// Returns true if a queueing discipline is in no other discipline of its interface. The counters of a discipline include
+/// those of the disciplines in it, except for the number of times that a limit held a packet. Packets that come in have
+/// a discipline of their own, which the kernel always calls `ffff:` and places in `ffff:fff1` (TC_H_INGRESS).
+fn is_outermost(qdisc: &str) -> bool {
+    qdisc.rsplit_once(" in ").is_none_or(|(_, parent)| parent == "ffff:fff1")
 }
 
 fn pid(instance: &str) -> Option<u32> {
@@ -96,5 +104,13 @@ mod tests {
         let processes = ["a:7", "a:8", "a:9"].map(String::from).to_vec();
         let side = Side { processes, recording, ..Side::default() };
         assert_eq!(side.over_time("process.run_delay"), [(0.0, 0.0), (1.0, 1.0), (2.0, 5.0)]);
+    }
+    #[test]
+    fn a_discipline_in_another_one_does_not_count_again() {
+        let none = InstanceFilter::new(std::iter::empty());
+        let counts = |instance| none.counts("qdisc.drops", instance);
+        assert!(counts("eth0 mq root") && counts("eth0 ingress ffff: in ffff:fff1"));
+        assert!(!counts("eth0 fq_codel root in 0:1") && !counts("eth0 pfifo 8002: in 8001:1"));
+        assert!(none.counts("qdisc.overlimits", "eth0 tbf 8002: in 8001:1"), "its parent does not count them");
     }
 }
