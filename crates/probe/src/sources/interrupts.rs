@@ -1,6 +1,8 @@
 //! Interrupts by kind, summed over CPUs: /proc/interrupts and /proc/softirqs. The name of a hardware interrupt is `36
 //! virtio1-req.0` (number and device) or, for the kernel's own kinds, a label (`LOC`). Source: proc_interrupts(5).
 
+use std::collections::HashMap;
+
 use crate::Scope;
 use crate::family::Family;
 use crate::reread_file::RereadFile;
@@ -8,21 +10,27 @@ use crate::source::{Round, Source, none};
 use crate::text::{lines, number, words};
 use crate::tree::Tree;
 
+/// Number of values that the kernel's 32-bit count of one CPU has.
+const VALUES_OF_COUNT: f64 = 4_294_967_296.0;
+
 struct Interrupts {
     file: RereadFile,
     kinds: Family,
+    /// Wraps of the counts in /proc/softirqs, by kind. `None` for /proc/interrupts, which lists only CPUs that are
+    /// online, so its sums fall when a CPU goes offline.
+    wraps: Option<HashMap<Vec<u8>, Wraps>>,
     /// Buffer for the name of an instance.
     name: Vec<u8>,
 }
 
 pub(super) fn open(_: &Scope, tree: &Tree) -> Box<dyn Source> {
     let kinds = Family::new(&["interrupt.count"]).quiet();
-    Box::new(Interrupts { file: tree.keep("proc/interrupts"), kinds, name: Vec::new() })
+    Box::new(Interrupts { file: tree.keep("proc/interrupts"), kinds, wraps: None, name: Vec::new() })
 }
 
 pub(super) fn open_soft(_: &Scope, tree: &Tree) -> Box<dyn Source> {
     let kinds = Family::new(&["softirq.count"]);
-    Box::new(Interrupts { file: tree.keep("proc/softirqs"), kinds, name: Vec::new() })
+    Box::new(Interrupts { file: tree.keep("proc/softirqs"), kinds, wraps: Some(HashMap::new()), name: Vec::new() })
 }
 
 impl Source for Interrupts {
@@ -48,10 +56,31 @@ impl Source for Interrupts {
                 self.name.extend_from_slice(device);
             }
             if let Some(slots) = self.kinds.slots(round.writer, &self.name) {
-                round.writer.put(slots, 0, sum as f64);
+                let lost = self.wraps.as_mut().map_or(0.0, |wraps| lost(wraps, &self.name, sum as f64));
+                round.writer.put(slots, 0, sum as f64 + lost);
             }
         }
     }
+}
+
+/// Wraps of the counts of one kind of interrupt. The count of each CPU starts again at 0 after its largest value.
+struct Wraps {
+    /// Last sum over all CPUs.
+    last: f64,
+    /// Number of interrupts that the sum has lost by wraps.
+    lost: f64,
+}
+
+/// Returns the number of interrupts of a kind that wraps have taken from the sum over all CPUs. A sum falls only if the
+/// count of at least one CPU has wrapped.
+fn lost(known: &mut HashMap<Vec<u8>, Wraps>, kind: &[u8], sum: f64) -> f64 {
+    let Some(wraps) = known.get_mut(kind) else {
+        known.insert(kind.to_vec(), Wraps { last: sum, lost: 0.0 });
+        return 0.0;
+    };
+    wraps.lost += ((wraps.last - sum) / VALUES_OF_COUNT).ceil().max(0.0) * VALUES_OF_COUNT;
+    wraps.last = sum;
+    wraps.lost
 }
 
 #[cfg(test)]
@@ -78,5 +107,15 @@ mod tests {
         let tree = Tree::new(&[("proc/softirqs", "     CPU0 CPU1\n  NET_TX:  4  1\n NET_RX:  0 0\n")]);
         let r = tree.sample("softirqs");
         assert_eq!((r.last("softirq.count", "NET_TX"), r.last("softirq.count", "NET_RX")), (Some(5.0), Some(0.0)));
+    }
+    #[test]
+    fn a_count_that_wraps_goes_on() {
+        let text = |n: u32| format!("     CPU0 CPU1\n  NET_RX:  {n}  1000\n");
+        let tree = Tree::new(&[("proc/softirqs", &text(u32::MAX))]);
+        let mut probe = tree.probe("softirqs");
+        probe.sample(0.0);
+        tree.write("proc/softirqs", &text(9));
+        probe.sample(1.0);
+        assert_eq!(probe.take().reading("softirq.count", "NET_RX", run::Window::ALL).value(), Some(10.0));
     }
 }
