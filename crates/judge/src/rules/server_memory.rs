@@ -129,13 +129,16 @@ fn lacks_pages(view: &View<'_>) -> bool {
     waits_for_pages(view) && (is_stalled() || full_group(view).is_some())
 }
 
-/// Returns the share of its memory limit that the server's control group uses, if the group reached this limit
-/// repeatedly.
+/// Returns the share of its memory limit that a control group of the server uses, if the group reached this limit
+/// repeatedly. Of several such groups, returns the largest share.
 fn full_group(view: &View<'_>) -> Option<f64> {
-    let limit = view.value("cgroup.memory_limit").and_then(positive)?;
-    let share = ratio(view.value("cgroup.memory")?, limit)?;
-    let hits = view.value("cgroup.memory_max_events").unwrap_or(0.0);
-    (share >= MEMORY_FULL && hits >= LIMIT_HITS).then_some(share)
+    let value = |id, group: &str| view.side.recording.reading(id, group, view.window).value();
+    let full = |(group, limit): (String, f64)| {
+        let share = ratio(value("cgroup.memory", &group)?, positive(limit)?)?;
+        let hits = value("cgroup.memory_max_events", &group).unwrap_or(0.0);
+        (share >= MEMORY_FULL && hits >= LIMIT_HITS).then_some(share)
+    };
+    view.instances("cgroup.memory_limit").into_iter().filter_map(full).reduce(f64::max)
 }
 
 /// Returns the share of the time in which threads of the host stalled for lack of memory.

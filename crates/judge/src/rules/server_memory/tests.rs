@@ -54,6 +54,25 @@ fn page_faults_in_a_full_control_group_are_a_lack_of_memory() {
     assert_eq!((with_limit(48e6).id.as_str(), with_limit(1e9).id.as_str()), ("server-memory", "server-concurrency"));
 }
 
+/// The workers of a server are in a control group that is full, and its master process is in a large one.
+#[test]
+fn use_and_limit_of_different_control_groups_are_not_compared() {
+    let with_groups = |[first, second]: [(f64, f64); 2]| {
+        PlantedRun::new(20_000.0, 200.0)
+            .per_s(Who::Server, "process.major_faults", "srv:100", |p| p.x * 72.0)
+            .per_s(Who::Server, "pressure.memory_some", "", |_| 0.03e6)
+            .level(Who::Server, "cgroup.memory", "/srv", first.0)
+            .level(Who::Server, "cgroup.memory_limit", "/srv", first.1)
+            .per_s(Who::Server, "cgroup.memory_max_events", "/srv", |_| 400.0)
+            .level(Who::Server, "cgroup.memory", "/other", second.0)
+            .level(Who::Server, "cgroup.memory_limit", "/other", second.1)
+            .verdict()
+            .id
+    };
+    assert_eq!(with_groups([(48e6, 48e6), (1e9, 16e9)]), "server-memory");
+    assert_ne!(with_groups([(48e6, 16e9), (16e9, 16e9)]), "server-memory", "no full group reached its limit");
+}
+
 /// Slow clients stop the senders of downloads under any load. TCP's memory ran short once, for a moment.
 #[test]
 fn one_entry_into_tcp_memory_pressure_needs_windows_that_shrank() {
