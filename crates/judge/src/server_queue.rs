@@ -145,20 +145,25 @@ fn unread(view: &View<'_>, in_flight: f64) -> Option<(Evidence, f64)> {
 }
 
 /// Returns evidence of the connections that wait to be accepted, and their number. Returns `None` for a full queue that
-/// dropped connects, because a full queue is a limit itself.
+/// dropped connects, because a full queue is a limit itself. With SO_REUSEPORT, several sockets listen at one address,
+/// and each has a queue with a limit of its own.
 fn unaccepted(view: &View<'_>) -> Option<(Evidence, f64)> {
     let queue = view.value(UNACCEPTED).filter(|queue| *queue >= 1.0)?;
-    let limit = view.value("listen.limit");
-    let full = limit.is_some_and(|limit| queue >= NEARLY_FULL * limit);
-    if full && Overflow::of(view.trial).is_some_and(|overflow| overflow.drops >= 1.0) {
+    let limits = view.side.recording.instances("listen.limit");
+    let limit_of = |name: &str| limits.value(name, view.window);
+    let is_full = |name: &str, queue: f64| limit_of(name).is_some_and(|limit| queue >= NEARLY_FULL * limit);
+    let any_full = view.instances(UNACCEPTED).iter().any(|(name, queue)| is_full(name, *queue));
+    if any_full && Overflow::of(view.trial).is_some_and(|overflow| overflow.drops >= 1.0) {
         return None;
     }
+    let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(|a, b| a + b);
     let text = format!("{} waited for the server to accept", counted(queue, "connection"));
     Some((measured(view, (UNACCEPTED, ""), (queue, FigureUnit::Plain), limit, text), queue))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::{server_of, unaccepted};
     use crate::planted::{PlantedRun, Point, Who};
     use crate::thresholds::WEAK_SIGN;
     use run::Bottleneck;
@@ -184,6 +189,30 @@ mod tests {
         assert!(confidence(6.86, 0.0) <= 0.5, "a tenth");
         assert!(confidence(64.0, 0.0) >= 0.9);
         assert!(confidence(0.0, 110.0) >= 0.9);
+    }
+
+    /// Returns the number of connections that wait at two listeners with SO_REUSEPORT, and the limit of both queues
+    /// together. In each queue, which may hold 64 connections, `queue` connections wait.
+    fn of_two_listeners(queue: f64) -> Option<(f64, Option<f64>)> {
+        let planted = PlantedRun::new(4000.0, 250.0).per_s(Who::Server, "tcp.listen_overflows", "", |_| 1.0).per_s(
+            Who::Server,
+            "listen.drops",
+            "0.0.0.0:8080",
+            |_| 1.0,
+        );
+        let listener = |planted: PlantedRun, name: &str| {
+            planted.level(Who::Server, "listen.queue", name, queue).level(Who::Server, "listen.limit", name, 64.0)
+        };
+        let mut run = ["0.0.0.0:8080", "0.0.0.0:8080#2"].into_iter().fold(planted, listener).run();
+        crate::sides::derive(&mut run);
+        let view = server_of(run.trials.last()?)?;
+        unaccepted(&view).map(|(evidence, waiting)| (waiting, evidence.limit))
+    }
+
+    #[test]
+    fn many_short_queues_are_not_a_full_one() {
+        assert_eq!(of_two_listeners(40.0), Some((80.0, Some(128.0))));
+        assert_eq!(of_two_listeners(63.0), None, "full queues that dropped connects");
     }
 
     /// Makes a run with a connection for each request. At most eight connections are served at a time, 20 ms each. All
