@@ -1,6 +1,6 @@
 //! `loadline load`: measures a server under one load.
 
-use run::{Arrival, Intensity, Plan};
+use run::{Arrival, Intensity, LoadPlan, Plan};
 
 use crate::args::{
     BlockArgs, HostArgs, LoadArgs, ObjectiveArgs, ObserveArgs, POOL, Rate, RepeatArgs, SeeArgs, T_MS, TargetArgs,
@@ -166,7 +166,24 @@ fn replayed(plan: &mut Plan) {
 /// `--arrivals`). Even if the recording has the same time for all requests, the answers need some time.
 const MIN_RECORDED_S: f64 = 0.1;
 
+/// Removes the stages of the plan file if the command line names an intensity, which replaces them. If the plan file set
+/// no measured time of its own, the load then has the default measured time and warm-up instead of those of the stages.
+fn replace_stages(args: &Args, load: &mut LoadPlan) {
+    let is_count = [args.connections, args.users, args.s_clients].iter().any(Option::is_some);
+    let is_timed = args.rate.is_some() || args.arrivals.is_some() || args.speed.is_some();
+    if load.stages.is_empty() || !(is_count || is_timed) {
+        return;
+    }
+    let length_s: f64 = load.stages.iter().map(|stage| stage.seconds).sum();
+    load.stages.clear();
+    if (load.duration_s, load.warmup_s) == (length_s, 0.0) {
+        let default = LoadPlan::default();
+        (load.duration_s, load.warmup_s) = (default.duration_s, default.warmup_s);
+    }
+}
+
 fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
+    replace_stages(args, &mut plan.load);
     replayed(plan);
     let intensity = &mut plan.load.intensity;
     if let Some(n) = args.connections.or(args.users) {
@@ -198,3 +215,6 @@ fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

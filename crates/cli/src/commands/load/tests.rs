@@ -1,0 +1,30 @@
+//! Tests of the plans of `load`.
+
+use super::*;
+
+/// Returns the plan of `loadline load` with these arguments.
+fn planned(words: &[&str]) -> anyhow::Result<Plan> {
+    let words = ["loadline", "load"].iter().chain(words).map(Into::into);
+    let cli = crate::parse(words).unwrap_or_else(|error| panic!("{error}"));
+    let crate::commands::Command::Load(args) = cli.command else { panic!("not `load`") };
+    plan(&args)
+}
+
+#[test]
+fn an_intensity_replaces_the_stages_of_the_plan_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("plan.toml");
+    let text = "[target]\nurl = 'http://127.0.0.1:1/'\n\
+                [load]\nstages = [{ seconds = 1.0, from = 10.0, to = 20.0 }]\n";
+    std::fs::write(&file, text).unwrap();
+    let load = |flag: &str, value: &str| planned(&["--config", file.to_str().unwrap(), flag, value]).unwrap().load;
+    let constant = load("--rate", "500");
+    assert!(constant.stages.is_empty() && matches!(constant.intensity, Intensity::Open { rate: 500.0, .. }));
+    let default = LoadPlan::default();
+    assert_eq!((constant.duration_s, constant.warmup_s), (default.duration_s, default.warmup_s));
+    let closed = load("--connections", "2");
+    assert!(closed.stages.is_empty() && closed.check().is_ok());
+    let ramp = load("--rate", "1..9/4s");
+    assert_eq!((ramp.stages.len(), ramp.duration_s, ramp.warmup_s), (1, 4.0, 0.0));
+    assert_eq!(load("--seed", "7").stages.len(), 1);
+}
