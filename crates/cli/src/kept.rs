@@ -190,9 +190,8 @@ fn fresh(under: &Path, name: &str) -> anyhow::Result<PathBuf> {
     bail!("{} holds a thousand runs of {name}", under.display())
 }
 
-/// Makes a link point to a directory next to it, in one atomic step. An older version of loadline stored runs in a
-/// directory with the link's name. If a directory with the link's name exists, this function renames the directory
-/// first.
+/// Makes a link point to a directory, in one atomic step. An older version of loadline stored runs in a directory with
+/// the link's name. If a directory with the link's name exists, this function renames the directory first.
 fn point(link: &Path, dir: &Path) -> anyhow::Result<()> {
     if link.is_dir() && !link.is_symlink() {
         let moved = fs::metadata(link)?.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
@@ -200,8 +199,21 @@ fn point(link: &Path, dir: &Path) -> anyhow::Result<()> {
         fs::rename(link, link.with_file_name(name)).with_context(|| format!("cannot move {}", link.display()))?;
     }
     let new = link.with_file_name(format!(".{LATEST}.{}", std::process::id()));
-    let made = std::os::unix::fs::symlink(dir.file_name().unwrap_or(dir.as_os_str()), &new);
+    let made = aim(link, dir).and_then(|aim| std::os::unix::fs::symlink(aim, &new));
     made.and_then(|()| fs::rename(&new, link)).with_context(|| format!("cannot make the link {}", link.display()))
+}
+
+/// Returns the text of a link to a directory: only the directory's name if both are in one folder, so that the folder
+/// can be moved; otherwise the absolute path.
+fn aim(link: &Path, dir: &Path) -> std::io::Result<PathBuf> {
+    let folder = |path: &Path| {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        fs::canonicalize(parent.unwrap_or(Path::new(".")))
+    };
+    match dir.file_name() {
+        Some(name) if folder(link)? == folder(dir)? => Ok(name.into()),
+        _ => fs::canonicalize(dir),
+    }
 }
 
 /// Formats a UTC time as a name that can be sorted: `20261122-031500`.

@@ -87,3 +87,19 @@ fn runs_by_time_have_a_link_to_the_latest_and_empty_ones_are_removed() {
     drop(Kept::by_time(&runs, latest.clone()).unwrap());
     assert_eq!(fs::read_dir(&runs).unwrap().count(), 6, "five runs and the link");
 }
+
+#[test]
+fn a_link_in_another_directory_leads_to_the_new_run() {
+    let root = tempfile::tempdir().unwrap();
+    let (old, link) = (root.path().join("runs/old"), root.path().join("mine/out"));
+    put(&old, "old");
+    fs::create_dir(root.path().join("mine")).unwrap();
+    std::os::unix::fs::symlink("../runs/old", &link).unwrap();
+    for run in ["second", "third"] {
+        let kept = Kept::named(&link, false).unwrap();
+        put(kept.dir(), run);
+        kept.settle().unwrap();
+        assert!(read(&link).contains(run) && read(&old).contains("old"));
+        assert_eq!(kept.dir().parent(), Some(fs::canonicalize(root.path().join("runs")).unwrap().as_path()));
+    }
+}
