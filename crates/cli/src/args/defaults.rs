@@ -39,6 +39,7 @@ const DEFAULTS: &[Row] = &[
     ("load", "errors", |_| errors()),
     ("find", "budget", |p| time(p.search.budget_s)),
     ("find", "connections", |p| p.search.max_connections.to_string()),
+    ("find", "prove", |_| "default".into()),
     ("find", "prove_dir", |_| "the disk is not slowed".into()),
     ("prove", "connections", |_| crate::commands::prove::CONNECTIONS.to_string()),
     ("prove", "budget", |_| time(crate::commands::prove::BUDGET_S)),

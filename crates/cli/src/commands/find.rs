@@ -41,8 +41,8 @@ pub(crate) struct Args {
     users: Option<u32>,
     /// Test the verdict by an experiment, in 30 % of the budget: busy threads of low priority slow server and
     /// generator in turn
-    #[arg(long, value_name = "HOW", value_enum, default_value_t = Proving::Default, help_heading = "Search")]
-    prove: Proving,
+    #[arg(long, value_name = "HOW", value_enum, help_heading = "Search")]
+    prove: Option<Proving>,
     /// Writable directory on the server's disk, so that the experiment can slow the disk, too
     #[arg(long, value_name = "DIR", help_heading = "Search")]
     prove_dir: Option<std::path::PathBuf>,
@@ -57,6 +57,16 @@ enum Proving {
     Default,
     /// Also change the server: its CPU quota, one of its workers
     Intrusive,
+}
+
+impl From<Proving> for run::Prove {
+    fn from(proving: Proving) -> Self {
+        match proving {
+            Proving::Off => Self::Off,
+            Proving::Default => Self::Default,
+            Proving::Intrusive => Self::Intrusive,
+        }
+    }
 }
 
 /// Runs the search, reports the result and stores it.
@@ -87,11 +97,29 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     if let Some(users) = args.users {
         (plan.search.users, plan.search.max_connections) = (true, users);
     }
-    plan.search.prove = match args.prove {
-        Proving::Off => run::Prove::Off,
-        Proving::Default => run::Prove::Default,
-        Proving::Intrusive => run::Prove::Intrusive,
-    };
-    plan.search.prove_dir.clone_from(&args.prove_dir);
+    plan.search.prove = args.prove.map_or(plan.search.prove, Into::into);
+    plan.search.prove_dir = args.prove_dir.clone().or(plan.search.prove_dir);
     Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plan_file_can_switch_the_experiment_off() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("plan.toml");
+        let text = "[target]\nurl = 'http://127.0.0.1:1/'\n[search]\nprove = 'off'\nprove_dir = '/d'\n";
+        std::fs::write(&file, text).unwrap();
+        let search = |flags: &[&str]| {
+            let words = [&["loadline", "find", "--config", file.to_str().unwrap()][..], flags].concat();
+            let cli = crate::parse(words.into_iter().map(Into::into)).unwrap_or_else(|error| panic!("{error}"));
+            let crate::commands::Command::Find(args) = cli.command else { panic!("not `find`") };
+            plan(&args).unwrap().search
+        };
+        assert_eq!((search(&[]).prove, search(&[]).prove_dir), (run::Prove::Off, Some("/d".into())));
+        let given = search(&["--prove", "intrusive", "--prove-dir", "/e"]);
+        assert_eq!((given.prove, given.prove_dir), (run::Prove::Intrusive, Some("/e".into())));
+    }
 }

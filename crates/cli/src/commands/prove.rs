@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use run::{Arrival, Intensity, Plan, Prove, ThinkTime};
+use run::{Arrival, Intensity, Plan, Prove, SearchPlan, ThinkTime};
 
 use crate::args::{HostArgs, LoadArgs, ObjectiveArgs, ObserveArgs, POOL, TargetArgs, arrival, arrival_help, units};
 use crate::finish::{self, Ends};
@@ -72,9 +72,12 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     args.objective.apply(&mut plan);
     args.observe.apply(&mut plan)?;
     args.hosts.apply(&mut plan)?;
-    plan.search.budget_s = args.budget.unwrap_or(BUDGET_S);
-    plan.search.prove = if args.intrusive { Prove::Intrusive } else { Prove::Default };
-    plan.search.prove_dir.clone_from(&args.prove_dir);
+    // A plan file that sets no budget has the default budget of a search, which is too short for all levers.
+    let of_file = Some(plan.search.budget_s).filter(|budget_s| *budget_s != SearchPlan::default().budget_s);
+    plan.search.budget_s = args.budget.or(of_file).unwrap_or(BUDGET_S);
+    let is_intrusive = args.intrusive || plan.search.prove == Prove::Intrusive;
+    plan.search.prove = if is_intrusive { Prove::Intrusive } else { Prove::Default };
+    plan.search.prove_dir = args.prove_dir.clone().or(plan.search.prove_dir);
     Ok(plan)
 }
 
@@ -95,5 +98,34 @@ fn set_intensity(args: &Args, plan: &mut Plan) {
             *intensity = closed(CONNECTIONS);
         }
         (None, None) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the plan of `loadline prove` with these arguments.
+    fn planned(words: &[&str]) -> anyhow::Result<Plan> {
+        let words = ["loadline", "prove"].iter().chain(words).map(Into::into);
+        let cli = crate::parse(words).unwrap_or_else(|error| panic!("{error}"));
+        let crate::commands::Command::Prove(args) = cli.command else { panic!("not `prove`") };
+        plan(&args)
+    }
+
+    #[test]
+    fn flags_override_the_plan_file_only_if_they_are_given() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("plan.toml");
+        let text = "[target]\nurl = 'http://127.0.0.1:1/'\n\
+                    [search]\nprove = 'intrusive'\nprove_dir = '/d'\nbudget_s = 90.0\n";
+        std::fs::write(&file, text).unwrap();
+        let of_file = ["--config", file.to_str().unwrap()];
+        let search = planned(&of_file).unwrap().search;
+        assert_eq!((search.prove, search.prove_dir, search.budget_s), (Prove::Intrusive, Some("/d".into()), 90.0));
+        let given = [&of_file[..], &["--prove-dir", "/e", "--budget", "40s"]].concat();
+        let search = planned(&given).unwrap().search;
+        assert_eq!((search.prove_dir, search.budget_s), (Some("/e".into()), 40.0));
+        assert_eq!(planned(&["http://127.0.0.1:1/"]).unwrap().search.budget_s, BUDGET_S);
     }
 }
