@@ -19,7 +19,7 @@ pub(crate) struct FormArgs {
     )]
     form: String,
     /// Same as --form json
-    #[arg(long)]
+    #[arg(long, conflicts_with = "form")]
     json: bool,
 }
 

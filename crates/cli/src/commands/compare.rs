@@ -100,6 +100,9 @@ impl Args {
 /// Compares two runs or two live servers, and prints the result. The exit status shows whether the new run or server is
 /// worse than the old run or server.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let form = args.form.name();
+    // Reports a wrong output form before the measurements.
+    report::render_comparison(form, &Comparison::default(), &output::plain())?;
     let of_requests = args.mix.given() || args.flags.any() || args.tls.any();
     let live = args.both().iter().filter(|one| UrlParts::parse(one).scheme.is_some()).count();
     ensure!(live > 0 || !of_requests, "flags of requests and TLS need two live servers");
@@ -126,7 +129,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         },
     };
     let Some((comparison, interrupted)) = comparison else { return Ok(Exit::Done) };
-    let form = args.form.name();
     let text = match form {
         "text" if !args.verbose => report::brief_comparison(&comparison, &output::style()),
         form => report::render_comparison(form, &comparison, &output::style())?,
@@ -420,5 +422,18 @@ mod tests {
         assert!(unless_interrupted(failed(), true).is_ok_and(|servers| servers.is_none()));
         assert!(unless_interrupted(failed(), false).is_err());
         assert!(unless_interrupted(Ok(7), true).is_ok_and(|servers| servers == Some(7)));
+    }
+
+    #[test]
+    fn a_wrong_form_and_two_forms_are_refused_before_any_measurement() {
+        let parsed = |flags: &[&str]| {
+            let words = [&["loadline", "compare", "http://127.0.0.1:1/", "http://127.0.0.1:2/"][..], flags].concat();
+            crate::parse(words.into_iter().map(Into::into))
+        };
+        assert!(parsed(&["--form", "html", "--json"]).is_err() && parsed(&["--json"]).is_ok());
+        let Ok(crate::Cli { command: crate::commands::Command::Compare(args) }) = parsed(&["--form", "csv"]) else {
+            panic!("not `compare`")
+        };
+        assert!(run(&args).unwrap_err().to_string().contains("no report form"));
     }
 }
