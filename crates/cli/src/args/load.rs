@@ -105,6 +105,11 @@ impl LoadArgs {
         }
     }
 
+    /// Returns true if the user gave a warm-up on the command line.
+    pub(crate) fn warms_up(&self) -> bool {
+        self.warmup.is_some_and(|seconds| seconds > 0.0)
+    }
+
     /// Returns a flag from the command line that has no effect for this kind of load: `--pipeline` with S-Clients, or
     /// `--think` in an open loop.
     pub(crate) fn out_of_place(&self, intensity: &Intensity) -> Option<&'static str> {

@@ -108,6 +108,10 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
         );
     }
     args.load.apply(&mut plan)?;
+    anyhow::ensure!(
+        !args.load.warms_up() || plan.load.stages.is_empty() && plan.load.recorded().is_none(),
+        "--warmup belongs to a constant load: stages and recorded times are measured from their start, so leave it out"
+    );
     args.blocks.apply(&mut plan)?;
     one_after_the_other(&mut plan, args.connect_rate);
     plan.load.duration_s = args.duration.unwrap_or(plan.load.duration_s);

@@ -28,3 +28,15 @@ fn an_intensity_replaces_the_stages_of_the_plan_file() {
     assert_eq!((ramp.stages.len(), ramp.duration_s, ramp.warmup_s), (1, 4.0, 0.0));
     assert_eq!(load("--seed", "7").stages.len(), 1);
 }
+
+#[test]
+fn a_load_that_changes_over_time_takes_no_warm_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("times");
+    std::fs::write(&file, "0.0\n0.1\n0.2\n").unwrap();
+    for load in [["--rate", "100..200/1s"], ["--arrivals", file.to_str().unwrap()]] {
+        let with = |warmup: &str| planned(&[&["http://127.0.0.1:1/", "--warmup", warmup][..], &load[..]].concat());
+        let error = with("1s").unwrap_err().to_string();
+        assert!(error.contains("measured from their start") && with("0").is_ok(), "{error}");
+    }
+}
