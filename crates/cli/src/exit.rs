@@ -18,6 +18,9 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// Exit status of a command that ended with an error, such as a wrong argument or a file that cannot be written.
+    pub(crate) const ERROR: u8 = 2;
+
     /// Returns the exit status as a number.
     pub(crate) const fn number(self) -> u8 {
         match self {

@@ -38,11 +38,6 @@ impl Ends {
         Self { json_lines: see.json_lines, ..self }
     }
 
-    /// Returns true if standard output is meant for a program instead of a person.
-    fn for_program(&self) -> bool {
-        self.json || self.json_lines
-    }
-
     fn text(&self, run: &Run) -> anyhow::Result<String> {
         Ok(match self.used {
             Some(used) => {
@@ -70,21 +65,16 @@ const LINES: usize = 42;
 
 /// Prints the results of a run, and writes them to files. Prints the verdict before it writes the files, so the user
 /// sees the verdict even if the disk is full.
-fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
-    match (ends.json, ends.json_lines) {
-        (true, _) => output::print(&report::render("json", &run, &output::plain())?)?,
-        (_, true) => json_lines::print_result(&run, ends.kept.as_ref().map(Kept::dir), status(&run).number())?,
-        _ => output::print(&format!("\n{}", ends.text(&run)?))?,
+fn finish(run: &Run, ends: &Ends) -> anyhow::Result<Exit> {
+    if ends.json_lines {
+        return finish_lines(run, ends);
+    }
+    match ends.json {
+        true => output::print(&report::render("json", run, &output::plain())?)?,
+        false => output::print(&format!("\n{}", ends.text(run)?))?,
     }
     if let Some(kept) = &ends.kept {
-        let dir = RunDir::create(kept.dir())?;
-        // Each trial was already saved when it ended, unless the disk was full. The call of `save` below also stores
-        // the conclusions, such as the verdict.
-        dir.save(&run)?;
-        for (form, file) in KEPT {
-            dir.put(file, report::render(form, &run, &output::plain())?.as_bytes())?;
-        }
-        let place = kept.settle()?;
+        let place = save(run, kept)?;
         // If the whole report is already on the screen, or if the output is for a program, no hint at the details is
         // needed.
         let details = if ends.used.is_some() {
@@ -92,9 +82,33 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
         } else {
             String::new()
         };
-        if ends.for_program() { output::tell(place.trim_end()) } else { output::print(&format!("\n{details}{place}"))? }
+        if ends.json { output::tell(place.trim_end()) } else { output::print(&format!("\n{details}{place}"))? }
     }
-    Ok(status(&run))
+    Ok(status(run))
+}
+
+/// Writes the results of a run to files, and then prints the last line of JSON. The line contains the exit status, which
+/// is known only after the files are written.
+fn finish_lines(run: &Run, ends: &Ends) -> anyhow::Result<Exit> {
+    let saved = ends.kept.as_ref().map(|kept| save(run, kept)).transpose();
+    let number = if saved.is_ok() { status(run).number() } else { Exit::ERROR };
+    json_lines::print_result(run, ends.kept.as_ref().map(Kept::dir), number)?;
+    if let Some(place) = saved? {
+        output::tell(place.trim_end());
+    }
+    Ok(status(run))
+}
+
+/// Writes a run and its reports into the run's directory. Returns lines for the user, which name the report.
+fn save(run: &Run, kept: &Kept) -> anyhow::Result<String> {
+    let dir = RunDir::create(kept.dir())?;
+    // Each trial was already saved when it ended, unless the disk was full. The call of `save` below also stores the
+    // conclusions, such as the verdict.
+    dir.save(run)?;
+    for (form, file) in KEPT {
+        dir.put(file, report::render(form, run, &output::plain())?.as_bytes())?;
+    }
+    kept.settle()
 }
 
 /// Ends a run that succeeded or failed. For a failed run with measurements, the returned error names the directory that
@@ -105,7 +119,7 @@ where
 {
     match result {
         // Sets the link to the latest run even if writing this run's report failed.
-        Ok(run) => finish(run, ends).inspect_err(|_| drop(ends.kept.as_ref().and_then(Kept::cut_short))),
+        Ok(run) => finish(&run, ends).inspect_err(|_| drop(ends.kept.as_ref().and_then(Kept::cut_short))),
         Err(error) => match ends.kept.as_ref().and_then(Kept::cut_short) {
             Some(place) => Err(anyhow::anyhow!("{error}; the measurements until then are in {place}")),
             None => Err(error.into()),

@@ -105,7 +105,7 @@ pub fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) => {
             output::tell(&format!("loadline: {}", output::safe(&output::sentence(&error))));
-            ExitCode::from(2)
+            ExitCode::from(Exit::ERROR)
         }
     }
 }

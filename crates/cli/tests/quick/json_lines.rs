@@ -48,3 +48,17 @@ fn a_reader_that_leaves_ends_the_run_and_its_measurements_are_kept() {
     assert_eq!(status.code(), Some(130));
     assert!(dir.path().join("run/run.json").exists());
 }
+
+#[test]
+fn the_last_line_has_the_real_exit_status() {
+    let server = serve(binary!(), 0, &[]);
+    let (url, dir) = (format!("http://{}/", server.addr), tempfile::tempdir().unwrap());
+    // A directory in the place of a file makes the last write fail.
+    std::fs::create_dir_all(dir.path().join("run/latency.hlog")).unwrap();
+    let out = dir.path().join("run").display().to_string();
+    let args = [&["load", &url, "--json-lines", "--duration", "500ms", "--out", &out][..], &SHORT].concat();
+    let output = loadline(binary!(), &args);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!((output.status.code(), &last["exit_status"]), (Some(2), &Value::from(2)));
+}
