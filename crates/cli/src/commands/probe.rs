@@ -43,15 +43,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let program =
         std::env::current_exe().context("cannot find the path of this program, which the workload's processes run")?;
+    args.out.as_deref().map_or(Ok(()), output::check_writable)?;
     let outcome = workload::run(&workload, &path.display().to_string(), &program, &["probe", "--child"])?;
-    if let Some(out) = &args.out {
-        std::fs::write(out, outcome.text(usize::MAX)).with_context(|| format!("cannot write {}", out.display()))?;
-    }
     // On a terminal that is too narrow for the rows of the result, loadline splits the result into two tables. If the
     // output is a file or a pipe, loadline prints one table.
     let width = sys::terminal::width().unwrap_or(usize::MAX);
     let text = if args.json { serde_json::to_string(&outcome)? + "\n" } else { outcome.text(width) };
     output::print(&text)?;
+    // The result is printed first, so the user sees it even if the file cannot be written.
+    if let Some(out) = &args.out {
+        output::save_or_print(Some(out), &outcome.text(usize::MAX))?;
+    }
     Ok(Exit::Done)
 }
 
@@ -66,4 +68,22 @@ fn read(path: &Path, seconds: Option<f64>) -> anyhow::Result<Workload> {
     workload.seconds = seconds.unwrap_or(workload.seconds);
     workload.check().map_err(anyhow::Error::msg)?;
     Ok(workload)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unwritable_file_is_refused_before_the_trial() {
+        let dir = tempfile::tempdir().unwrap();
+        let (data, file) = (dir.path().join("data"), dir.path().join("workload.toml"));
+        std::fs::write(&data, [0; 65_536]).unwrap();
+        let thread = format!("file = '{}'\nrecord_bytes = 2048\ncycle_reads = {{ mean = 1 }}", data.display());
+        std::fs::write(&file, format!("seconds = 3600\n[[process]]\nname = 'a'\n[[process.thread]]\n{thread}\n"))
+            .unwrap();
+        let out = Some(dir.path().join("none/table"));
+        let args = Args { workload: Some(file), seconds: None, convert: false, json: false, out, child: false };
+        assert!(run(&args).unwrap_err().to_string().contains("cannot write"));
+    }
 }
