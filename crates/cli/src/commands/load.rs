@@ -107,6 +107,11 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
              an open loop (--rate) has --pipeline, S-Clients have --think"
         );
     }
+    anyhow::ensure!(
+        args.connect_rate.is_none() || matches!(plan.load.intensity, Intensity::Closed { .. }),
+        "--connect-rate does not belong to this intensity: only a closed loop (--connections) opens all its connections \
+         before the requests begin"
+    );
     args.load.apply(&mut plan)?;
     anyhow::ensure!(
         !args.load.warms_up() || plan.load.stages.is_empty() && plan.load.recorded().is_none(),

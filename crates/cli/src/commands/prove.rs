@@ -68,6 +68,9 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     crate::args::mix::in_time(&mut plan, None)?;
     crate::args::mix::enough_rows(&plan)?;
     set_intensity(args, &mut plan);
+    if let Some(flag) = args.load.out_of_place(&plan.load.intensity) {
+        anyhow::bail!("{flag} does not belong to an open loop (--rate): its requests do not wait for answers");
+    }
     args.load.apply(&mut plan)?;
     args.objective.apply(&mut plan);
     args.observe.apply(&mut plan)?;
@@ -111,6 +114,13 @@ mod tests {
         let cli = crate::parse(words).unwrap_or_else(|error| panic!("{error}"));
         let crate::commands::Command::Prove(args) = cli.command else { panic!("not `prove`") };
         plan(&args)
+    }
+
+    #[test]
+    fn a_think_time_in_an_open_loop_is_refused() {
+        let with = |load: [&str; 2]| planned(&[&["http://127.0.0.1:1/", "--think", "10ms"][..], &load[..]].concat());
+        assert!(with(["--rate", "50"]).unwrap_err().to_string().contains("--think"));
+        assert!(with(["--connections", "5"]).is_ok());
     }
 
     #[test]

@@ -40,3 +40,14 @@ fn a_load_that_changes_over_time_takes_no_warm_up() {
         assert!(error.contains("measured from their start") && with("0").is_ok(), "{error}");
     }
 }
+
+#[test]
+fn connections_open_one_after_the_other_only_in_a_closed_loop() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("times");
+    std::fs::write(&file, "0.0\n0.1\n0.2\n").unwrap();
+    let with = |flag: &str, value: &str| planned(&["http://127.0.0.1:1/", "--connect-rate", "5", flag, value]);
+    let error = with("--arrivals", file.to_str().unwrap()).unwrap_err().to_string();
+    assert!(error.contains("--connect-rate"), "{error}");
+    assert_eq!(with("--connections", "10").unwrap().load.connect_rate, 5.0);
+}
