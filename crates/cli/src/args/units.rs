@@ -140,7 +140,13 @@ pub(crate) fn cpus(text: &str) -> Result<Vec<u32>, String> {
     let mut list = Vec::new();
     for part in text.split(',') {
         match part.split_once('-') {
-            Some((a, b)) => list.extend(number(a)?..=number(b)?),
+            Some((first, last)) => {
+                let (first, last) = (number(first)?, number(last)?);
+                if last < first {
+                    return Err(bad());
+                }
+                list.extend(first..=last);
+            }
             None => list.push(number(part)?),
         }
     }
@@ -217,6 +223,8 @@ mod tests {
         assert_eq!(addresses("127.0.0.2,::1").unwrap().len(), 2);
         assert!(addresses("127.0.0.9-127.0.0.2").is_err());
         assert_eq!(cpus("0,2-3"), Ok(vec![0, 2, 3]));
-        assert!(cpus("9-").is_err());
+        for wrong in ["9-", "3-1", "0,3-1"] {
+            assert!(cpus(wrong).is_err(), "{wrong}");
+        }
     }
 }
