@@ -23,7 +23,7 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     header.extend(axes.iter().map(|a| clean(&format!("axis_{a}"))));
     header.extend(costs.iter().map(|(side, id, unit)| cost_name(side, id, *unit)));
     let classes: BTreeSet<&str> = run.trials.iter().flat_map(|t| &t.classes).map(|c| c.name.as_str()).collect();
-    header.extend(classes.iter().flat_map(|class| class_columns(class)));
+    header.extend(class_names(&classes).iter().flat_map(|class| class_columns(class)));
     header.extend(times(run).flat_map(|(name, ..)| BOUNDS.iter().map(move |(part, _)| format!("{name}_{part}"))));
     header.extend(later_figures(run).map(|figure| figure.column.into()));
     push(&mut out, header);
@@ -51,9 +51,20 @@ fn value(figure: &Figure, trial: &Trial) -> String {
     }
 }
 
+/// Returns the names of the request classes as parts of column names, in which each special character is an underscore.
+/// If two classes would have the same name, the name of the later one ends with a number.
+fn class_names(classes: &BTreeSet<&str>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for class in classes {
+        let plain: String = class.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+        let numbered = (2..).map(|n| format!("{plain}_{n}"));
+        names.extend(std::iter::once(plain.clone()).chain(numbered).find(|name| !names.contains(name)));
+    }
+    names
+}
+
 /// Returns the names of the columns of a request class.
 fn class_columns(class: &str) -> Vec<String> {
-    let class: String = class.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
     let counts = CLASS_COUNTS.iter().map(|(name, ..)| format!("class_{class}_{name}"));
     let rate = format!("class_{class}_completed_rate_per_s");
     counts.chain([rate]).chain(PARTS.iter().map(|(part, _)| format!("class_{class}_response_{part}_us"))).collect()
@@ -191,6 +202,11 @@ mod tests {
         let mut out = String::new();
         push(&mut out, vec!["a,b".into(), "say \"x\"".into(), "=cmd()".into(), "-1.5".into()]);
         assert_eq!(out, "\"a,b\",\"say \"\"x\"\"\",'=cmd(),-1.5\n");
+    }
+
+    #[test]
+    fn classes_of_similar_names_have_columns_of_their_own() {
+        assert_eq!(class_names(&["a b", "a_b", "a-b", "c"].into()), ["a_b", "a_b_2", "a_b_3", "c"]);
     }
 
     #[test]
