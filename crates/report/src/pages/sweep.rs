@@ -98,9 +98,10 @@ fn response(steps: &[&Trial], knee: Option<&Knee>) -> Plot {
     }
     let (first, last) =
         (steps.first().map_or(0.0, |t| t.latency_us.mean), steps.last().map_or(0.0, |t| t.latency_us.mean));
+    let bound = if knee.is_some() { "; dashed: max(R1, N/Xmax)" } else { "" };
     Plot {
         title: format!("Response time goes from {} to {}", quantity(first, Unit::Micros), quantity(last, Unit::Micros)),
-        caption: "Response time against requests in flight; dashed: max(R1, N/Xmax).".into(),
+        caption: format!("Response time against requests in flight{bound}."),
         x: concurrency_axis(steps),
         y: Axis::new("response time", Unit::Micros, Scale::Log),
         series,
@@ -137,4 +138,20 @@ fn curve(label: &str, low: f64, high: f64, formula: impl Fn(f64) -> f64) -> Seri
 fn ends(steps: &[&Trial]) -> (f64, f64) {
     let values = || steps.iter().map(|t| pick::concurrency(t)).filter(|n| n.is_finite() && *n > 0.0);
     (values().reduce(f64::min).unwrap_or(1.0), values().reduce(f64::max).unwrap_or(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_caption_explains_a_dashed_line_only_if_there_is_one() {
+        let trial = Trial::default();
+        let knee = Knee { r1_us: 100.0, x_max: 1e4, concurrency: 1.0, reached_at: None };
+        let plot = |knee| response(&[&trial], knee);
+        assert!(!plot(None).caption.contains("dashed"));
+        let bounded = plot(Some(&knee));
+        assert!(bounded.caption.contains("dashed: max(R1, N/Xmax)"));
+        assert!(bounded.series.iter().any(|series| series.look == Look::Dashed));
+    }
 }
