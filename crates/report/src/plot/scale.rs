@@ -195,6 +195,11 @@ fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
 
 fn powers_of_two(low: f64, high: f64, most: usize) -> Vec<f64> {
     let (from, to) = (low.log2().ceil().max(-1000.0) as i32, high.log2().floor().min(1000.0) as i32);
+    if to <= from {
+        // A short range has fewer than two powers of two, which would not show the scale. Prefers whole numbers.
+        let least = if low.ceil() < high.floor() { 1.0 } else { 0.0 };
+        return linear(low, high, step_125((high - low) / most.max(1) as f64).max(least), most);
+    }
     let skip = ((f64::from(to - from + 1) / most.max(1) as f64).ceil() as usize).max(1);
     (from..=to).step_by(skip).map(|e| 2f64.powi(e)).collect()
 }
@@ -243,6 +248,16 @@ mod tests {
         assert_eq!(labels(&axis, &[9.0, 1e6], 6), ["10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s"]);
         let axis = Axis::new("clients", Unit::Plain, Scale::Log2);
         assert_eq!(labels(&axis, &[1.0, 64.0], 8), ["1", "2", "4", "8", "16", "32", "64"]);
+    }
+
+    #[test]
+    fn a_short_axis_of_powers_of_two_has_ticks() {
+        let axis = Axis::new("workers", Unit::Plain, Scale::Log2);
+        assert_eq!(labels(&axis, &[5.0, 7.0], 5), ["5", "6", "7"]);
+        assert_eq!(labels(&axis, &[2.0, 3.0], 5), ["2", "3"]);
+        assert_eq!(labels(&axis, &[10.0, 14.0], 5), ["10", "12", "14"]);
+        assert_eq!(labels(&axis, &[8.0, 8.0], 5), ["4", "8", "16"]);
+        assert!(labels(&axis, &[0.6, 0.9], 5).len() > 1);
     }
 
     #[test]
