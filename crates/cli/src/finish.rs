@@ -56,7 +56,7 @@ fn threads(run: &Run) -> Option<String> {
     let (profile, findings) = (run.sampled_waits()?, &run.findings);
     let is_said = findings.waits.first().is_some_and(|first| findings.bottleneck.sentence.contains(&first.sentence));
     let title = if is_said { "Threads of the server".into() } else { judge::headline(profile, &findings.waits) };
-    Some(report::render_waits(run, &title, &output::style()))
+    Some(report::render_waits(run, &title, "in the full report", &output::style()))
 }
 
 /// Maximum number of printed lines for a run whose result has no summary of a few lines. Lines that are already on the

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use crate::answer_line::{AnswerLine, Warnings};
 use crate::plot::{Bars, Chain, Flame, Intervals, Plot};
 use crate::tone::Tone;
+use run::number::prose::counted;
 
 /// Content of a whole report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -165,6 +166,8 @@ pub struct Table {
     /// Number of rows that a terminal shows. The terminal states only the number of the rows that it does not show. 0
     /// hides the table in a terminal, and `None` shows all rows.
     pub brief: Option<usize>,
+    /// Where readers find the rows that a terminal does not show, such as `with --json`. `None`: in the full report.
+    pub rest: Option<&'static str>,
     /// True if readers may sort the table by any column. Only the HTML form can sort tables.
     pub sortable: bool,
 }
@@ -270,7 +273,7 @@ impl Table {
     pub fn leave_out(&mut self, rows: usize) {
         let begin = (self.rows.len() - rows.min(self.rows.len())) * 2 / 3;
         let out = self.rows.drain(begin..(begin + rows).min(self.rows.len())).count();
-        self.notes.extend((out > 0).then(|| format!("{out} more rows in the full report")));
+        self.notes.extend((out > 0).then(|| format!("{} in the full report", counted(out as f64, "more row"))));
     }
 
     /// Removes the column at index `at`, with its cells.

@@ -298,6 +298,6 @@ fn runs(series: &HistorySeries) -> Table {
     };
     let rows = series.runs.iter().enumerate().rev().take(MAX_ROWS).map(row).collect();
     let more = series.runs.len().saturating_sub(MAX_ROWS);
-    let notes = (more > 0).then(|| format!("{more} earlier runs are not listed")).into_iter().collect();
+    let notes = (more > 0).then(|| format!("left out: {}", counted(more, "earlier run"))).into_iter().collect();
     Table { columns: columns.into_iter().chain(figures).collect(), rows, notes, ..Table::default() }
 }

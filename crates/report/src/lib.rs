@@ -57,13 +57,19 @@ pub fn so_far(run: &run::Run) -> Vec<AnswerLine> {
 }
 
 /// Renders the activities of the server's sampled threads, for a terminal. The text also contains the activities of the
-/// server's databases, and the sampled stacks. The first line of the text is `headline`.
-pub fn render_waits(run: &run::Run, headline: &str, style: &Style) -> String {
+/// server's databases, and the sampled stacks. The first line of the text is `headline`. `rest` says where readers find
+/// the rows that the text leaves out, such as `with --json`.
+pub fn render_waits(run: &run::Run, headline: &str, rest: &'static str, style: &Style) -> String {
     let blocks = run.sampled_waits().map(pages::wait_blocks).unwrap_or_default();
     let further = run.findings.waits.iter().skip(1).map(|f| Note::block(Tone::Plain, format!("{}.", f.sentence)));
     let stacks = run.sampled_stacks().map(|stacks| pages::stack_blocks(&stacks, &run.findings)).unwrap_or_default();
     let databases = run.sampled_databases().iter().flat_map(pages::database_blocks);
-    let blocks = further.chain(blocks).chain(databases).chain(stacks).collect();
+    let mut blocks: Vec<Block> = further.chain(blocks).chain(databases).chain(stacks).collect();
+    for block in &mut blocks {
+        if let Block::Table(table) = block {
+            table.rest = Some(rest);
+        }
+    }
     let sections = vec![Section::new("waits", "", Weight::First, blocks)];
     forms::brief(&Doc { title: headline.into(), sections, ..Doc::default() }, style, usize::MAX)
 }

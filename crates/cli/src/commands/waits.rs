@@ -147,7 +147,7 @@ fn print(run: &Run, json: bool) -> anyhow::Result<Exit> {
         false => {
             let cut_short = cut_short.map_or(String::new(), |text| format!("The sampling was {text}. "));
             let headline = format!("{cut_short}{}", judge::headline(profile, waits));
-            output::print(&report::render_waits(run, &headline, &output::style()))?;
+            output::print(&report::render_waits(run, &headline, "with --json", &output::style()))?;
         }
     }
     Ok(status(run))

@@ -6,6 +6,8 @@ use std::ops::Range;
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table as Grid, Width, presets};
 
+use run::number::prose::counted;
+
 use super::paint::{code, paint};
 use super::wrap::{cut, wrap};
 use crate::{Style, Table, Tone};
@@ -37,7 +39,8 @@ pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
         }
     }
     if table.rows.len() > rows {
-        let text = format!("and {} more rows in the full report", table.rows.len() - rows);
+        let left = counted((table.rows.len() - rows) as f64, "more row");
+        let text = format!("and {left} {}", table.rest.unwrap_or("in the full report"));
         lines.push(paint(&text, "2", style));
     }
     if whole && !dropped.is_empty() {
@@ -187,5 +190,16 @@ mod tests {
         assert_eq!(lines.len(), 2 * AT_ONCE + 501, "one heading");
         let at = lines[1].find("words").unwrap();
         assert!(lines.iter().skip(1).all(|line| line.find("words") == Some(at)), "{}", lines[AT_ONCE + 1]);
+    }
+
+    #[test]
+    fn rows_that_are_left_out_are_counted_and_their_place_is_named() {
+        let last = |brief: usize, rest: Option<&'static str>| {
+            let rows = (0..3).map(|i| vec![Cell::new(i.to_string())]).collect();
+            let all = Table { columns: vec![Col::words("n", 0)], rows, brief: Some(brief), rest, ..Table::default() };
+            table(&all, &Style::default(), false).pop().unwrap()
+        };
+        assert_eq!(last(2, None), "and 1 more row in the full report");
+        assert_eq!(last(1, Some("with --json")), "and 2 more rows with --json");
     }
 }

@@ -32,7 +32,7 @@ fn table(database: &DatabaseProfile) -> Table {
         ];
         return Table { columns, rows: database.commands.iter().map(command).collect(), notes: vec![cost], ..common };
     }
-    let sessions = format!("{} sessions, {} of them active.", number(database.sessions), number(database.active));
+    let sessions = format!("{}, {} of them active.", counted(database.sessions, "session"), number(database.active));
     let blocker = database.blockers.first().map(|blocker| {
         let (share, does) = (quantity(blocker.share, Unit::Share), words(blocker.state));
         format!("Of the transactions that block others, {share}: {does}, {}.", blocker.statement)

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::answered;
 use crate::{Block, Cell, Col, Note, Section, Table, Tone, Unit, Weight};
+use run::number::prose::counted;
 use run::number::quantity;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -45,7 +46,9 @@ fn say(text: &str, trials: &[String], all: usize) -> String {
         [] => text.into(),
         _ if trials.len() >= all && all > 1 => format!("{text} (every trial)"),
         [one] if all > 1 => format!("{text} ({one})"),
-        [first, rest @ ..] if all > 1 => format!("{text} ({first} and {} more trials)", rest.len()),
+        [first, rest @ ..] if all > 1 => {
+            format!("{text} ({first} and {})", counted(rest.len() as f64, "more trial"))
+        }
         _ => text.into(),
     }
 }

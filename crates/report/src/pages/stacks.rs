@@ -132,7 +132,7 @@ mod tests {
         assert!(html.contains("62 % of the CPU time is in deflate") && html.contains("&lt;lock&gt;"), "{html}");
         let waiting = WaitingFunction { process: "app".into(), function: "handler".into(), threads: 3.0, share: 0.952 };
         run.findings.waiting.push(waiting);
-        let text = crate::render_waits(&run, "A lock.", &crate::Style::default());
+        let text = crate::render_waits(&run, "A lock.", "with --json", &crate::Style::default());
         let row = text.lines().find(|line| line.contains("handler")).unwrap_or_default();
         assert!(row.contains('3') && row.contains("95.2") && !text.contains("100 % <lock>"), "{text}");
         assert!(!html.contains("and what it calls"));

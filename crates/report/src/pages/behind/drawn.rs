@@ -26,7 +26,11 @@ pub(super) fn chain(stops: &[Stop], figure: &'static str, caption: String) -> Ch
         }
     });
     let left = stops.len() - kept.len();
-    let caption = if left == 0 { caption } else { format!("{caption} {left} more are in the table.") };
+    let caption = match left {
+        0 => caption,
+        1 => format!("{caption} 1 more is in the table."),
+        _ => format!("{caption} {left} more are in the table."),
+    };
     Chain { title: title(stops), caption, links: links.collect() }
 }
 
