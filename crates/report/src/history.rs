@@ -17,7 +17,7 @@ const MAX_DRAWN: usize = 1000;
 /// Maximum number of runs in the table of runs. If a history has more runs than this, the table leaves out the earliest
 /// runs.
 const MAX_ROWS: usize = 200;
-/// Maximum length of a label in a table or chart, characters.
+/// Maximum length of a label in the title, in the table of changes and in a chart, characters.
 const MAX_LABEL: usize = 24;
 /// Free space above and below the values in a chart, as a share of their range.
 const AXIS_MARGIN: f64 = 0.1;
@@ -131,8 +131,19 @@ fn place(change: &HistoryChange) -> String {
     if change.label.is_empty() {
         cut(&change.started, TIME_LENGTHS[1]).replace('T', " ")
     } else {
-        cut(&change.label, MAX_LABEL)
+        shortened(&change.label)
     }
+}
+
+/// Returns a label with at most [`MAX_LABEL`] characters. Leaves out the middle, because labels often differ only at
+/// their ends.
+fn shortened(label: &str) -> String {
+    let length = label.chars().count();
+    if length <= MAX_LABEL {
+        return label.into();
+    }
+    let end: String = label.chars().skip(length + 1 + MAX_LABEL / 2 - MAX_LABEL).collect();
+    format!("{}…{end}", cut(label, MAX_LABEL / 2))
 }
 
 fn cut(text: &str, length: usize) -> String {
@@ -293,11 +304,24 @@ fn runs(series: &HistorySeries) -> Table {
             None => Cell::absent("the run does not have this figure"),
         };
         let started = cut(&run.started, TIME_LENGTHS[1]).replace('T', " ");
-        let words = [at.to_string(), started, cut(&run.label, MAX_LABEL), run.run.clone()].map(Cell::new);
+        let words = [at.to_string(), started, run.label.clone(), run.run.clone()].map(Cell::new);
         words.into_iter().chain(series.figures.iter().map(value)).collect()
     };
     let rows = series.runs.iter().enumerate().rev().take(MAX_ROWS).map(row).collect();
     let more = series.runs.len().saturating_sub(MAX_ROWS);
     let notes = (more > 0).then(|| format!("left out: {}", counted(more, "earlier run"))).into_iter().collect();
     Table { columns: columns.into_iter().chain(figures).collect(), rows, notes, ..Table::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_labels_stay_apart_and_show_that_they_are_cut() {
+        let [a, b] = ["release-2026-11-29-candidate-01", "release-2026-11-29-candidate-02"].map(shortened);
+        assert_eq!((a.as_str(), b.as_str()), ("release-2026…andidate-01", "release-2026…andidate-02"));
+        assert_eq!(a.chars().count(), MAX_LABEL);
+        assert_eq!(shortened("v1.2"), "v1.2");
+    }
 }
