@@ -36,7 +36,7 @@ const DEFAULTS: &[Row] = &[
     ("", "mean", |_| "no limit".into()),
     ("find", "precision", |p| format!("{}%", 100.0 * p.search.precision)),
     ("find", "errors", |_| errors()),
-    ("load", "errors", |_| errors()),
+    ("load", "errors", |_| format!("{}, or what --expect allows", errors())),
     ("find", "budget", |p| time(p.search.budget_s)),
     ("find", "connections", |p| p.search.max_connections.to_string()),
     ("find", "prove", |_| "default".into()),

@@ -1,7 +1,7 @@
 //! Flags of the objective: limits on response times and on errors.
 
 use clap::Args;
-use run::{Expectation, ExpectedUnit, Plan, SummaryFigure};
+use run::{Expectation, ExpectedUnit, Objective, Plan, SummaryFigure};
 
 use super::units;
 
@@ -82,6 +82,18 @@ impl ObjectiveArgs {
         }
         objective.errors = self.errors.unwrap_or(objective.errors);
         plan.expect.extend(self.expect.iter().cloned());
+    }
+
+    /// If an expectation allows more errors than the default limit, replaces the default limit, so that a load that
+    /// meets all expectations does not fail. A limit that the user gave stays as it is.
+    pub(crate) fn allow_expected_errors(&self, plan: &mut Plan) {
+        let default = Objective::default().errors;
+        let of_errors = plan.expect.iter().filter(|expected| expected.figure == "errors" && !expected.at_least);
+        let strictest = of_errors.map(|expected| expected.limit).reduce(f64::min);
+        let is_default = self.errors.is_none() && plan.objective.errors == default;
+        if let Some(limit) = strictest.filter(|limit| is_default && *limit > default) {
+            plan.objective.errors = limit;
+        }
     }
 }
 

@@ -121,6 +121,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     one_after_the_other(&mut plan, args.connect_rate);
     plan.load.duration_s = args.duration.unwrap_or(plan.load.duration_s);
     args.objective.apply(&mut plan);
+    args.objective.allow_expected_errors(&mut plan);
     anyhow::ensure!(
         plan.expect.iter().all(|expected| expected.figure != "capacity"),
         "one fixed load shows no capacity: expect 'rate>=…' of it, or run `loadline find` with this expectation"

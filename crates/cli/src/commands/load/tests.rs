@@ -51,3 +51,15 @@ fn connections_open_one_after_the_other_only_in_a_closed_loop() {
     assert!(error.contains("--connect-rate"), "{error}");
     assert_eq!(with("--connections", "10").unwrap().load.connect_rate, 5.0);
 }
+
+#[test]
+fn errors_that_an_expectation_allows_break_no_default_limit() {
+    let limit = |flags: &[&str]| planned(&[&["http://127.0.0.1:1/"][..], flags].concat()).unwrap().objective.errors;
+    let default = limit(&[]);
+    assert_eq!(limit(&["--expect", "errors<=10%"]), 0.1);
+    assert_eq!(limit(&["--expect", "errors<=10%", "--expect", "errors<5%"]), 0.05);
+    assert_eq!(limit(&["--expect", "errors<=10%", "--errors", "2%"]), 0.02);
+    for other in ["errors<=0.01%", "p99<9s"] {
+        assert_eq!(limit(&["--expect", other]), default, "{other}");
+    }
+}
