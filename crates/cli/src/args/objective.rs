@@ -1,7 +1,7 @@
 //! Flags of the objective: limits on response times and on errors.
 
 use clap::Args;
-use run::{Expectation, ExpectedUnit, Objective, Plan, SummaryFigure};
+use run::{EXPECTABLE_FIGURES, Expectation, ExpectedUnit, Objective, Plan, SummaryFigure};
 
 use super::units;
 
@@ -45,7 +45,19 @@ fn expectation(text: &str) -> Result<Expectation, String> {
         ExpectedUnit::Share => units::share(limit),
     });
     let several = text.matches(['<', '>']).count() > 1;
-    one.map_err(|why| if several { format!("{text:?} holds several: give --expect once for each") } else { why })
+    one.map(with_percent).map_err(|why| if several { format!("{text:?} holds several: give --expect once for each") } else { why })
+}
+
+/// Adds the limit in percent to the text of an expectation about a share, so that the report shows how loadline
+/// understood a limit without `%`: `errors<=0.1` becomes `errors<=10%`.
+fn with_percent(mut one: Expectation) -> Expectation {
+    let is_share = EXPECTABLE_FIGURES.contains(&(one.figure.as_str(), ExpectedUnit::Share));
+    if let Some(end) = one.text.rfind(['<', '>', '=']).filter(|_| is_share) {
+        // Rounds, because the product of a share and 100 may end with digits such as 7.000000000000001.
+        let percent = (one.limit * 1e11).round() / 1e9;
+        one.text = format!("{}{percent}%", &one.text[..=end]);
+    }
+    one
 }
 
 /// Parses a limit on a time, such as `p99<200ms`. Returns the figure (such as p99) and the limit in microseconds.
@@ -110,5 +122,13 @@ mod tests {
         }
         assert!(expectation("p99<x").unwrap_err().contains("is not a time"));
         assert!(expectation("p99<=20ms").is_ok());
+    }
+
+    #[test]
+    fn a_share_is_shown_in_percent() {
+        for (given, shown) in [("errors<=0.1", "errors<=10%"), ("errors<0.07", "errors<7%"), ("errors<=10%", "errors<=10%")] {
+            assert_eq!(expectation(given).unwrap().text, shown);
+        }
+        assert_eq!(expectation("p99 < 20ms").unwrap().text, "p99 < 20ms");
     }
 }
