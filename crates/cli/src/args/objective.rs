@@ -45,7 +45,18 @@ fn expectation(text: &str) -> Result<Expectation, String> {
         ExpectedUnit::Share => units::share(limit),
     });
     let several = text.matches(['<', '>']).count() > 1;
-    one.map(with_percent).map_err(|why| if several { format!("{text:?} holds several: give --expect once for each") } else { why })
+    one.and_then(not_slow)
+        .map(with_percent)
+        .map_err(|why| if several { format!("{text:?} holds several: give --expect once for each") } else { why })
+}
+
+/// Refuses an expectation that a fast server without errors would not meet, such as `p99>5ms`.
+fn not_slow(one: Expectation) -> Result<Expectation, String> {
+    let unit = EXPECTABLE_FIGURES.iter().find(|(figure, _)| *figure == one.figure).map(|(_, unit)| *unit);
+    if !one.at_least || unit == Some(ExpectedUnit::Rate) {
+        return Ok(one);
+    }
+    Err(format!("{:?} would fail a good server: write '{}'", one.text, one.text.replacen('>', "<", 1)))
 }
 
 /// Adds the limit in percent to the text of an expectation about a share, so that the report shows how loadline
@@ -125,8 +136,17 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_that_only_a_bad_server_meets_is_refused() {
+        assert!(expectation("p99>5ms").unwrap_err().contains("write 'p99<5ms'"));
+        assert!(expectation("errors>=1%").unwrap_err().contains("write 'errors<=1%'"));
+        assert!(expectation("rate>=5k").is_ok() && expectation("capacity>100").is_ok());
+    }
+
+    #[test]
     fn a_share_is_shown_in_percent() {
-        for (given, shown) in [("errors<=0.1", "errors<=10%"), ("errors<0.07", "errors<7%"), ("errors<=10%", "errors<=10%")] {
+        for (given, shown) in
+            [("errors<=0.1", "errors<=10%"), ("errors<0.07", "errors<7%"), ("errors<=10%", "errors<=10%")]
+        {
             assert_eq!(expectation(given).unwrap().text, shown);
         }
         assert_eq!(expectation("p99 < 20ms").unwrap().text, "p99 < 20ms");
