@@ -16,6 +16,9 @@ pub(crate) struct Args {
     /// Write to a file [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Has no effect, because a report is always whole; accepted because `find`, `load` and `compare` take `-v`
+    #[arg(long = "verbose", short = 'v', hide = true)]
+    _verbose: bool,
 }
 
 /// Judges the run and renders its report.
@@ -29,4 +32,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let text = report::render(form, &run, &style)?;
     output::save_or_print(args.out.as_deref(), &text)?;
     Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_report_is_always_whole() {
+        let parsed = |flags: &[&str]| {
+            let words = [&["loadline", "report", "run"][..], flags].concat();
+            crate::parse(words.into_iter().map(Into::into)).is_ok()
+        };
+        assert!(parsed(&["-v"]) && parsed(&["--verbose"]) && !parsed(&["-w"]));
+    }
 }
