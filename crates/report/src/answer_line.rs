@@ -70,9 +70,14 @@ impl Warnings {
     }
 
     /// Returns a text with the number of hidden warnings and the place that shows them; `None` if no warning is hidden.
-    pub fn rest(&self) -> Option<String> {
+    /// `is_brief` is true for a text that has no section about trust.
+    pub fn rest(&self, is_brief: bool) -> Option<String> {
         let plural = if self.more == 1 { "" } else { "s" };
-        let place = if self.to.is_empty() { " with -v" } else { ": see Trust" };
+        let place = match (self.to.is_empty(), is_brief) {
+            (true, _) => " with -v",
+            (false, true) => ": see Trust in the full report",
+            (false, false) => ": see Trust",
+        };
         (self.more > 0).then(|| format!("{} more warning{plural}{place}", self.more))
     }
 }

@@ -129,7 +129,7 @@ mod tests {
         for name in ["Rate", "Limited by", "Tested", "Try"] {
             assert!(text.contains(name), "{name}: {text}");
         }
-        assert!(text.contains("sentence …") && text.contains("more warning"), "{text}");
+        assert!(text.contains("sentence …") && text.contains("more warnings: see Trust in the full report"), "{text}");
         let narrow = brief(&doc(&"word ".repeat(80)), &Style { width: 40, ..Style::default() }, 0);
         assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
     }

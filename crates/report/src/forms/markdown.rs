@@ -50,7 +50,7 @@ fn block(block: &Block) -> String {
             lines.iter().map(line).collect()
         }
         Block::Warnings(warnings) => {
-            let all = warnings.shown.iter().cloned().chain(warnings.rest());
+            let all = warnings.shown.iter().cloned().chain(warnings.rest(false));
             all.map(|text| format!("> **Note:** {}\n", escape(&text))).collect::<Vec<_>>().join("\n")
         }
         Block::KeyFigures(figures) => {

@@ -70,7 +70,7 @@ impl Page {
             }
             Block::Answer(lines) => lines.iter().for_each(|line| self.answer(line)),
             Block::Warnings(warnings) => {
-                let rest = warnings.rest();
+                let rest = warnings.rest(self.weight == Weight::Answer);
                 let all = warnings.shown.iter().chain(&rest);
                 all.for_each(|text| self.warning(text, warnings.max_lines));
             }
