@@ -47,11 +47,11 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
 }
 
 /// Returns the end of the answer section for a run with a single load: a table of the load's stages, if there are
-/// several, and the command that the user should run next.
+/// several, and the command that finds the cause, if the verdict names none.
 pub(super) fn end_of_answer(run: &Run) -> Vec<Block> {
     let stages = run.findings.course.as_ref().map(|changed| Block::Table(course::table(changed)));
-    let next = Note::block(Tone::Plain, next_command::sentence(run));
-    if single(run).is_some() { stages.into_iter().chain([next]).collect() } else { Vec::new() }
+    let next = (!is_known(run)).then(|| Note::block(Tone::Plain, next_command::sentence(run)));
+    if single(run).is_some() { stages.into_iter().chain(next).collect() } else { Vec::new() }
 }
 
 /// Returns true if the verdict names a cause.
@@ -324,6 +324,19 @@ mod tests {
         let line = errors(&trial, Outcome { failed_share: Some(0.125), ..Outcome::default() });
         assert!(line.detail.contains("(50 of 400 in all)"), "{line:?}");
         assert!(line.detail.ends_with("; 50 never sent, 26 of 34 connects refused"), "{line:?}");
+    }
+
+    #[test]
+    fn a_search_for_the_cause_is_advised_only_if_no_cause_is_named() {
+        let mut run = Run { trials: vec![Trial::default()], ..Run::default() };
+        run.plan.command = "load".into();
+        run.findings.outcomes = vec![Outcome::default()];
+        let advised = |id: &str| {
+            let mut run = run.clone();
+            run.findings.bottleneck.id = id.into();
+            !end_of_answer(&run).is_empty()
+        };
+        assert_eq!(["", "unknown", "not-saturated", "server-cpu"].map(advised), [true, true, true, false]);
     }
 
     fn open_loop() -> Intensity {
