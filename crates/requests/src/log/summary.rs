@@ -54,6 +54,8 @@ pub struct Summary {
     /// Requests per second in each part of the log. The log is divided into at most 12 parts, which are equally long
     /// except the last one.
     pub rates: Vec<f64>,
+    /// Length of each part of the log except the last one, seconds.
+    part_s: u64,
     /// Number of requests in the busiest second, divided by the mean number of requests per second.
     pub peak: f64,
     /// Hurst parameter from the variance-time plot; `None` for short logs.
@@ -86,7 +88,8 @@ impl Summary {
         };
         let busiest = times.chunk_by(|a, b| a.0 / 1_000_000 == b.0 / 1_000_000).map(<[_]>::len).max().unwrap_or(0);
         self.peak = busiest as f64 * all_seconds as f64 / n;
-        self.rates = rates(times, all_seconds);
+        self.part_s = all_seconds.div_ceil(SPANS as u64);
+        self.rates = rates(times, all_seconds, self.part_s);
         self.hurst = self.hurst_of(times, all_seconds);
     }
 
@@ -142,9 +145,9 @@ impl Summary {
     }
 }
 
-/// Returns the requests per second in each of at most [`SPANS`] parts of a log of `all_seconds` seconds.
-fn rates(times: &[(u64, u16)], all_seconds: u64) -> Vec<f64> {
-    let width = all_seconds.div_ceil(SPANS as u64);
+/// Returns the requests per second in each part of a log of `all_seconds` seconds. Each part is `width` seconds long,
+/// except the last one.
+fn rates(times: &[(u64, u16)], all_seconds: u64, width: u64) -> Vec<f64> {
     let mut rates = vec![0.0; all_seconds.div_ceil(width) as usize];
     times.iter().for_each(|(at, _)| rates[(at / 1_000_000 / width) as usize] += 1.0);
     (0..).zip(&mut rates).for_each(|(part, rate): (u64, _)| *rate /= width.min(all_seconds - part * width) as f64);
@@ -160,8 +163,10 @@ impl Summary {
             return mean;
         }
         let rates: Vec<String> = self.rates.iter().map(|rate| number(*rate)).collect();
-        let peak = number(self.peak);
-        format!("{mean}, {peak} times that in the busiest second; per second over the log: {}", rates.join(", "))
+        let (peak, rates) = (number(self.peak), rates.join(", "));
+        let each =
+            if self.part_s == 1 { "over the log".into() } else { format!("in each {}", span(self.part_s as f64)) };
+        format!("{mean}, {peak} times that in the busiest second; per second {each}: {rates}")
     }
 
     /// Returns the sentence about the responses in the log.
@@ -226,6 +231,8 @@ mod tests {
         assert_eq!(of(true, &[0, 500_000]), "1 s, 2/s on average");
         assert_eq!(of(false, &[0, 500_000]), "1 s, 2/s on average", "half a second apart");
         assert_eq!(of(false, &[0, 250_000, 500_000]), "0.75 s, 4/s on average");
+        assert!(of(true, &[0, 1_000_000]).ends_with("; per second over the log: 1, 1"));
+        assert!(of(true, &[0, 12_000_000]).contains("; per second in each 2 s: 0.5, 0"));
         assert_eq!((words(false, &[0, 0]), words(false, &[0]), words(false, &[])), (None, None, None));
     }
 
