@@ -78,7 +78,8 @@ fn closing_quote(text: &str) -> Option<usize> {
 /// Splits the request line of a log, such as `GET /path HTTP/1.1`, into method and path. Escapes that the server wrote
 /// (`\x22`) are undone. The path in the request line may contain spaces.
 pub(super) fn request(text: &str) -> Result<(String, String), String> {
-    let not_one = || format!("{} is not a request", crate::error::shown(text));
+    // Servers write control characters as `\x16`. Such an escape is shown as it is in the log.
+    let not_one = || format!("{} is not a request", crate::error::shown(text).replace(r"\\", r"\"));
     let (method, rest) = text.split_once(' ').ok_or_else(not_one)?;
     let path = match rest.rsplit_once(' ') {
         Some((path, version)) if version.starts_with("HTTP/") => path,
@@ -250,7 +251,7 @@ mod tests {
     fn lines_that_are_no_request_are_named_with_a_column() {
         for (line, column, says) in [
             ("rubbish", 1, "no \"request\""),
-            (r#"h - - [x] "\x16\x03" 400 1"#, 12, "is not a request"),
+            (r#"h - - [x] "\x16\x03" 400 1"#, 12, r#""\x16\x03" is not a request"#),
             (r#"h - - [x] "GET / HTTP/1.1"#, 11, "not closed"),
             (r#"{"a":1}"#, 1, "--replay-fields path=NAME"),
             (r#"{"uri":"/a","time":1}"#, 1, "--replay-fields method=NAME"),
