@@ -224,6 +224,9 @@ fn a_comparison_states_its_smallest_change_and_the_data_for_one_percent() {
         one_percent_s,
         one_percent_runs,
         decided_after_s: Some(15.2),
+        outcome: ComparisonOutcome::Passed,
+        verdict: ComparisonResult::Same,
+        regression: false,
         ..slower()
     };
     let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -231,6 +234,14 @@ fn a_comparison_states_its_smallest_change_and_the_data_for_one_percent() {
     assert!(shown(&with(Some(250.0), None)).contains("2.13 % of server CPU per request; 1 % needs about 5 min."));
     assert!(shown(&with(None, Some(6.0))).contains("1 % needs about 6 runs of each side."));
     assert!(!shown(&slower()).contains("Smallest change"));
+    // A difference that was found needs no finer measurement, and advice about open figures has a figure of its own.
+    for (outcome, verdict) in [
+        (ComparisonOutcome::Regressed, ComparisonResult::Slower),
+        (ComparisonOutcome::Undecided, ComparisonResult::NotEnough),
+    ] {
+        let other = Comparison { outcome, verdict, ..with(Some(250.0), None) };
+        assert!(!shown(&other).contains("Smallest change"), "{outcome:?}");
+    }
     let whole = flat(render_comparison("text", &with(Some(9000.0), None), &WIDE).unwrap());
     assert!(whole.contains("Decided after 16 s.") && whole.contains("1 % needs about 3 h."), "{whole}");
 }
