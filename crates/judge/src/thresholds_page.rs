@@ -94,7 +94,8 @@ fn rules_and_signals_hold_no_numbers_of_their_own() {
     for folder in ["rules", "signals"] {
         for entry in std::fs::read_dir(src.join(folder)).unwrap() {
             let file = entry.unwrap().path();
-            if file.ends_with("signals/simulated.rs") {
+            // The folders hold the tests of rules.
+            if file.ends_with("signals/simulated.rs") || file.is_dir() {
                 continue;
             }
             let found = decimals(&std::fs::read_to_string(&file).unwrap());
