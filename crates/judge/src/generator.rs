@@ -123,9 +123,9 @@ impl Load {
 /// together wait `waited` seconds per second. The result is the largest of three lower bounds:
 ///
 /// - Each wait delays at least one request, so `waited` requests are delayed on average (Little's law).
-/// - An answer that arrives during a wait is read when the wait ends, on average at least half of a mean wait later
-///   (the residual time of a renewal process; Kleinrock, Queueing Systems 1, 1975, section 5.2). The share
-///   `waited / n` of the answers arrives during a wait.
+/// - An answer that arrives during a wait is read only when the wait ends. The rest of the wait is on average at least
+///   half of a mean wait (the residual time of a renewal process; Kleinrock, Queueing Systems 1, 1975, section 5.2).
+///   The share `waited / n` of the answers arrives during a wait.
 /// - The share of the requests in flight that were seen as unread answers at the generator.
 fn delay(facts: &Facts<'_>, view: &View<'_>, waited: f64, n: f64) -> f64 {
     let trial = view.trial;

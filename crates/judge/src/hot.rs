@@ -172,8 +172,8 @@ fn is_seen_often(share: f64, samples: u64) -> bool {
     (share * samples as f64).round() as u64 >= 2 && is_beyond(share, WORKS, samples)
 }
 
-/// Returns true for a name that names no function of the program: a name in brackets, which is the module of a function
-/// whose name is unknown, and the loop of an interpreter.
+/// Returns true if a name stands for no function of the program. Such a name is a module in brackets (the name of the
+/// function is unknown), or the loop of an interpreter.
 fn is_no_function(function: &str) -> bool {
     function.starts_with('[') || INTERPRETERS.contains(&function)
 }

@@ -19,7 +19,8 @@ pub(crate) fn is_gone(name: &str) -> bool {
         && u32::try_from(pid).is_ok_and(|pid| probe::started_ticks(pid) != Some(started))
 }
 
-/// Returns the inode number of this PID namespace, because a process ID is valid in one namespace only.
+/// Returns the inode number of this PID namespace. In another namespace, the same process ID may belong to another
+/// process.
 fn namespace() -> Option<u64> {
     use std::os::unix::fs::MetadataExt as _;
     Some(std::fs::metadata("/proc/self/ns/pid").ok()?.ino())

@@ -163,18 +163,23 @@ fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<NamespaceAnswer> {
     }
     let mut inodes = Vec::new();
     let mut bound = None;
-    let mut diag = diag_in(pid)?;
+    let (mut diag, mut failed) = (diag_in(pid)?, None);
     for v6 in [false, true] {
-        diag.listeners(v6, Some(addr.port()), |l| {
+        let asked = diag.listeners(v6, Some(addr.port()), |l| {
             if serves(l.local, l.v6_only, addr) {
                 inodes.push(l.inode);
                 // Prefer an exact address to a wildcard, because an exact address identifies the server better.
                 bound = Some(l.local).filter(|b| is_same_ip(*b, addr)).or(bound).or(Some(l.local));
             }
-        })?;
+        });
+        failed = asked.err().or(failed);
     }
-    let listens = bound.map(|bound| (inodes, bound)).or_else(|| udp_sockets::receivers(addr, pid));
-    Ok(listens.map_or(NamespaceAnswer::Silent, NamespaceAnswer::Listens))
+    // A file lists the UDP sockets, also if the kernel cannot list the TCP sockets.
+    match (bound.map(|bound| (inodes, bound)).or_else(|| udp_sockets::receivers(addr, pid)), failed) {
+        (Some(listens), _) => Ok(NamespaceAnswer::Listens(listens)),
+        (None, Some(error)) => Err(error.into()),
+        (None, None) => Ok(NamespaceAnswer::Silent),
+    }
 }
 
 /// Searches all network namespaces that some process uses, except the caller's.

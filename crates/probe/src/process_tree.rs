@@ -1,7 +1,7 @@
 //! Finds the parents, ancestors and descendants of processes by the parent IDs in /proc/PID/stat.
 //!
-//! A server, such as a test framework, may have started loadline itself. Loadline's own line (loadline and its
-//! ancestors) and all processes that loadline started then count neither as processes of the server nor of an upstream.
+//! A server, such as a test framework, may have started loadline itself. In this case, loadline, its ancestors and all
+//! processes that loadline started are not counted as processes of the server or of an upstream.
 
 use std::path::Path;
 

@@ -8,7 +8,7 @@ pub(crate) fn unreadable_time(requests: u64, first: &str) -> String {
     without_time(requests, &format!("{have} no time that can be read, first in {first}"))
 }
 
-/// Returns the sentence about requests that have no usable time, for the reason `why`.
+/// Returns a message for the user about requests without a usable time. `why` is the reason.
 pub(crate) fn without_time(requests: u64, why: &str) -> String {
     let them = if requests == 1 { "it" } else { "them" };
     format!("{} {why}: a replay with --speed leaves {them} out", counted(requests as f64, "request"))

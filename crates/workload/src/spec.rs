@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Result, WorkloadError};
 
-/// Maximum number of processes of a workload, and of equal threads of a process.
+/// Maximum number of processes in a workload, and maximum number of identical threads that one `repeat` starts in a
+/// process.
 pub(super) const MAX_REPEAT: u32 = 256;
 
 /// Description of a whole workload.

@@ -105,7 +105,7 @@ impl LoadArgs {
         }
     }
 
-    /// Returns true if the user gave a warm-up on the command line.
+    /// Returns true if the user gave a warm-up of more than 0 s on the command line.
     pub(crate) fn warms_up(&self) -> bool {
         self.warmup.is_some_and(|seconds| seconds > 0.0)
     }

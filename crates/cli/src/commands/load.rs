@@ -176,8 +176,9 @@ fn replayed(plan: &mut Plan) {
 /// `--arrivals`). Even if the recording has the same time for all requests, the answers need some time.
 const MIN_RECORDED_S: f64 = 0.1;
 
-/// Removes the stages of the plan file if the command line names an intensity, which replaces them. If the plan file set
-/// no measured time of its own, the load then has the default measured time and warm-up instead of those of the stages.
+/// Removes the stages of the plan file if the command line names an intensity, which replaces them. If the plan file
+/// sets no measured time of its own, the load gets the default measured time and the default warm-up. Otherwise the load
+/// would keep the total time of the removed stages.
 fn replace_stages(args: &Args, load: &mut LoadPlan) {
     let is_count = [args.connections, args.users, args.s_clients].iter().any(Option::is_some);
     let is_timed = args.rate.is_some() || args.arrivals.is_some() || args.speed.is_some();

@@ -1,5 +1,6 @@
-//! Hot (active) connections: TCP over loopback, with both ends in this process. Before the next call, every connection
-//! whose data was read gets new data, so a call finds all hot connections ready (unless the kernel delivers data late).
+//! Hot (active) connections: TCP over loopback, with both ends in this process. Every connection whose data was read
+//! gets new data before the next poll call. Each poll call therefore finds all hot connections ready, unless the kernel
+//! delivers data late.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};

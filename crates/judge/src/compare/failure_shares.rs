@@ -172,7 +172,8 @@ mod tests {
         assert!((apart.low + 0.0296).abs() < 3e-4 && (apart.high - 0.0612).abs() < 3e-4, "{apart:?}");
     }
 
-    /// Simulates windows of two equal servers with bursts of 50 failures. The level is 1.25 %.
+    /// Simulates windows of two equal servers with bursts of 50 failures. The intervals are
+    /// computed to exclude 0 by mistake in 1.25 % of the cases.
     #[test]
     fn few_windows_with_large_bursts_tell_no_equal_sides_apart() {
         let told = |windows: usize| {

@@ -63,9 +63,9 @@ fn finding(profile: &WaitProfile, group: &TaskGroup, cause: WaitCause) -> WaitFi
     }
 }
 
-/// Returns the only peer to which all connections of a process are busy. Returns `None` if several peers fit, or if a
-/// peer fits whose busy connections are unknown: the tasks may wait for a connection to any of them. An embedded database
-/// has no peer.
+/// Returns the only peer to which all connections of a process are busy. Returns `None` if several peers match, because
+/// the tasks may wait for a connection to any of them. Also returns `None` if the number of busy connections of the
+/// matching peer is unknown. An embedded database has no peer.
 fn used_up_peer<'a>(profile: &'a WaitProfile, process: &str) -> Option<&'a PeerConnections> {
     let own = profile.peers.iter().filter(|peer| peer.process == process);
     let mut fitting = own.filter(|peer| pools::may_be_used_up(peer));

@@ -71,7 +71,8 @@ struct Wraps {
     lost: f64,
 }
 
-/// Returns the number of interrupts of a kind that wraps have taken from the sum over all CPUs. A sum falls only if the
+/// Returns the number of interrupts of a kind that are missing from the sum over all CPUs because counts of CPUs
+/// wrapped (started again at 0). A sum falls only if the
 /// count of at least one CPU has wrapped.
 fn lost(known: &mut HashMap<Vec<u8>, Wraps>, kind: &[u8], sum: f64) -> f64 {
     let Some(wraps) = known.get_mut(kind) else {

@@ -104,7 +104,7 @@ impl Reader {
         self.held = front.into_iter().chain(back).collect();
     }
 
-    /// Gives the processes of upstreams names of their own where processes of the server have the same name.
+    /// Gives a new name to each upstream process that has the same name as a process of the server.
     fn set_upstreams_apart(&mut self) {
         let front = self.processes.values().filter(|process| !process.behind);
         let names: HashSet<Arc<str>> = front.map(|process| process.name.clone()).collect();

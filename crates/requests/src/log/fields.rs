@@ -11,9 +11,9 @@ pub(super) struct Fields {
     pub(super) status: Vec<String>,
     /// Field names that the user gave. A JSON line that lacks one of the fields in `given` cannot be read.
     pub(super) given: Vec<String>,
-    /// True if the user named the field with the path.
+    /// True if the user gave the name of the field that contains the path.
     pub(super) is_path_named: bool,
-    /// True if the user named the field with the method.
+    /// True if the user gave the name of the field that contains the method.
     pub(super) is_method_named: bool,
 }
 

@@ -111,9 +111,10 @@ fn a_step_is_found_beside_a_drift() {
     }
 }
 
-/// Random walks of 20 values with a step of 0.45 at index 14. Each interval must exclude no change. Most intervals must
-/// hold the step: a drift looks like outliers and like two levels, too, so fewer than 95 of 100 hold it. Intervals around
-/// the difference of the means of all values, to which the drift contributes, would hold it in 64 of 100 series.
+/// Random walks of 20 values with a step of 0.45 at index 14. Each interval must exclude no change. At least 75 of
+/// 100 intervals must contain the true step of 0.45. The intervals aim at 95 of 100 and reach fewer, because a drift can
+/// look like outliers, or like a change between two levels. Intervals around the difference of the means of all values,
+/// to which the drift contributes, would contain it in 64 of 100 series.
 #[test]
 fn the_interval_of_a_step_beside_a_drift_holds_the_step() {
     let (step, mut found, mut held) = (0.45, 0, 0);

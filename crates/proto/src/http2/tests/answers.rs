@@ -153,7 +153,7 @@ fn call() -> ClientSession {
     call_of(Ok)
 }
 
-/// Creates a session for gRPC calls with the plan that `change` makes of the usual one.
+/// Creates a session for gRPC calls. `change` may alter the usual plan of the session.
 fn call_of(change: impl FnOnce(ClientPlan) -> Result<ClientPlan, ProtoError>) -> ClientSession {
     let message = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(message.path(), b"hello").unwrap();
