@@ -8,6 +8,7 @@
 //! The source lists sockets in the server's network namespace. The processes of an upstream may be in any namespace of
 //! this machine.
 
+mod limits;
 mod same_port;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -27,6 +28,7 @@ use crate::tree::Tree;
 use super::cgroup::Throttle;
 use super::cgroup_paths::{Mount, mounts};
 use super::upstream_traffic::TrafficCounts;
+use limits::{MAX_ENDS, MAX_UPSTREAMS};
 use same_port::SamePort;
 
 const IDS: &[&str] = &["behind.connections"];
@@ -38,11 +40,6 @@ const QUOTA_IDS: &[&str] = &["behind.cpu_quota", "behind.cpu_periods", "behind.c
 const MAX_QUOTA_PROCESSES: usize = 16;
 /// Maximum length of a chain of upstreams: the server's upstream, the upstream of that upstream, and so on.
 const MAX_DEPTH: u32 = 3;
-/// Maximum number of upstream addresses.
-const MAX_UPSTREAMS: usize = 64;
-/// Maximum number of connections that are read, not counting connections to the server's own port. A limit is needed
-/// because a host may have any number of connections.
-const MAX_ENDS: usize = 16_384;
 /// Maximum number of known connections for which traffic is read. If more connections are known, no traffic is read,
 /// because the kernel takes a lock to report the traffic on each connection.
 const MAX_DESCRIBED: usize = 1024;

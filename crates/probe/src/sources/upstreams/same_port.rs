@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 use sys::diag::{Diag, OtherConnection};
 use sys::rtnl::Rtnl;
 
-use super::{MAX_ENDS, MAX_UPSTREAMS};
+use super::limits::{MAX_ENDS, MAX_UPSTREAMS};
 use crate::bound_address::serves;
 use crate::tree::Tree;
 
