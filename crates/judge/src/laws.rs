@@ -136,12 +136,13 @@ pub(crate) fn service_us(facts: &Facts<'_>) -> Option<f64> {
     positive(crate::single::r1_us(facts.unloaded?)? - wait_us)
 }
 
-/// Returns true if throughput still grew at the run's highest load, and the server handled nearly all requests of this
-/// load at once. The number of requests that are handled is the rate times the service time (Little's law). Hardly any
-/// request then waited, so no queue inside the server limits the rate yet.
+/// Returns true if throughput still grew with the clients, and the server handled nearly all requests of each load at
+/// once. The number of requests that are handled is the rate times the service time (Little's law). Hardly any request
+/// waited in any load, so no queue inside the server limits the rate.
 pub(crate) fn handles_nearly_all(facts: &Facts<'_>) -> bool {
-    let handled = |trial: &Trial| ratio(good(trial) * service_us(facts)? / 1e6, positive(trial.rates.concurrency)?);
-    facts.plateau == Plateau::Grows && facts.decisive.and_then(handled).is_some_and(|share| share >= NEARLY_FULL)
+    let Some(service_us) = service_us(facts).filter(|_| facts.plateau == Plateau::Grows) else { return false };
+    let handled = |trial: &Trial| ratio(good(trial) * service_us / 1e6, positive(trial.rates.concurrency)?);
+    facts.loaded().chain(facts.failing).all(|trial| handled(trial).is_none_or(|share| share >= NEARLY_FULL))
 }
 
 #[cfg(test)]

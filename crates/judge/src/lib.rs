@@ -50,6 +50,7 @@ mod laws;
 mod lighter;
 mod link_queue;
 mod link_speed;
+mod long_polls;
 mod margins;
 mod number;
 mod objective;

@@ -9,7 +9,6 @@ mod words;
 
 use run::{Counted, CountedKind};
 
-pub(crate) use counts::may_hold_requests;
 pub(crate) use words::{advice, advice_too_many, requests, text};
 
 use counts::Counts;

@@ -66,9 +66,13 @@ pub(crate) fn descendants(proc: &Path, pids: &[u32]) -> Vec<u32> {
     below(&parents(proc), pids)
 }
 
-/// Returns the IDs of this process and of its ancestors, nearest first.
+/// Returns the IDs of this process and of its ancestors, nearest first. Returns no IDs if this process is not in the
+/// list, because a `proc` folder made for a test may contain other processes with the same IDs.
 pub(crate) fn own_line(parents: &[(u32, u32)]) -> Vec<u32> {
     let me = std::process::id();
+    if !parents.iter().any(|(pid, _)| *pid == me) {
+        return Vec::new();
+    }
     std::iter::once(me).chain(ancestors(parents, me)).collect()
 }
 

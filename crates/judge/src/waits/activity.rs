@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use run::{PeerConnections, ThreadState, WaitCause, WaitGroup, WaitProcess, WaitProfile};
 
-use super::pools;
+use super::peers;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY};
 
 /// Text between the system call and the file in [`WaitGroup::key`].
@@ -94,7 +94,7 @@ fn silent<'a>(profile: &'a WaitProfile, process: &str, groups: &[&WaitGroup]) ->
         own.map(|g| g.threads).sum()
     };
     let owes_none = |peer: &&PeerConnections| peer.busy < WAIT_MOSTLY * waiting(peer).min(peer.open);
-    let own = profile.peers.iter().filter(|peer| peer.process == process && !pools::gets_answers(peer));
+    let own = profile.peers.iter().filter(|peer| peer.process == process && !peers::gets_answers(peer));
     own.filter(owes_none).map(|peer| peer.address.as_str()).collect()
 }
 

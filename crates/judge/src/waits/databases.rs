@@ -1,29 +1,18 @@
-//! Causes inside databases, from sampled sessions and commands, and from the titles of PostgreSQL's processes.
-//!
-//! PostgreSQL's manual describes the titles in its chapter on monitoring database activity: `postgres: USER DATABASE
-//! HOST ACTIVITY`. While a process waits for another transaction's lock, its title ends with " waiting".
+//! Causes inside databases, from sampled sessions and commands, and from the titles of PostgreSQL's processes. While a
+//! process of PostgreSQL waits for another transaction's lock, its title ends with " waiting".
 
 use run::{
     DatabaseProfile, PeerConnections, SessionGroup, SessionState, TitleGroup, WaitCause, WaitFinding, WaitProfile,
 };
 
-use super::pools;
+use super::peers;
 use super::requests::Requests;
+use super::titles::activity;
 use crate::thresholds::{FULL_MIDDLE, WAIT_MOSTLY, WAIT_POOL_BUSY};
 use crate::view::program;
 
-/// Beginning of the title of a PostgreSQL process.
-const TITLE: &str = "postgres: ";
 /// End of the title of a PostgreSQL process that waits for a lock.
 const WAITING: &str = " waiting";
-/// Activity of a backend (the PostgreSQL process of one connection) without a transaction. A backend "idle in
-/// transaction" counts as busy: while its transaction is open, a pool cannot give the connection to another client.
-const IDLE: &str = "idle";
-/// Client's host in the title of a backend that the client reached through a Unix socket.
-const LOCAL: &str = "[local]";
-/// End of the client's address in the title of a backend that the client reached through TCP. In titles, `#` stands for
-/// each number.
-const PORT: &str = "(#)";
 /// Statements that wait for locks of rows.
 const ROW_STATEMENTS: &[&str] = &["UPDATE", "DELETE"];
 /// Statements that lock whole tables.
@@ -32,25 +21,6 @@ const TABLE_STATEMENTS: &[&str] = &["ALTER", "CLUSTER", "CREATE", "DROP", "LOCK"
 /// Commands of Redis that execute other commands. Redis counts the time of the executed commands twice: for them, and for
 /// the command that executes them. Source: call() in Redis's server.c.
 const CONTAINERS: &[&str] = &["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "EXEC", "FCALL", "FCALL_RO"];
-
-/// Returns the activity of a backend, from its title. Returns `None` for processes without a client, such as the
-/// checkpointer.
-fn activity(title: &TitleGroup) -> Option<&str> {
-    let rest = title.title.strip_prefix(TITLE)?;
-    let is_host = |word: &str| word == LOCAL || word.ends_with(PORT);
-    let (host, _) = rest.match_indices(' ').find(|(end, _)| rest[..*end].rsplit(' ').next().is_some_and(is_host))?;
-    Some(rest[host..].trim_start())
-}
-
-/// Returns two mean numbers of PostgreSQL backends with this process name, from their titles: the busy backends, and
-/// all backends. Returns `None` if no title belongs to a backend.
-pub(super) fn busy_backends(profile: &WaitProfile, process: &str) -> Option<(f64, f64)> {
-    let of_process = profile.titles.iter().filter(|title| title.process == process);
-    let sums = of_process.filter_map(|title| Some((title.processes, activity(title)? == IDLE)));
-    let (idle, busy): (Vec<_>, Vec<_>) = sums.partition(|(_, is_idle)| *is_idle);
-    let sum = |rows: &[(f64, bool)]| rows.iter().map(|(processes, _)| processes).sum::<f64>();
-    (idle.len() + busy.len() > 0).then(|| (sum(&busy), sum(&busy) + sum(&idle)))
-}
 
 /// Returns the lock that PostgreSQL's backends wait for. Returns `None` if on average less than half a backend waits.
 pub(super) fn titles(profile: &WaitProfile) -> Option<WaitFinding> {
@@ -103,7 +73,7 @@ pub(super) fn may_hold_requests(profile: &WaitProfile, requests: &Requests, find
         return true;
     };
     let own = profile.peers.iter().filter(|peer| leads_to(peer, finding));
-    let known: Option<Vec<PeerConnections>> = own.map(|peer| pools::with_busy(profile, peer)).collect();
+    let known: Option<Vec<PeerConnections>> = own.map(|peer| peers::with_busy(profile, peer)).collect();
     let Some(own) = known.filter(|own| !own.is_empty()) else { return true };
     let open: f64 = own.iter().map(|peer| peer.open).sum();
     let busy: f64 = own.iter().map(|peer| peer.busy).sum();

@@ -25,6 +25,7 @@ mod locks;
 mod monitors;
 mod only_worker;
 mod passed_on;
+mod peers;
 mod pools;
 mod refuted;
 mod requests;
@@ -32,6 +33,7 @@ mod runtime_cpus;
 mod sentence;
 mod slots;
 mod tasks;
+mod titles;
 
 use std::borrow::Cow;
 
@@ -55,7 +57,7 @@ pub(crate) use sentence::sentence;
 use requests::Requests;
 use stats::shares::chance_above_half;
 
-use crate::places;
+use crate::long_polls;
 use crate::thresholds::{HOLDER_SURE, WAIT_MOSTLY, WAIT_POOL_BUSY};
 use crate::view::{View, program};
 
@@ -80,7 +82,7 @@ pub(crate) fn of_run(run: &Run, is_light: impl Fn(&Trial) -> bool) -> Vec<WaitFi
 /// such a reply: the server polls for news.
 fn without_polls<'a>(profile: &'a WaitProfile, view: &View<'_>) -> Cow<'a, WaitProfile> {
     let may_hold = |peer: &PeerConnections| {
-        !peer.busy.is_finite() || places::may_hold_requests(view, &peer.address, peer.busy, peer.open)
+        !peer.busy.is_finite() || long_polls::may_hold_requests(view, &peer.address, peer.busy, peer.open)
     };
     if profile.peers.iter().all(may_hold) {
         return Cow::Borrowed(profile);

@@ -4,7 +4,8 @@
 use run::{PeerConnections, ThreadState, WaitProfile};
 
 use super::activity::Activity;
-use super::pools::{self, MIN_MEMBERS};
+use super::peers;
+use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_MOSTLY, WAIT_QUEUE};
 
@@ -27,7 +28,7 @@ pub(super) fn passed_on(profile: &WaitProfile) -> Vec<PassedOn> {
     let of = |process| {
         let activity = Activity::of(profile, process);
         let is_idle = activity.all_threads(|state| state == ThreadState::Events) >= WAIT_MOSTLY;
-        let passes_on = |peer: &&PeerConnections| peer.busy > 0.0 && pools::gets_answers(peer);
+        let passes_on = |peer: &&PeerConnections| peer.busy > 0.0 && peers::gets_answers(peer);
         let own = || profile.peers.iter().filter(|peer| peer.process == process.process).filter(passes_on);
         let busy: f64 = own().map(|peer| peer.busy).sum();
         let most = own().max_by(|a, b| a.busy.total_cmp(&b.busy))?;

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use run::{CountedKind, PeerConnections, ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
 use super::activity::Activity;
-use super::databases;
 use super::functions;
 use super::library_locks::lock_of;
+use super::peers::{gets_answers, with_busy};
 use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
 
@@ -212,24 +212,6 @@ pub(super) fn may_be_used_up(peer: &PeerConnections) -> bool {
     let is_constant = peer.open > 0.0 && peer.max_open <= peer.open + WAIT_FEW;
     let has_free = peer.busy < WAIT_POOL_BUSY * peer.open;
     is_constant && !has_free && gets_answers(peer)
-}
-
-/// Returns false if most connections got no data from the peer while they were sampled. Requests wait for no connection
-/// that only sends, such as that of a log, and for none on which the process waits for news.
-pub(super) fn gets_answers(peer: &PeerConnections) -> bool {
-    peer.answers.is_none_or(|answers| answers >= WAIT_MOSTLY)
-}
-
-/// Returns the connections to a peer, with the number of busy connections filled in.
-///
-/// For Unix sockets, the kernel does not tell the number of busy connections, but titles of PostgreSQL's processes do.
-/// Returns `None` if the number of the peer's processes is unknown, or differs from the number of connections.
-pub(super) fn with_busy(profile: &WaitProfile, peer: &PeerConnections) -> Option<PeerConnections> {
-    if peer.busy.is_finite() {
-        return Some(peer.clone());
-    }
-    let (busy, all) = databases::busy_backends(profile, &peer.to)?;
-    ((all - peer.open).abs() <= WAIT_FEW).then(|| PeerConnections { busy, ..peer.clone() })
 }
 
 /// Returns a lower bound of the requests at a process.

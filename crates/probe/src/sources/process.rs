@@ -4,8 +4,6 @@
 //! Files stay open, so an ended process is not confused with a new process that has the same ID. Limits and Pss are
 //! read only at phase starts and ends. Pss is expensive, because the kernel walks the page tables to compute it.
 
-use std::path::Path;
-
 use super::ended_children::KnownChildren;
 use super::ended_processes::EndedProcesses;
 use super::process_member::{CPU, FDS, INSTRUCTIONS, IO, LIMIT, Member, PSS, STAT, STATUS};
@@ -34,7 +32,7 @@ struct Processes {
     own_line: Vec<u32>,
 }
 
-pub(super) fn open(_: &Scope, _: &Tree) -> Box<dyn Source> {
+pub(super) fn open(_: &Scope, tree: &Tree) -> Box<dyn Source> {
     let ended = EndedProcesses::default();
     Box::new(Processes {
         edition: 0,
@@ -43,7 +41,7 @@ pub(super) fn open(_: &Scope, _: &Tree) -> Box<dyn Source> {
         ended,
         known_children: KnownChildren::new(),
         buffer: Vec::new(),
-        own_line: process_tree::own_line(&process_tree::parents(Path::new("/proc"))),
+        own_line: process_tree::own_line(&process_tree::parents(&tree.path("proc"))),
     })
 }
 

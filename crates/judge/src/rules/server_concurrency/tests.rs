@@ -28,6 +28,9 @@ fn threads_that_wait_while_answers_take_no_longer_are_not_the_limit() {
     };
     let grows = PlantedRun::new(20_000.0, 1e9).steps(&[1, 2, 4, 8, 16]).rates(&[]).change(change).verdict();
     assert_eq!(grows.id, "not-saturated", "{grows:#?}");
+    // The sweep ended early, before the lock's rate of 184/s. At 322/s, requests piled up in front of the lock.
+    let locked = PlantedRun::new(48_000.0, 184.0).steps(&[1, 2, 8]).rates(&[0.5, 1.75]).change(change).verdict();
+    assert!(locked.id == "server-concurrency" && locked.sentence.contains("one lock"), "{locked:#?}");
 }
 
 /// With 16 clients, requests seemed to wait for one lock. The rate of 64 clients was four times as high, so no lock

@@ -7,23 +7,10 @@
 mod reader;
 
 use reader::Reader;
-
-/// A word, and the index at which the word begins. The word may contain bytes that are not UTF-8, from escapes in
-/// `$'…'`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Word {
-    pub(super) bytes: Vec<u8>,
-    pub(super) at: usize,
-}
-
-/// An error: byte index in the text, and message.
-pub(super) type PlacedError = (usize, &'static str);
+pub(super) use reader::{PlacedError, Word};
 
 const WINDOWS: &str =
     "this is the form for cmd.exe of Windows, with ^ before characters; copy the request \"as cURL (bash)\"";
-const VARIABLE: &str = "a variable or a command of the shell is not filled in here; write its value in its place, or \
-                        escape the character as \\$ or \\` to send it";
-
 /// Words of one command, or the reason why the command cannot be read.
 pub(super) type Command = Result<Vec<Word>, PlacedError>;
 
@@ -134,6 +121,7 @@ fn caret_of_windows(text: &str) -> Option<usize> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::reader::VARIABLE;
     use super::*;
 
     fn of(text: &str) -> Vec<Vec<String>> {

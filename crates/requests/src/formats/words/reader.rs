@@ -1,6 +1,18 @@
 //! Reads one word, redirection or escape of a shell command line.
 
-use super::{PlacedError, VARIABLE, Word};
+/// A word, and the index at which the word begins. The word may contain bytes that are not UTF-8, from escapes in
+/// `$'…'`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Word {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) at: usize,
+}
+
+/// An error: byte index in the text, and message.
+pub(crate) type PlacedError = (usize, &'static str);
+
+pub(super) const VARIABLE: &str = "a variable or a command of the shell is not filled in here; write its value in its place, or \
+                        escape the character as \\$ or \\` to send it";
 
 /// A text of shell command lines, and the index up to which it is read.
 pub(super) struct Reader<'a> {
