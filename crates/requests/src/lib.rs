@@ -13,7 +13,6 @@ mod mistaken;
 mod other_tools;
 mod row;
 mod timeless;
-mod token;
 mod unfit;
 mod unreadable;
 mod url;
@@ -31,7 +30,7 @@ pub use found::{Found, Imported, left_out_words};
 pub use log::{Replay, ReplayOptions, Summary, looks_like_log};
 pub use row::FormatSpec;
 
-use token::is_token;
+use run::is_token;
 
 /// Maximum size of a file of requests, bytes.
 const MAX_BYTES: u64 = 64 << 20;

@@ -1,9 +1,7 @@
 //! Requests of a recording that HTTP cannot send as they stand. loadline leaves out these requests, because one wrong
 //! request is no reason to refuse a whole recording.
 
-use run::RequestPlan;
-
-use crate::token::is_token;
+use run::{RequestPlan, is_token};
 
 /// Reason why a request with the method CONNECT is left out.
 pub(crate) const TUNNEL: &str = "CONNECT (it opens a tunnel, and no load can use one)";

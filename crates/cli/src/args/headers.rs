@@ -25,9 +25,8 @@ pub(crate) fn read(flag: &str, secrets: &mut Secrets) -> anyhow::Result<Vec<Head
 
 fn header(text: &str, secrets: &mut Secrets) -> anyhow::Result<Header> {
     let (name, value) = text.split_once(':').context("a header has no colon; write 'K: V'")?;
-    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     anyhow::ensure!(
-        !name.is_empty() && name.chars().all(token) && !value.contains(['\r', '\n']),
+        run::is_token(name) && !value.contains(['\r', '\n']),
         "a header has an invalid name, or a line end in its value; write 'K: V'"
     );
     Ok((name.into(), from_environment(name, value.trim(), secrets)?))

@@ -5,6 +5,7 @@
 
 use super::HEAD_LIMIT;
 use crate::Fault;
+use run::is_token_byte;
 
 /// Kind of byte that comes next in a chunked body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +109,9 @@ impl Chunked {
             (Position::TrailerStart, b'\r') => Ok(Position::LastLf),
             (Position::LastLf, b'\n') => Ok(Position::Done),
             (Position::TrailerName, b':') => self.count(Position::TrailerValue),
-            (Position::TrailerStart | Position::TrailerName, _) if is_token(byte) => self.count(Position::TrailerName),
+            (Position::TrailerStart | Position::TrailerName, _) if is_token_byte(byte) => {
+                self.count(Position::TrailerName)
+            }
             (Position::TrailerValue, b'\r') => Ok(Position::TrailerLf),
             (Position::TrailerValue, _) if is_text(byte) => self.count(Position::TrailerValue),
             (Position::TrailerLf, b'\n') => Ok(Position::TrailerStart),
@@ -157,11 +160,6 @@ impl Default for Chunked {
 /// 9110, section 5.5).
 const fn is_text(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
-}
-
-/// Returns true for a byte that a token may contain (RFC 9110, section 5.6.2).
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 #[cfg(test)]

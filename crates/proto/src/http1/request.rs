@@ -2,7 +2,7 @@
 //! each time it is sent.
 
 use memchr::memmem::Finder;
-use run::{Protocol, RequestSet};
+use run::{Protocol, RequestSet, is_token};
 
 use crate::ProtoError;
 use crate::items::{self, ExpectedStatus, Item};
@@ -134,13 +134,13 @@ pub(crate) fn check_request(
     host: &str,
     headers: &[(String, String)],
 ) -> Result<(), ProtoError> {
-    check("method", method, "give a token such as GET", token)?;
+    check("method", method, "give a token such as GET", is_token)?;
     check("path", path, "start it with / and percent-encode spaces", |p| {
         (p.starts_with('/') || p == "*") && p.bytes().all(|b| b > b' ' && b != 0x7f)
     })?;
     check("host", host, "give a host name", field_value)?;
     for (name, value) in headers {
-        check("header name", name, "give a token such as X-Name", token)?;
+        check("header name", name, "give a token such as X-Name", is_token)?;
         if !field_value(value) {
             // The error contains only the name of the header, because the value may be secret.
             return Err(unfit("the value of header", name, "leave out line ends and control characters"));
@@ -188,10 +188,6 @@ fn check(what: &'static str, value: &str, advice: &'static str, ok: fn(&str) -> 
 
 fn unfit(what: &'static str, value: &str, advice: &'static str) -> ProtoError {
     ProtoError::Invalid { what, value: value.into(), advice }
-}
-
-fn token(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
 fn field_value(text: &str) -> bool {

@@ -3,12 +3,11 @@
 
 use std::path::Path;
 
-use run::RequestPlan;
+use run::{RequestPlan, is_token};
 
 use crate::error::{ReadError, shown};
 use crate::found::{Found, Imported, Source};
 use crate::row::MAX_LINES_LOOKED_AT;
-use crate::token::is_token;
 use crate::unreadable::Unreadable;
 use crate::url;
 

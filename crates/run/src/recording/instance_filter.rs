@@ -18,9 +18,9 @@ impl Side {
         InstanceFilter::new(&self.processes)
     }
 
-    /// Returns one pair per sample: the sample's time in seconds, and the combined value of the counter's instances. For
-    /// a cumulative counter, the value is the growth since the first value of each instance. Leaves out samples without
-    /// a value.
+    /// Returns one pair per sample: the sample's time in seconds, and the combined value of the counter's instances.
+    /// For a cumulative counter, the value is the growth since the first value of each instance. Leaves out samples
+    /// without a value.
     pub fn over_time(&self, id: &str) -> Vec<(f64, f64)> {
         let (own, together) = (self.instance_filter(), counter(id).map_or(Aggregation::Sum, |spec| spec.together));
         let columns: Vec<_> = self.recording.columns_of(id).filter(|c| own.counts(id, &c.instance)).collect();
@@ -32,8 +32,8 @@ impl Side {
     }
 }
 
-/// Returns one pair per sample with a value: the sample's time in seconds, and the growth of all columns since the first
-/// value of each. A column without a value in a sample counts with its last value.
+/// Returns one pair per sample with a value: the sample's time in seconds, and the growth of all columns since the
+/// first value of each. A column without a value in a sample counts with its last value.
 fn growth_over_time(t_s: &[f64], columns: &[&Column]) -> Vec<(f64, f64)> {
     let mut ends: Vec<Option<(f64, f64)>> = vec![None; columns.len()];
     let growth = |(row, t_s): (usize, &f64)| {
@@ -72,9 +72,9 @@ impl<'a> InstanceFilter<'a> {
     }
 }
 
-/// Returns true if a queueing discipline is in no other discipline of its interface. The counters of a discipline include
-/// those of the disciplines in it, except for the number of times that a limit held a packet. Packets that come in have
-/// a discipline of their own, which the kernel always calls `ffff:` and places in `ffff:fff1` (TC_H_INGRESS).
+/// Returns true if a queueing discipline is in no other discipline of its interface. The counters of a discipline
+/// include those of the disciplines in it, except for the number of times that a limit held a packet. Packets that come
+/// in have a discipline of their own, which the kernel always calls `ffff:` and places in `ffff:fff1` (TC_H_INGRESS).
 fn is_outermost(qdisc: &str) -> bool {
     qdisc.rsplit_once(" in ").is_none_or(|(_, parent)| parent == "ffff:fff1")
 }

@@ -3,13 +3,12 @@
 mod options;
 mod url;
 
-use run::RequestPlan;
+use run::{RequestPlan, is_token};
 
 use super::words::{Word, commands, is_curl};
 use crate::error::{ReadError, place, shown};
 use crate::found::{Found, Imported, Source};
 use crate::row::FormatSpec;
-use crate::token::is_token;
 use crate::unfit::{unfit_header, why_unfit};
 use crate::unreadable::Unreadable;
 use options::OptionEffect::{
