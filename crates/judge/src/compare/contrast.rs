@@ -73,14 +73,18 @@ pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
 /// of the run or repeat. Before the mean is computed, the mean of both sides under the same condition is subtracted
 /// from each observation.
 fn units(cells: &[Cell], side: usize) -> Vec<f64> {
-    let mut off: std::collections::BTreeMap<usize, Vec<f64>> = std::collections::BTreeMap::new();
-    for cell in cells {
+    let off = |cell: &Cell| {
         let centre = f64::midpoint(middle(&lns(&cell[0])), middle(&lns(&cell[1])));
-        for observation in &cell[side] {
-            off.entry(observation.unit).or_default().push(observation.ln - centre);
-        }
-    }
-    off.values().map(|values| average(values)).collect()
+        cell[side].iter().map(|observation| (observation.unit, observation.ln - centre)).collect::<Vec<_>>()
+    };
+    means_of_units(cells.iter().flat_map(off))
+}
+
+/// Returns the mean value of each run or repeat. Each value comes with the index of its run or repeat.
+pub(super) fn means_of_units(values: impl Iterator<Item = (usize, f64)>) -> Vec<f64> {
+    let mut of_units: std::collections::BTreeMap<usize, Vec<f64>> = std::collections::BTreeMap::new();
+    values.for_each(|(unit, value)| of_units.entry(unit).or_default().push(value));
+    of_units.values().map(|values| average(values)).collect()
 }
 
 /// Returns the uncertainty of the difference between both sides, with one observation for each run or repeat. The two

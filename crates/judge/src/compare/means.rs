@@ -2,20 +2,18 @@
 //! values do not exist, so plain means are compared.
 //!
 //! A side may have completed nothing under a whole condition, which is a result, too. The ratio of the sides under this
-//! condition is 0 or infinite. Under each condition, the *share* of the new side is therefore computed: its mean divided
-//! by the sum of the means of both sides. The shares of all conditions have equal weights. The ratio of the sides is the
-//! mean share of the new side, divided by that of the old side. No value is trimmed, because a window without answers is
-//! a result, not a disturbance.
+//! condition is 0 or infinite. Under each condition, the *share* of the new side is therefore computed: its mean
+//! divided by the sum of the means of both sides. The shares of all conditions have equal weights. The ratio of the
+//! sides is the mean share of the new side, divided by that of the old side. No value is trimmed, because a window
+//! without answers is a result, not a disturbance.
 //!
 //! The observations are runs, windows or conditions, by the rules of the module `contrast`.
-
-use std::collections::BTreeMap;
 
 use run::NeededData;
 use stats::two_means::welch;
 use stats::{Sample, average};
 
-use super::contrast::{Contrast, between, by_units, counts};
+use super::contrast::{Contrast, between, by_units, counts, means_of_units};
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
 use crate::thresholds::FEWEST_WINDOWS;
 
@@ -63,11 +61,7 @@ fn uncertainty(deviations: &[Cell], shares: &[f64], slope: f64, pairing: Pairing
 
 /// Returns the mean deviation of each run or repeat of a side.
 fn by_run(deviations: &[Cell], side: usize) -> Vec<f64> {
-    let mut runs: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-    for one in deviations.iter().flat_map(|cell| &cell[side]) {
-        runs.entry(one.unit).or_default().push(one.ln);
-    }
-    runs.values().map(|values| average(values)).collect()
+    means_of_units(deviations.iter().flat_map(|cell| &cell[side]).map(|one| (one.unit, one.ln)))
 }
 
 /// Returns the uncertainty with one observation for each window. The mean of each condition was computed from the
@@ -86,8 +80,8 @@ fn by_windows(deviations: &[Cell]) -> Option<Uncertainty> {
     (old.min(new) >= FEWEST_WINDOWS && freedom >= 1.0).then_some(found)
 }
 
-/// Returns the uncertainty with the share of each condition as one observation, for sides that have only one window
-/// under some condition.
+/// Returns the uncertainty of the mean share. The share of each condition is one observation. This is for sides that
+/// have only one window under some condition.
 fn by_conditions(shares: &[f64], slope: f64) -> Option<Uncertainty> {
     let sample = Sample::of(shares).filter(|_| shares.len() >= FEWEST_WINDOWS)?;
     let (error, freedom) = (sample.error() * slope, sample.n - 1.0);

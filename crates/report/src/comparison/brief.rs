@@ -16,7 +16,8 @@ pub fn brief_comparison(comparison: &Comparison, style: &Style) -> String {
     if comparison.outcome == ComparisonOutcome::Undecided {
         blocks.push(Block::Paragraph(format!("{}.", capital(&advice(comparison)))));
     }
-    // An undecided comparison has advice with its own figure, and a difference that was found needs no finer measurement.
+    // An undecided comparison has advice with its own figure, and a difference that was found needs no finer
+    // measurement.
     let is_same = comparison.outcome == ComparisonOutcome::Passed && comparison.verdict == ComparisonResult::Same;
     blocks.extend(smallest_change(comparison).filter(|_| is_same).map(Block::Paragraph));
     blocks.extend(comparison.tls.iter().map(|tls| Note::block(Tone::Plain, tls.sentence.clone())));
