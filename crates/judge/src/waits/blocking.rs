@@ -37,18 +37,16 @@ fn cause(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) ->
     let full_loop = || loop_without_rest(profile, activity, requests);
     // If no thread waits for events, the event loop is one of the busy threads.
     let never_rests = activity.all_threads(ThreadState::is_idle) < WAIT_FEW;
-    never_rests
-        .then(full_loop)
-        .flatten()
-        .or_else(|| waits_in_calls(profile, activity, requests, &finding))
-        .or_else(full_loop)
+    let calls = || waits_in_calls(profile, activity, requests, &finding);
+    let of_threads = if never_rests { full_loop().or_else(calls) } else { calls().or_else(full_loop) };
+    of_threads
         .or_else(|| pools::used_up(profile, activity, requests))
         .or_else(|| slots::limited_section(profile, activity, requests))
 }
 
-/// Returns true if more requests are present than processes. Returns false for an upstream that hardly owes a reply to any
-/// sampled process: it computes for other programs. For an upstream without a known connection, or behind a Unix socket,
-/// the owed replies are unknown, and do not count.
+/// Returns true if more requests are present than processes. Returns false for an upstream that hardly owes a reply to
+/// any sampled process: it computes for other programs. For an upstream without a known connection, or behind a Unix
+/// socket, the owed replies are unknown, and do not count.
 fn is_asked(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> bool {
     let process = activity.process;
     let sent = pools::demand_of(profile, process, requests).filter(|sent| sent.is_finite());
