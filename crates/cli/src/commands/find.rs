@@ -105,6 +105,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::{Command, parsed};
 
     #[test]
     fn the_plan_file_can_switch_the_experiment_off() {
@@ -113,9 +114,8 @@ mod tests {
         let text = "[target]\nurl = 'http://127.0.0.1:1/'\n[search]\nprove = 'off'\nprove_dir = '/d'\n";
         std::fs::write(&file, text).unwrap();
         let search = |flags: &[&str]| {
-            let words = [&["loadline", "find", "--config", file.to_str().unwrap()][..], flags].concat();
-            let cli = crate::parse(words.into_iter().map(Into::into)).unwrap_or_else(|error| panic!("{error}"));
-            let crate::commands::Command::Find(args) = cli.command else { panic!("not `find`") };
+            let words = [&["find", "--config", file.to_str().unwrap()][..], flags].concat();
+            let Command::Find(args) = parsed(&words) else { panic!("not `find`") };
             plan(&args).unwrap().search
         };
         assert_eq!((search(&[]).prove, search(&[]).prove_dir), (run::Prove::Off, Some("/d".into())));

@@ -177,8 +177,8 @@ fn replayed(plan: &mut Plan) {
 const MIN_RECORDED_S: f64 = 0.1;
 
 /// Removes the stages of the plan file if the command line names an intensity, which replaces them. If the plan file
-/// sets no measured time of its own, the load gets the default measured time and the default warm-up. Otherwise the load
-/// would keep the total time of the removed stages.
+/// sets no measured time of its own, the load gets the default measured time and the default warm-up. Otherwise the
+/// load would keep the total time of the removed stages.
 fn replace_stages(args: &Args, load: &mut LoadPlan) {
     let is_count = [args.connections, args.users, args.s_clients].iter().any(Option::is_some);
     let is_timed = args.rate.is_some() || args.arrivals.is_some() || args.speed.is_some();

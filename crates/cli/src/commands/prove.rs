@@ -107,12 +107,12 @@ fn set_intensity(args: &Args, plan: &mut Plan) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::{Command, parsed};
 
     /// Returns the plan of `loadline prove` with these arguments.
     fn planned(words: &[&str]) -> anyhow::Result<Plan> {
-        let words = ["loadline", "prove"].iter().chain(words).map(Into::into);
-        let cli = crate::parse(words).unwrap_or_else(|error| panic!("{error}"));
-        let crate::commands::Command::Prove(args) = cli.command else { panic!("not `prove`") };
+        let words = [&["prove"][..], words].concat();
+        let Command::Prove(args) = parsed(&words) else { panic!("not `prove`") };
         plan(&args)
     }
 

@@ -1,12 +1,12 @@
 //! Tests of the plans of `load`.
 
 use super::*;
+use crate::commands::{Command, parsed};
 
 /// Returns the plan of `loadline load` with these arguments.
 fn planned(words: &[&str]) -> anyhow::Result<Plan> {
-    let words = ["loadline", "load"].iter().chain(words).map(Into::into);
-    let cli = crate::parse(words).unwrap_or_else(|error| panic!("{error}"));
-    let crate::commands::Command::Load(args) = cli.command else { panic!("not `load`") };
+    let words = [&["load"][..], words].concat();
+    let Command::Load(args) = parsed(&words) else { panic!("not `load`") };
     plan(&args)
 }
 

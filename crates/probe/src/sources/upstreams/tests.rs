@@ -21,19 +21,11 @@ fn server(tcp: SocketAddr, path: &Path) -> (Child, SocketAddr) {
     (child, line.trim().parse().unwrap())
 }
 
-#[test]
-fn upstreams_of_a_server_are_found_by_its_connections_and_followed() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("s");
-    let unix = std::os::unix::net::UnixListener::bind(&path).unwrap();
-    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
-    let at = tcp.local_addr().unwrap();
-    let (mut server, listen) = server(at, &path);
-    // Before accept(2), sock_diag does not list the accepting end of a unix connection, which has the path.
-    let _accepted = unix.accept().unwrap();
+/// Takes two samples of a server, and ends the server. Returns the probe with the samples.
+fn sampled_twice(mut server: Child, listen: Address) -> Probe {
     let mut probe = Probe::new(Scope {
         processes: vec![server.id()],
-        listen: Some(listen.into()),
+        listen: Some(listen),
         sources: Some(vec!["process", "behind"]),
         ..Scope::default()
     });
@@ -41,9 +33,23 @@ fn upstreams_of_a_server_are_found_by_its_connections_and_followed() {
     // The source skips a sample at a phase start or end if its last reading was less than 200 ms ago.
     std::thread::sleep(std::time::Duration::from_millis(210));
     probe.sample(2.0);
-    let (seen, behind) = (probe.take(), probe.behind());
     drop(server.stdin.take());
     server.wait().unwrap();
+    probe
+}
+
+#[test]
+fn upstreams_of_a_server_are_found_by_its_connections_and_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s");
+    let unix = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = tcp.local_addr().unwrap();
+    let (server, listen) = server(at, &path);
+    // Before accept(2), sock_diag does not list the accepting end of a unix connection, which has the path.
+    let _accepted = unix.accept().unwrap();
+    let mut probe = sampled_twice(server, listen.into());
+    let (seen, behind) = (probe.take(), probe.behind());
     let mine = format!(":{}", std::process::id());
     for (address, connections) in [(at.to_string(), 2.0), (format!("unix:{}", path.display()), 1.0)] {
         let found = behind.iter().find(|b| b.address == address).unwrap_or_else(|| panic!("{address}: {behind:?}"));
@@ -123,18 +129,8 @@ fn an_upstream_with_the_port_number_of_the_server_is_found() {
     let mut server = command.args(["-c", &code]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     BufReader::new(server.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
     let listen = SocketAddr::from(([127, 0, 0, 1], at.port()));
-    let mut probe = Probe::new(Scope {
-        processes: vec![server.id()],
-        listen: Some(listen.into()),
-        sources: Some(vec!["process", "behind"]),
-        ..Scope::default()
-    });
-    probe.sample(0.0);
-    std::thread::sleep(std::time::Duration::from_millis(210));
-    probe.sample(2.0);
+    let mut probe = sampled_twice(server, listen.into());
     let (seen, behind) = (probe.take(), probe.behind());
-    drop(server.stdin.take());
-    server.wait().unwrap();
     let found: Vec<&str> = behind.iter().map(|b| b.address.as_str()).collect();
     assert_eq!(found, [at.to_string()], "and not the server itself");
     let values = |id| seen.column(id, &at.to_string()).map(|column| column.values.clone());
