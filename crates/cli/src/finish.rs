@@ -87,8 +87,8 @@ fn finish(run: &Run, ends: &Ends) -> anyhow::Result<Exit> {
     Ok(status(run))
 }
 
-/// Writes the results of a run to files, and then prints the last line of JSON. The line contains the exit status, which
-/// is known only after the files are written.
+/// Writes the results of a run to files, and then prints the last line of JSON. The line contains the exit status,
+/// which is known only after the files are written.
 fn finish_lines(run: &Run, ends: &Ends) -> anyhow::Result<Exit> {
     let saved = ends.kept.as_ref().map(|kept| save(run, kept)).transpose();
     let number = if saved.is_ok() { status(run).number() } else { Exit::ERROR };

@@ -12,8 +12,8 @@ use crate::view::{View, names};
 /// functions.
 const MAX_FUNCTIONS: usize = 10;
 
-/// Loops of interpreters: functions that execute the functions of a program, and do not tell which of them takes the time.
-/// Source: PHP's Zend/zend_vm_execute.h, Ruby's vm_exec.c, Lua's lvm.c, Perl's run.c and Python's ceval.c.
+/// Loops of interpreters: functions that execute the functions of a program, and do not tell which of them takes the
+/// time. Source: PHP's Zend/zend_vm_execute.h, Ruby's vm_exec.c, Lua's lvm.c, Perl's run.c and Python's ceval.c.
 const INTERPRETERS: &[&str] =
     &["execute_ex", "vm_exec_core", "luaV_execute", "Perl_runops_standard", "_PyEval_EvalFrameDefault"];
 
@@ -45,8 +45,9 @@ pub(crate) fn of_run(run: &Run) -> Vec<HotFunction> {
 }
 
 /// Returns the function that explains the CPU time. If no function's own code explains the CPU time, returns a function
-/// that explains the CPU time together with the functions that it calls. Returns `None` if the function's process spends
-/// most of its CPU time in the kernel: stacks show only where the rest is spent, and which functions call the kernel.
+/// that explains the CPU time together with the functions that it calls. Returns `None` if the function's process
+/// spends most of its CPU time in the kernel: stacks show only where the rest is spent, and which functions call the
+/// kernel.
 pub(crate) fn first<'a>(facts: &Facts<'_>, functions: &'a [HotFunction]) -> Option<&'a HotFunction> {
     let samples = facts.run.cpu_stacks()?.cpu_samples;
     let found = by_own_code(functions, samples).or_else(|| functions.iter().find(|f| f.inclusive.is_some()));

@@ -25,11 +25,11 @@ pub(crate) fn used_up(facts: &Facts<'_>, view: &View<'_>) -> f64 {
     chance(used.log_odds() + plateau(facts)) * (1.0 - host.chance())
 }
 
-/// Returns the part of a side's unused quota that the kernel's stops explain, 0 to 1. If the quota is the limit, the side
-/// runs on P CPUs until the quota is used up, and then stops for the share 1 - used / P of the time. The kernel stops
-/// the server only if P is above the quota, so the stops take at least the share 1 - used / quota. The kernel's counter
-/// adds up the stops of all CPUs. The counter therefore shows at least the time for which the side was stopped. Returns 1 if the quota or the
-/// length of the stops is unknown.
+/// Returns the part of a side's unused quota that the kernel's stops explain, 0 to 1. If the quota is the limit, the
+/// side runs on P CPUs until the quota is used up, and then stops for the share 1 - used / P of the time. The kernel
+/// stops the server only if P is above the quota, so the stops take at least the share 1 - used / quota. The kernel's
+/// counter adds up the stops of all CPUs. The counter therefore shows at least the time for which the side was stopped.
+/// Returns 1 if the quota or the length of the stops is unknown.
 pub(crate) fn stops_explain(view: &View<'_>) -> f64 {
     let used = view.share_of_time("cgroup.cpu_time").or_else(|| view.cpu_used());
     let unused = used.zip(view.cpu_quota()).map(|(used, quota)| 1.0 - used / quota - CHARGED_APART);

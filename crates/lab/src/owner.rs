@@ -1,5 +1,5 @@
-//! Names of things that a killed process leaves behind, such as control groups. Such a name begins with the process that
-//! owns the thing, so a later command can tell whether the owner still exists.
+//! Names of things that a killed process leaves behind, such as control groups. Such a name begins with the process
+//! that owns the thing, so a later command can tell whether the owner still exists.
 
 /// Returns the name of this process: its PID namespace, process ID and start time. The start time, in ticks since boot,
 /// is part of the name because the kernel reuses process IDs.

@@ -197,8 +197,8 @@ impl Conductor for Machine {
     }
 }
 
-/// Connecting to other hosts takes 12 of 60 s. An earlier version of `find` subtracted this time twice if it measured the
-/// costs of handshakes, and ended after 48 s.
+/// Connecting to other hosts takes 12 of 60 s. An earlier version of `find` subtracted this time twice if it measured
+/// the costs of handshakes, and ended after 48 s.
 #[test]
 fn a_slow_set_up_is_subtracted_only_once() {
     let mut machine = Machine::new(5);

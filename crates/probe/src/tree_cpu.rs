@@ -3,9 +3,9 @@
 //! time. Source: proc_pid_stat(5), fields 4 (ppid), 16 (cutime) and 17 (cstime).
 //!
 //! When a child ends, the CPU time that was counted for the child itself becomes a debt of its parent. Once the parent
-//! has waited for the child, the parent's counter of ended children grows by all CPU time of the child. The debt is paid
-//! from this growth, so the child's CPU time counts once. A parent that ignores SIGCHLD never gets the CPU time of its
-//! children, and never pays.
+//! has waited for the child, the parent's counter of ended children grows by all CPU time of the child. The debt is
+//! paid from this growth, so the child's CPU time counts once. A parent that ignores SIGCHLD never gets the CPU time of
+//! its children, and never pays.
 
 use std::collections::BTreeMap;
 

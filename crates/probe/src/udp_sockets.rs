@@ -21,8 +21,8 @@ pub(crate) fn receivers(addr: SocketAddr, netns_pid: Option<u32>) -> Option<(Vec
     Some((found.into_iter().map(|(_, inode)| inode).collect(), bound))
 }
 
-/// Returns the peer to which a UDP socket is connected. The socket has the inode `inode`, and is in the network namespace
-/// of the process `pid`.
+/// Returns the peer to which a UDP socket is connected. The socket has the inode `inode`, and is in the network
+/// namespace of the process `pid`.
 pub(crate) fn connected_to(pid: u32, inode: u32) -> Option<SocketAddr> {
     let socket = sockets(&pid.to_string()).into_iter().find(|socket| socket.inode == inode)?;
     (socket.remote.port() != 0).then_some(socket.remote)

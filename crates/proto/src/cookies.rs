@@ -55,8 +55,8 @@ impl CookieJar {
         self.path.extend_from_slice(target.split(|b| matches!(b, b'?' | b'#')).next().unwrap_or_default());
     }
 
-    /// Stores the cookie of a `Set-Cookie` header. Ignores a cookie without a name (section 5.2). If the header says that the cookie has expired, removes the stored
-    /// cookie (section 5.3).
+    /// Stores the cookie of a `Set-Cookie` header. Ignores a cookie without a name (section 5.2). If the header says
+    /// that the cookie has expired, removes the stored cookie (section 5.3).
     pub(crate) fn store(&mut self, line: &[u8]) {
         if !self.is_open {
             return;

@@ -30,8 +30,8 @@ pub(crate) enum Piece {
     /// A uniform random number from the first to the second number, both included.
     Random(u64, u64),
     Zipf(Zipf),
-    /// The captured value with this index in [`Source::captured`]. In a path, only the bytes that would end the path are
-    /// percent-encoded, because a captured value may be a whole path with a query.
+    /// The captured value with this index in [`Source::captured`]. In a path, only the bytes that would end the path
+    /// are percent-encoded, because a captured value may be a whole path with a query.
     Captured {
         at: usize,
         in_path: bool,

@@ -4,9 +4,10 @@ use run::Estimate;
 use stats::average;
 use stats::student::{quantile, two_sided};
 
-/// Assumed number of failures in one burst (failures that occur together). Used if a side has a single window under each
-/// condition, because one window does not show how many failures occur together. Also used if too few windows measure the size of bursts.
-/// The measured size would then be so uncertain that adding windows would make a comparison less exact.
+/// Assumed number of failures in one burst (failures that occur together). Used if a side has a single window under
+/// each condition, because one window does not show how many failures occur together. Also used if too few windows
+/// measure the size of bursts. The measured size would then be so uncertain that adding windows would make a comparison
+/// less exact.
 const BURST: f64 = 10.0;
 /// Number of failed requests, and number of all requests, of an observation.
 pub(super) type Count = (f64, f64);

@@ -6,8 +6,8 @@
 //! each run or each window as one observation. If each window is one observation, the confidence interval comes from a
 //! bootstrap (Efron 1979), which merges randomly drawn windows.
 //!
-//! As in the summary of one run, each percentile is computed once for the good answers and once for all answers, and the
-//! longer result is used. Slow refusals thus make a percentile longer, and quick refusals do not make it shorter.
+//! As in the summary of one run, each percentile is computed once for the good answers and once for all answers, and
+//! the longer result is used. Slow refusals thus make a percentile longer, and quick refusals do not make it shorter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -168,8 +168,8 @@ impl Side {
         self.place(windows, quantile).map_or(f64::NAN, |at| self.ends_us[at])
     }
 
-    /// Returns the index of the bucket that contains a quantile of the merged windows with the given indexes: the longer
-    /// of the quantiles without and with the refused answers.
+    /// Returns the index of the bucket that contains a quantile of the merged windows with the given indexes: the
+    /// longer of the quantiles without and with the refused answers.
     fn place(&self, windows: &[usize], quantile: f64) -> Option<usize> {
         let mut counts = vec![0u64; self.ends_us.len()];
         let mut merged = |from: &[Buckets]| {

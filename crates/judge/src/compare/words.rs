@@ -161,8 +161,8 @@ fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &Erro
     Some((times.max(LEAST_MORE), of)).filter(|(times, _)| times.is_finite())
 }
 
-/// Returns the smallest change that an hour of measurement would show in 19 of 20 cases. Returns `None` if less than an hour would
-/// decide, or if the time measured so far is unknown.
+/// Returns the smallest change that an hour of measurement would show in 19 of 20 cases. Returns `None` if less than an
+/// hour would decide, or if the time measured so far is unknown.
 fn of_an_hour(c: &ComparedFigure, widths: Widths, measured_s: f64) -> Option<f64> {
     let times = f64::from(MAX_MEASUREMENT_S) / measured_s;
     let (more, of) = (c.more.unwrap_or(f64::INFINITY), c.more_of.unwrap_or(NeededData::Windows));

@@ -90,7 +90,8 @@ fn intervals_of_few_windows_of_different_speed_hold_the_true_percentiles() {
     }
 }
 
-/// 900 good answers of 1 ms and 100 refusals of 101 ms. Without counts per tenth of a second, every answer is independent.
+/// 900 good answers of 1 ms and 100 refusals of 101 ms. Without counts per tenth of a second, every answer is
+/// independent.
 #[test]
 fn the_interval_of_a_mean_with_slow_refusals_contains_it() {
     let mut trial = run::Trial::default();

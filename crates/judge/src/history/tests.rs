@@ -126,8 +126,8 @@ fn a_step_below_the_resolution_is_no_change() {
     assert!(changed(&step(0.99), "capacity").len() == 1);
 }
 
-/// Medians of response times of a server that works longer from the eleventh run on, beside a drift. Only the test for a
-/// step in a drifting series finds this change. The last case adds a second step in the same direction. After this
+/// Medians of response times of a server that works longer from the eleventh run on, beside a drift. Only the test for
+/// a step in a drifting series finds this change. The last case adds a second step in the same direction. After this
 /// step, the first step must still fail, and must not count as undone.
 #[test]
 fn a_step_beside_a_drift_fails_and_its_interval_excludes_no_change() {

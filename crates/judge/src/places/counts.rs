@@ -42,8 +42,8 @@ fn may_be_pool(facts: &Facts<'_>) -> bool {
     !waits::has_enough_samples(facts.run) || facts.waits.iter().any(is_pool)
 }
 
-/// Processes by their ID. Each process comes with its name and its distance from the server: 0 for the server, 1 for its
-/// direct upstreams, and so on.
+/// Processes by their ID. Each process comes with its name and its distance from the server: 0 for the server, 1 for
+/// its direct upstreams, and so on.
 type Processes<'a> = HashMap<&'a str, (&'a str, u32)>;
 
 /// Returns the processes of the server and of the upstreams on its machine.

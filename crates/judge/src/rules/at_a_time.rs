@@ -98,8 +98,8 @@ fn waited<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
 }
 
 /// Describes the number of good answers in progress (Little's law), if it may be the limit. A server that limits how
-/// many requests it handles at the same time allows at least about one request. If the rate of good answers stayed the same
-/// while the number of good answers in progress changed, the server does not limit the number in progress.
+/// many requests it handles at the same time allows at least about one request. If the rate of good answers stayed the
+/// same while the number of good answers in progress changed, the server does not limit the number in progress.
 fn good_at_a_time(refusals: &Refusals<'_>) -> Option<String> {
     let rates = refusals.trials.iter().map(|t| good(t));
     let held = refusals.trials.iter().map(|t| good(t) * t.latency_us.mean / 1e6);

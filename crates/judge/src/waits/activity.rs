@@ -20,8 +20,8 @@ pub(super) struct Activity<'a> {
     pub(super) has_parent: bool,
     /// Mean number of processes without such a parent, at least 1.
     pub(super) workers: f64,
-    /// Addresses of peers that owe no reply and send nothing. A thread that reads from such a peer waits for news, as it
-    /// does after SUBSCRIBE.
+    /// Addresses of peers that owe no reply and send nothing. A thread that reads from such a peer waits for news, as
+    /// it does after SUBSCRIBE.
     silent: Vec<&'a str>,
 }
 
@@ -52,8 +52,8 @@ impl<'a> Activity<'a> {
         self.threads(ThreadState::wants_cpu)
     }
 
-    /// Returns the kind of wait that one thread is mostly in, and the [`object`] that it waits for. `blocked` is the share
-    /// of time in which this thread is blocked. Groups of more threads are not the waits of this thread alone.
+    /// Returns the kind of wait that one thread is mostly in, and the [`object`] that it waits for. `blocked` is the
+    /// share of time in which this thread is blocked. Groups of more threads are not the waits of this thread alone.
     pub(super) fn wait_of(&self, blocked: f64) -> Option<(ThreadState, String)> {
         let mut sums: BTreeMap<ThreadState, (f64, Vec<&WaitGroup>)> = BTreeMap::new();
         let may_be_its = |g: &&WaitGroup| is_blocked(g.state) && g.threads <= blocked + WAIT_FEW;
@@ -86,8 +86,8 @@ impl<'a> Activity<'a> {
     }
 }
 
-/// Returns the addresses of the peers that owe a reply to fewer than half of the threads that wait for them, and that sent
-/// hardly any data. A peer that sends may be in the middle of a long reply.
+/// Returns the addresses of the peers that owe a reply to fewer than half of the threads that wait for them, and that
+/// sent hardly any data. A peer that sends may be in the middle of a long reply.
 fn silent<'a>(profile: &'a WaitProfile, process: &str, groups: &[&WaitGroup]) -> Vec<&'a str> {
     let waiting = |peer: &PeerConnections| -> f64 {
         let own = groups.iter().filter(|g| g.state == ThreadState::Peer && g.key == peer.address);
@@ -99,8 +99,8 @@ fn silent<'a>(profile: &'a WaitProfile, process: &str, groups: &[&WaitGroup]) ->
 }
 
 /// Returns the object for which at least half of the threads of some groups wait. If there is none, returns the system
-/// call in which at least half of the threads wait. Returns an empty text if there is neither: threads that wait for many
-/// objects do not wait for one of them.
+/// call in which at least half of the threads wait. Returns an empty text if there is neither: threads that wait for
+/// many objects do not wait for one of them.
 fn object(groups: &[&WaitGroup]) -> String {
     let all: f64 = groups.iter().map(|group| group.threads).sum();
     let call = |group: &WaitGroup| match group.key.split_once(OF) {

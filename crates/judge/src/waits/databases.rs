@@ -18,8 +18,8 @@ const ROW_STATEMENTS: &[&str] = &["UPDATE", "DELETE"];
 /// Statements that lock whole tables.
 const TABLE_STATEMENTS: &[&str] = &["ALTER", "CLUSTER", "CREATE", "DROP", "LOCK", "REINDEX", "TRUNCATE", "VACUUM"];
 
-/// Commands of Redis that execute other commands. Redis counts the time of the executed commands twice: for them, and for
-/// the command that executes them. Source: call() in Redis's server.c.
+/// Commands of Redis that execute other commands. Redis counts the time of the executed commands twice: for them, and
+/// for the command that executes them. Source: call() in Redis's server.c.
 const CONTAINERS: &[&str] = &["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "EXEC", "FCALL", "FCALL_RO"];
 
 /// Returns the lock that PostgreSQL's backends wait for. Returns `None` if on average less than half a backend waits.
@@ -64,9 +64,9 @@ fn session_cause(database: &DatabaseProfile) -> Option<WaitFinding> {
     Some(with_blocker(database, largest, finding(state, waiting, database.sessions)))
 }
 
-/// Returns false if the sampled processes await so few replies of the database that most requests wait elsewhere (or less
-/// than half a reply on average), or if few of the awaited replies are those of waiting sessions. The sessions of other
-/// programs wait for locks, too. If all connections to the database are busy, further requests may wait for a
+/// Returns false if the sampled processes await so few replies of the database that most requests wait elsewhere (or
+/// less than half a reply on average), or if few of the awaited replies are those of waiting sessions. The sessions of
+/// other programs wait for locks, too. If all connections to the database are busy, further requests may wait for a
 /// connection. Returns true if the number of awaited replies is unknown.
 pub(super) fn may_hold_requests(profile: &WaitProfile, requests: &Requests, finding: &WaitFinding) -> bool {
     let Some((low, high)) = requests.in_progress().filter(|_| finding.session != Some(SessionState::Running)) else {

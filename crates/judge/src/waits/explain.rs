@@ -370,8 +370,8 @@ mod tests {
         assert!(found.advice[1].contains("threads of node"), "{:?}", found.advice);
     }
 
-    /// This test repeats a situation that was observed with a server whose 32 threads all have a request, but work one at
-    /// a time.
+    /// This test repeats a situation that was observed with a server whose 32 threads all have a request, but work one
+    /// at a time.
     #[test]
     fn more_workers_are_not_advised_if_most_of_them_wait() {
         let pool = WaitFinding { cause: WorkerPool, holder: None, threads: 32.0, of: 37.0, ..lock(None) };

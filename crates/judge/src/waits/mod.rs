@@ -78,8 +78,8 @@ pub(crate) fn of_run(run: &Run, is_light: impl Fn(&Trial) -> bool) -> Vec<WaitFi
     run.trials_by_samples().into_iter().find_map(of_trial).unwrap_or_default()
 }
 
-/// Returns a profile without the connections on which a reply takes longer than the slowest request. No request waits for
-/// such a reply: the server polls for news.
+/// Returns a profile without the connections on which a reply takes longer than the slowest request. No request waits
+/// for such a reply: the server polls for news.
 fn without_polls<'a>(profile: &'a WaitProfile, view: &View<'_>) -> Cow<'a, WaitProfile> {
     let may_hold = |peer: &PeerConnections| {
         !peer.busy.is_finite() || long_polls::may_hold_requests(view, &peer.address, peer.busy, peer.open)

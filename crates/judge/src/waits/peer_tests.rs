@@ -17,8 +17,8 @@ fn threads_that_wait_for_several_servers_wait_for_none_of_them_alone() {
     assert_eq!(waits(&profile, &[])[0].peer, "10.0.0.2:80");
 }
 
-/// This test repeats a situation that was observed with two threads that listen after SUBSCRIBE, while requests wait for a
-/// condition variable.
+/// This test repeats a situation that was observed with two threads that listen after SUBSCRIBE, while requests wait
+/// for a condition variable.
 #[test]
 fn threads_that_listen_to_a_subscription_wait_for_no_reply() {
     let told = |busy: f64, answers| {

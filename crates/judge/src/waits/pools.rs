@@ -61,8 +61,8 @@ pub(super) fn is_of_processes(pool: &WaitFinding) -> bool {
     pool.cause == WaitCause::WorkerPool && matches!(pool.counted, CountedKind::Children | CountedKind::Processes)
 }
 
-/// Returns true if the counted threads or goroutines are not the members of the pool, but wait for a slot in it, such as
-/// a semaphore.
+/// Returns true if the counted threads or goroutines are not the members of the pool, but wait for a slot in it, such
+/// as a semaphore.
 pub(super) fn waits_for_slot(pool: &WaitFinding) -> bool {
     let names_pool = !pool.function.is_empty() || (pool.holder.is_some() && !pool.name.is_empty());
     pool.cause == WaitCause::WorkerPool && !is_of_processes(pool) && names_pool
@@ -157,8 +157,8 @@ fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Reques
     Some(used_up_connections(process, &peer, demand))
 }
 
-/// Returns the connections of a computing process to one peer, if all of them are busy while more requests were read than
-/// there are connections. A full event loop would leave replies and further requests unread.
+/// Returns the connections of a computing process to one peer, if all of them are busy while more requests were read
+/// than there are connections. A full event loop would leave replies and further requests unread.
 pub(super) fn connections_of_read(
     profile: &WaitProfile,
     activity: &Activity<'_>,
@@ -183,9 +183,9 @@ fn used_up_connections(process: &WaitProcess, peer: &PeerConnections, demand: f6
     }
 }
 
-/// Returns the connections to `peer`, if threads wait for replies on all of them, and the process has read more requests
-/// than there are connections. The other requests wait for a connection. `threads` is the number of threads that wait
-/// for replies.
+/// Returns the connections to `peer`, if threads wait for replies on all of them, and the process has read more
+/// requests than there are connections. The other requests wait for a connection. `threads` is the number of threads
+/// that wait for replies.
 ///
 /// A process that has read no further requests lacks threads, not connections.
 pub(super) fn connections_of_threads(

@@ -39,7 +39,8 @@ fn goroutines_that_wait_with_requests_name_a_lock_a_pool_or_connections() {
     assert_eq!((connections.len(), connections[0].cause), (1, WaitCause::ConnectionPool));
 }
 
-/// This test repeats a situation that was observed with SQLite behind a pool of `database/sql`, beside one subscription.
+/// This test repeats a situation that was observed with SQLite behind a pool of `database/sql`, beside one
+/// subscription.
 #[test]
 fn a_pool_of_go_is_named_by_the_only_peer_whose_connections_are_all_busy() {
     let told = |peers: &[PeerConnections]| {

@@ -64,7 +64,8 @@ fn an_event_loop_that_computes_and_flushes_never_rests() {
     assert!(causes(&profile).is_empty(), "another thread sleeps");
 }
 
-/// This test repeats a situation that was observed with asyncio: four threads beside its event loop poll another server.
+/// This test repeats a situation that was observed with asyncio: four threads beside its event loop poll another
+/// server.
 #[test]
 fn a_loop_without_rest_is_told_beside_threads_that_wait_for_a_peer() {
     let states =
@@ -104,8 +105,8 @@ fn workers_that_sleep_or_wait_for_a_peer_are_told() {
     assert_eq!(waits(&waiting, &[])[0].sentence, wanted);
 }
 
-/// This test repeats a situation that was observed with PHP-FPM in front of a database whose table is locked. The load had
-/// 8 clients, and half of the 16 workers were idle.
+/// This test repeats a situation that was observed with PHP-FPM in front of a database whose table is locked. The load
+/// had 8 clients, and half of the 16 workers were idle.
 #[test]
 fn workers_that_wait_for_a_peer_are_told_beside_idle_workers() {
     let states = [(ThreadState::Accept, "", 8.1), (ThreadState::Peer, "unix:/run/my.sock", 6.9)];
@@ -154,8 +155,8 @@ fn one_thread_that_computes_while_requests_wait_is_serial() {
     assert!(causes(&profile).is_empty(), "one request at a time waits for nothing");
 }
 
-/// This test repeats a situation that was observed with PostgreSQL: one of eight processes computes a report for another
-/// program.
+/// This test repeats a situation that was observed with PostgreSQL: one of eight processes computes a report for
+/// another program.
 #[test]
 fn a_process_that_nobody_asks_computes_for_others() {
     let told = |sent: f64| {

@@ -21,8 +21,8 @@ const MAX_OPEN_QUESTIONS: usize = 64;
 /// of two machines differ.
 pub(crate) const MAX_CLOCK_SKEW_S: f64 = 1.0;
 
-/// Returns true if an agent may have taken a sample at `t_s`, seconds since the start of the load. `now_s` is the present
-/// time on our clock.
+/// Returns true if an agent may have taken a sample at `t_s`, seconds since the start of the load. `now_s` is the
+/// present time on our clock.
 pub(crate) fn is_possible(t_s: f64, now_s: f64) -> bool {
     (-MAX_CLOCK_SKEW_S..=now_s + MAX_CLOCK_SKEW_S).contains(&t_s)
 }

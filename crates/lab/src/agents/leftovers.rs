@@ -1,5 +1,5 @@
-//! Clean-up of changes, servers, control groups and connections that killed loadline processes of this user left on this
-//! host.
+//! Clean-up of changes, servers, control groups and connections that killed loadline processes of this user left on
+//! this host.
 
 use super::left_servers;
 use crate::levers;

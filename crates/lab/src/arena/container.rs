@@ -70,14 +70,14 @@ pub(super) fn remove_left(engine: &Engine) -> Option<String> {
     (!removed.is_empty()).then(|| format!("removed containers that a killed loadline left: {}", removed.join(", ")))
 }
 
-/// Returns true if a name belongs to a container whose conductor no longer exists. Returns false if the conductor ran on
-/// another machine, since machines may share an engine, or as another user, whose processes may be hidden.
+/// Returns true if a name belongs to a container whose conductor no longer exists. Returns false if the conductor ran
+/// on another machine, since machines may share an engine, or as another user, whose processes may be hidden.
 fn is_left(name: &str) -> bool {
     place().is_some_and(|place| name.strip_prefix(&place).is_some_and(owner::is_gone))
 }
 
-/// Returns the beginning of the names of the containers of this machine (since its boot) and user; `None` if the machine
-/// cannot be told from others.
+/// Returns the beginning of the names of the containers of this machine (since its boot) and user; `None` if the
+/// machine cannot be told from others.
 fn place() -> Option<String> {
     let boot = probe::boot_id().replace('-', "");
     (!boot.is_empty()).then(|| format!("{PREFIX}{boot}-{}-", sys::limits::user_id()))

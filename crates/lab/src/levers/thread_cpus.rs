@@ -5,9 +5,9 @@
 
 use std::io::Result;
 
-/// Maximum number of rounds in which threads are moved. Each round moves the threads that started during the round before.
-/// A moved thread starts only threads that have its new CPUs, so only threads that set the old CPUs again need so many
-/// rounds.
+/// Maximum number of rounds in which threads are moved. Each round moves the threads that started during the round
+/// before. A moved thread starts only threads that have its new CPUs, so only threads that set the old CPUs again need
+/// so many rounds.
 const MAX_ROUNDS: usize = 20;
 
 /// Returns all threads of a process and its descendants, beginning with the first thread of the process itself.

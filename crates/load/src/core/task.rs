@@ -122,8 +122,8 @@ impl Task {
         }
     }
 
-    /// Returns the maximum time from the send of a request to the end of its answer, nanoseconds. A stream of events has
-    /// no such maximum, because its timeout is the longest wait for the next event.
+    /// Returns the maximum time from the send of a request to the end of its answer, nanoseconds. A stream of events
+    /// has no such maximum, because its timeout is the longest wait for the next event.
     #[inline]
     pub(crate) fn answer_timeout_ns(&self) -> u64 {
         if self.stall_s.is_some() { u64::MAX } else { self.timeout_ns }

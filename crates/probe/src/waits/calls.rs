@@ -151,8 +151,9 @@ pub(super) fn call(arch: Arch, number: u64) -> Option<(&'static str, Call)> {
     row.map(|(name, _, _, call)| (*name, *call))
 }
 
-/// Returns the kind of the first call of a thread that waits in restart_syscall(2). `place` is the function of the kernel
-/// in which the thread waits, from `/proc/PID/task/TID/wchan`. Returns `None` if the kernel does not tell the function.
+/// Returns the kind of the first call of a thread that waits in restart_syscall(2). `place` is the function of the
+/// kernel in which the thread waits, from `/proc/PID/task/TID/wchan`. Returns `None` if the kernel does not tell the
+/// function.
 pub(super) fn restarted(place: &str) -> Option<Call> {
     let calls = [("futex", Call::Futex), ("poll", Call::Poll), ("nanosleep", Call::Sleep)];
     calls.into_iter().find(|(part, _)| place.contains(part)).map(|(_, call)| call)

@@ -252,11 +252,11 @@ impl FutexSum {
         }
     }
 
-    /// Returns the share of the rounds in which threads wait. Rounds that read only some of the threads miss most of a few
-    /// waiting threads, so the share of rounds that show a waiting thread would be too small. For the number W of waiting
-    /// threads, P(W > 0) is at least E(W)² / E(W²), and such rounds estimate both means
-    /// without bias. Source: N. Alon, J. H. Spencer, *The Probabilistic Method*, chapter 4; D. G. Horvitz,
-    /// D. J. Thompson, *A Generalization of Sampling Without Replacement from a Finite Universe*, 1952.
+    /// Returns the share of the rounds in which threads wait. Rounds that read only some of the threads miss most of a
+    /// few waiting threads, so the share of rounds that show a waiting thread would be too small. For the number W of
+    /// waiting threads, P(W > 0) is at least E(W)² / E(W²), and such rounds estimate both means without bias. Source:
+    /// N. Alon, J. H. Spencer, *The Probabilistic Method*, chapter 4; D. G. Horvitz, D. J. Thompson, *A Generalization
+    /// of Sampling Without Replacement from a Finite Universe*, 1952.
     fn contended(&self, rounds: u64) -> f64 {
         let (rounds, seen) = (rounds.max(1) as f64, self.contended as f64);
         let estimate = if self.is_partial { self.waiting * self.waiting / self.waiting_squares } else { seen };

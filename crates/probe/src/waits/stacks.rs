@@ -173,8 +173,8 @@ fn add_named(
     waiting.add(process.name(), &frames, weight);
 }
 
-/// Returns the stacks with the largest sums. Each returned sum is multiplied by `factor`. If `instance_of` returns a name
-/// for a stack's process, the stack begins with this name.
+/// Returns the stacks with the largest sums. Each returned sum is multiplied by `factor`. If `instance_of` returns a
+/// name for a stack's process, the stack begins with this name.
 fn sums(counts: &StackCounts, factor: f64, instance_of: impl Fn(&str) -> Option<String>) -> Vec<StackSum> {
     let renamed = |stack: &str| {
         let (process, frames) = stack.split_once(';')?;

@@ -122,8 +122,8 @@ impl ThreadReader<'_> {
         }
     }
 
-    /// Returns the activity of a thread that polls the new socket `fd`. To look up a name, programs open a new UDP socket
-    /// and wait for the reply of the DNS server.
+    /// Returns the activity of a thread that polls the new socket `fd`. To look up a name, programs open a new UDP
+    /// socket and wait for the reply of the DNS server.
     fn datagrams(&mut self, pid: u32, fd: u64) -> (ThreadState, WaitKey) {
         self.looked_up += 1;
         let is_allowed = self.looked_up <= MAX_LOOKED_UP;
@@ -163,7 +163,8 @@ impl ThreadReader<'_> {
     }
 }
 
-/// Returns the kind of the call that a thread in restart_syscall(2) goes on with, or [`Call::Restart`] if it is unknown.
+/// Returns the kind of the call that a thread in restart_syscall(2) goes on with, or [`Call::Restart`] if it is
+/// unknown.
 fn restarted(pid: u32, tid: u32) -> Call {
     let place = std::fs::read_to_string(thread_folder(pid, tid).join("wchan")).unwrap_or_default();
     calls::restarted(&place).unwrap_or(Call::Restart)

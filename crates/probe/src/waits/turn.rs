@@ -30,9 +30,9 @@ impl Turn {
         self.turns == 1
     }
 
-    /// Returns the number of threads that each thread of this turn stands for. There are `all` threads, and `in_turn` of
-    /// them belong to this turn. Both numbers include threads that may not be read, because a thread that is read stands
-    /// only for others that may be read, too.
+    /// Returns the number of threads that each thread of this turn stands for. There are `all` threads, and `in_turn`
+    /// of them belong to this turn. Both numbers include threads that may not be read, because a thread that is read
+    /// stands only for others that may be read, too.
     pub(super) fn weight(self, all: usize, in_turn: usize) -> f64 {
         if self.is_whole() { 1.0 } else { all as f64 / in_turn.max(1) as f64 }
     }

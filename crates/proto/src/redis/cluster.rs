@@ -117,8 +117,8 @@ impl Routes {
     }
 }
 
-/// Reads the address of a node, `HOST:PORT`. Redis writes an IPv6 address without brackets, so the port follows the last
-/// colon. Returns `None` if the host is no IP address.
+/// Reads the address of a node, `HOST:PORT`. Redis writes an IPv6 address without brackets, so the port follows the
+/// last colon. Returns `None` if the host is no IP address.
 fn node_address(text: &str) -> Option<SocketAddr> {
     let (host, port) = text.rsplit_once(':')?;
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);

@@ -175,8 +175,8 @@ impl CollectedLog {
         }
     }
 
-    /// If most times of the log are dates, treats the other times as unreadable. Beside dates, a time such as 0 would make
-    /// the replay last for decades.
+    /// If most times of the log are dates, treats the other times as unreadable. Beside dates, a time such as 0 would
+    /// make the replay last for decades.
     pub(super) fn leave_out_early_times(&mut self) {
         let before = self.times.len();
         let is_date = |(at, _): &(f64, u32)| *at >= MIN_EPOCH_S;

@@ -26,7 +26,8 @@ fn asked(value: &Value, escaped: bool, fields: &Fields) -> Result<(String, Strin
     let is_path = |path: &String| path == "*" || is_path_or_full(path);
     // The first request line that can be read. If no request line can be read, the error of the first.
     let of_line = texts(value, &fields.request).map(|line| request(&undone(line))).min_by_key(Result::is_err);
-    // nginx's `$uri` is decoded, may be rewritten, and has no query. A whole request line contains what the client sent.
+    // nginx's `$uri` is decoded, may be rewritten, and has no query. A whole request line contains what the client
+    // sent.
     let is_whole = !fields.is_path_named && texts(value, &fields.request).any(|line| line.contains(" HTTP/"));
     let method = texts(value, &fields.method).find(|method| is_method(method));
     match (texts(value, &fields.path).find(is_path), of_line) {

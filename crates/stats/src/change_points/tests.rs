@@ -96,8 +96,8 @@ proptest! {
     }
 }
 
-/// Medians of response times, in microseconds, of a server that works twice as long from the eleventh run on. The values
-/// drift slowly, so an earlier version of loadline took the step for a part of the drift.
+/// Medians of response times, in microseconds, of a server that works twice as long from the eleventh run on. The
+/// values drift slowly, so an earlier version of loadline took the step for a part of the drift.
 #[test]
 fn a_step_is_found_beside_a_drift() {
     let drift = [361.0, 343.0, 348.0, 340.0, 333.0, 338.0, 329.0, 343.0, 363.0, 387.0];
@@ -111,8 +111,8 @@ fn a_step_is_found_beside_a_drift() {
     }
 }
 
-/// Random walks of 20 values with a step of 0.45 at index 14. Each interval must exclude no change. At least 75 of
-/// 100 intervals must contain the true step of 0.45. The intervals aim at 95 of 100 and reach fewer, because a drift can
+/// Random walks of 20 values with a step of 0.45 at index 14. Each interval must exclude no change. At least 75 of 100
+/// intervals must contain the true step of 0.45. The intervals aim at 95 of 100 and reach fewer, because a drift can
 /// look like outliers, or like a change between two levels. Intervals around the difference of the means of all values,
 /// to which the drift contributes, would contain it in 64 of 100 series.
 #[test]

@@ -79,8 +79,8 @@ impl Diag {
         self.each_other(&request(v6, extensions, ESTABLISHED), &excluding_port(port), each)
     }
 
-    /// Calls `each` with every established connection to a remote port, except connections to the IP addresses `except`.
-    /// The kernel, and not this process, selects the connections. With `traffic`, the kernel adds `tcp_info`.
+    /// Calls `each` with every established connection to a remote port, except connections to the IP addresses
+    /// `except`. The kernel, and not this process, selects the connections. With `traffic`, the kernel adds `tcp_info`.
     pub fn to_port(
         &mut self,
         v6: bool,

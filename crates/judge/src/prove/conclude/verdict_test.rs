@@ -114,8 +114,8 @@ pub(super) fn is_as_predicted(effects: &[Effect], lever: &str, watched: WatchedS
 
 /// Compares the verdict with the measured kind of limit. The lever `server-cpu` shows a kind of CPU limit. The lever of
 /// more source addresses shows a limit for each address, whose kind is open if the server may choose an upstream by the
-/// address. If the lever on the disk shows that the disk had room, it is open whether a faster disk helps. With any other
-/// lever, the verdict counts as agreeing.
+/// address. If the lever on the disk shows that the disk had room, it is open whether a faster disk helps. With any
+/// other lever, the verdict counts as agreeing.
 pub(super) fn kind(
     (facts, proof): (&Facts<'_>, &Proof),
     lever: Option<&str>,

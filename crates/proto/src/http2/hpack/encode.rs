@@ -18,8 +18,8 @@ pub(crate) struct FieldCoding {
     pub(crate) blocks: fn(&[(String, String)]) -> Blocks,
 }
 
-/// Functions of HPACK (HTTP/2). The prefix sets the size of the peer's dynamic table to 0, because the table is not used.
-/// A peer that has made its table smaller than the default size expects such a prefix (RFC 9113, section 4.3.1).
+/// Functions of HPACK (HTTP/2). The prefix sets the size of the peer's dynamic table to 0, because the table is not
+/// used. A peer that has made its table smaller than the default size expects such a prefix (RFC 9113, section 4.3.1).
 pub(crate) const HPACK: FieldCoding = FieldCoding { prefix: &[0x20], write_field, write_name, blocks: Blocks::new };
 
 /// Appends a header without storing it in the peer's table. A header in the static table is written as an index;

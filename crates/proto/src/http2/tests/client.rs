@@ -68,8 +68,8 @@ fn later_requests_use_the_table_and_decode_to_the_same_fields() {
     assert_eq!(all[0].1, frame::END_HEADERS | frame::END_STREAM);
 }
 
-/// A server that lowers the size of its header table waits for a header block that begins by setting the size (RFC 9113,
-/// section 4.3.1). The byte 0x20 sets the size to 0.
+/// A server that lowers the size of its header table waits for a header block that begins by setting the size (RFC
+/// 9113, section 4.3.1). The byte 0x20 sets the size to 0.
 #[test]
 fn a_smaller_header_table_of_the_server_is_confirmed() {
     let request = run::RequestPlan { path: "/{{seq}}".into(), ..Default::default() };

@@ -166,8 +166,8 @@ fn split_with_placeholders(url: &str) -> Result<SplitUrl, String> {
         rest = &rest[end..];
     }
     let mut split = url::split(&(plain + rest))?;
-    // A column may also be called 0. The marks are therefore searched from left to right, and only in the text behind the
-    // last replaced mark.
+    // A column may also be called 0. The marks are therefore searched from left to right, and only in the text behind
+    // the last replaced mark.
     let (mut path, mut rest) = (String::new(), split.path.as_str());
     for (i, place) in places.into_iter().enumerate() {
         let Some((before, behind)) = rest.split_once(&format!("{{{{{i}}}}}")) else { continue };

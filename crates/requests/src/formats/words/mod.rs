@@ -81,8 +81,8 @@ impl SplitCommands {
         };
     }
 
-    /// Adds a command, or the error of the command that is being read. Leaves out a program that reads the answer from a
-    /// pipe, such as jq, because it makes no request.
+    /// Adds a command, or the error of the command that is being read. Leaves out a program that reads the answer from
+    /// a pipe, such as jq, because it makes no request.
     fn add(&mut self, command: Command) {
         let words = std::mem::take(&mut self.words);
         let program = command.as_ref().unwrap_or(&words).first();
@@ -108,9 +108,9 @@ fn next_command(text: &str, error_at: usize) -> usize {
 }
 
 /// Finds a caret (`^`), with which browsers escape characters for cmd.exe of Windows. Every command line that browsers
-/// copy for cmd.exe has a caret before a quotation mark, a line end, `&` or `%`. A caret before another character may be
-/// part of the request. A text with single quotation marks is written for another shell, so its carets are no escapes,
-/// and the function returns `None`.
+/// copy for cmd.exe has a caret before a quotation mark, a line end, `&` or `%`. A caret before another character may
+/// be part of the request. A text with single quotation marks is written for another shell, so its carets are no
+/// escapes, and the function returns `None`.
 fn caret_of_windows(text: &str) -> Option<usize> {
     let single = text.match_indices('\'').any(|(at, _)| at == 0 || text[..at].ends_with([' ', '\t', '\n', '$', '=']));
     let escapes = |at: usize| text[at + 1..].starts_with(['"', '\r', '\n', '&', '%']);
