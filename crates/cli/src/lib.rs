@@ -89,6 +89,13 @@ fn parse(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, cla
     })
 }
 
+/// Returns the command of a command line for tests. `words` are its words after the name of the program.
+#[cfg(test)]
+pub(crate) fn parsed(words: &[&str]) -> Command {
+    let words = ["loadline"].iter().chain(words).map(Into::into);
+    parse(words).unwrap_or_else(|error| panic!("{error}")).command
+}
+
 /// Runs the command with the arguments of the process, and returns its exit status.
 pub fn main() -> ExitCode {
     let cli = parse(std::env::args_os()).unwrap_or_else(|error| usage(&error));

@@ -105,7 +105,8 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::{Command, parsed};
+    use crate::commands::Command;
+    use crate::parsed;
 
     #[test]
     fn the_plan_file_can_switch_the_experiment_off() {

@@ -142,10 +142,3 @@ impl Command {
         )
     }
 }
-
-/// Returns the command of a command line for tests. `words` are its words after the name of the program.
-#[cfg(test)]
-pub(crate) fn parsed(words: &[&str]) -> Command {
-    let words = ["loadline"].iter().chain(words).map(Into::into);
-    crate::parse(words).unwrap_or_else(|error| panic!("{error}")).command
-}

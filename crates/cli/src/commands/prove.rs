@@ -107,7 +107,8 @@ fn set_intensity(args: &Args, plan: &mut Plan) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::{Command, parsed};
+    use crate::commands::Command;
+    use crate::parsed;
 
     /// Returns the plan of `loadline prove` with these arguments.
     fn planned(words: &[&str]) -> anyhow::Result<Plan> {

@@ -1,7 +1,8 @@
 //! Tests of the plans of `load`.
 
 use super::*;
-use crate::commands::{Command, parsed};
+use crate::commands::Command;
+use crate::parsed;
 
 /// Returns the plan of `loadline load` with these arguments.
 fn planned(words: &[&str]) -> anyhow::Result<Plan> {
