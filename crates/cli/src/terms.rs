@@ -80,6 +80,20 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     term("trial", "one load of one intensity: warmed up, measured, drained; a step of a sweep or of a search"),
     term("run", "a directory with all trials and the conclusions from them"),
+    term("window", "measured part of a load, without its warm-up; a search repeats a rate in several windows"),
+    term(
+        "turn",
+        "one load of an experiment or comparison in which loads of two kinds alternate, such as with and without a lever",
+    ),
+    term("round", "one reading of all counters, or of the states of all threads, at one moment"),
+    term(
+        "instance",
+        "thing that a counter belongs to, such as one CPU, disk or process; a counter may have many instances",
+    ),
+    term(
+        "conductor",
+        "process of the loadline command itself: it starts generators and observers and collects their results",
+    ),
     term(
         "experiment",
         "a run that checks claims, such as the published ones (`loadline lab`); also the test of a verdict by levers (`loadline prove`)",

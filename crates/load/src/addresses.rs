@@ -68,7 +68,7 @@ impl Addresses {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AddressTurns {
     count: u16,
-    /// Number of turns before the first turn of this thread.
+    /// Number of connections of other threads that get an address before the first connection of this thread.
     first: usize,
     next: u16,
     weighted: Option<WeightedTurns>,

@@ -6,13 +6,14 @@
 //! request follow the same number of answers, both have the same cause. A server that fails or dies ends its
 //! connections after different numbers of answers, or only after it received a request.
 
-/// Number of answers on the connections that a server closed right after an answer, before it received another request.
+/// Number of answers after which a server closes a connection, as far as this number is always the same. Which
+/// connections are counted depends on the use: those closed right after an answer, or those closed while idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum AnswersBeforeClose {
-    /// The server closed no connection right after an answer.
+    /// The server closed no connection of the counted kind.
     #[default]
     Unknown,
-    /// The server closed every connection after the same number of answers, which is the value.
+    /// The server closed every counted connection after the same number of answers, which is the value.
     Equal(u64),
     /// The server closed its connections after different numbers of answers.
     Different,

@@ -114,7 +114,7 @@ pub trait Ops {
     /// capacity. If this method returns an error, no connect was started.
     fn connect(&mut self, conn: u32) -> Result<(), Errno>;
 
-    /// Gives up an unfinished connect, and starts a new connect with the same connection number.
+    /// Gives up an unfinished connect, and starts a new connect with the same connection index.
     fn reconnect(&mut self, conn: u32) -> Result<(), Errno> {
         self.close(conn);
         self.connect(conn)

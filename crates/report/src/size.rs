@@ -220,8 +220,8 @@ fn law_words(law: &Fit) -> String {
 /// Function that returns the amount of a resource in a setting; `None` if the setting does not set the resource.
 type Amount = fn(&SizeSetting) -> Option<f64>;
 
-/// Resources of a setting, each with its name and its scale on the axis of the chart. A scale with ticks at powers of
-/// two is for whole numbers, because it has no ticks between whole numbers.
+/// Resources of a setting, each with its name and its scale on the axis of the chart. Workers and replicas are whole
+/// numbers, so their scale has ticks at 1, 2, 4 and so on only.
 const AMOUNTS: &[(&str, Scale, Amount)] = &[
     ("CPUs", Scale::Linear, SizeSetting::paid_cpus),
     ("workers", Scale::Log2, |setting| setting.workers.map(f64::from)),

@@ -8,7 +8,7 @@ use crate::row::MAX_LINES_LOOKED_AT;
 
 /// A kind of file that another tool reads.
 struct Kind {
-    /// Name of the kind with its article.
+    /// Name of the kind with "a" or "an", such as `a k6 script`.
     name: &'static str,
     /// Advice for the user.
     advice: &'static str,

@@ -18,7 +18,8 @@ pub(crate) enum Call {
     /// The instruction calls the function whose address is in a memory word. The value is the address of the memory
     /// word.
     ThroughWord(u64),
-    /// The instruction calls the function whose address is in a register or in other memory.
+    /// The instruction calls the function whose address is in a register, or in memory at an address that a register
+    /// determines.
     Indirect,
 }
 

@@ -117,8 +117,9 @@ impl Process {
         self.python.as_mut()?.stack(tid)
     }
 
-    /// Returns the frames of a thread that waits in the kernel, innermost first. For a Python process, the result has
-    /// the Python frames, preceded by the named native functions that Python code called outside of the interpreter.
+    /// Returns the frames of a thread that waits in the kernel, innermost first. For a Python process, the result
+    /// begins with the native functions outside of the interpreter's file that have a name, such as those of an
+    /// extension module. The Python frames follow.
     pub fn waiting_frames(&mut self, tid: u32, pc: u64, sp: u64, stack: &[u8]) -> Vec<Frame> {
         let addresses = self.unwind_waiting(pc, sp, stack);
         let native = self.frames(&addresses);

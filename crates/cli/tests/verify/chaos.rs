@@ -365,7 +365,8 @@ fn a_link_has_its_rate_again_after_its_lever_is_killed() {
         std::thread::sleep(Duration::from_millis(random.u64(50..300)));
         changed += usize::from(queues(&holders) != before);
         kill_agent(agent, &mut random);
-        // When the connection from the killed process to the testbed's keeper ends, the keeper restores the rate.
+        // The testbed's keeper (the process that keeps the testbed running) restores the link's rate when the
+        // connection of the killed process ends.
         eventually(|| (queues(&holders) == before).then_some(()));
     }
     said(&loadline(dir.path(), &["down", "x"]));

@@ -138,8 +138,8 @@ fn a_ramp_offers_its_rate_at_each_time() {
     let (first, second) = series.split_at(series.len() / 2);
     let sum = |part: &[f64]| part.iter().sum::<f64>();
     // If the machine stalls in the first half of the load, the generator may send requests only in the second half. If
-    // the machine stalls in the second half of the load, the generator may send requests only after its end. The test
-    // compares the rates of the two halves only if no long stall occurred.
+    // the machine stalls in the second half of the load, the generator may send requests only after the end of the
+    // load. The test compares the rates of the two halves only if no long stall occurred.
     if longest_ns < 200_000_000 {
         assert!(sum(second) > 2.0 * sum(first), "three times as many in the second half: {series:?}");
     } else {

@@ -66,9 +66,8 @@ pub(super) enum MoreLoad {
     Open,
 }
 
-/// Signs that the slowed resource is full, so that a larger load would not raise throughput. The decision needs signs
-/// that the resource is full, because throughput of a closed loop follows the speed of each resource even if nothing is
-/// full.
+/// Whether signs show that the slowed resource is full, so that a larger load would not raise throughput. The decision
+/// needs such signs, because throughput of a closed loop follows the speed of each resource even if nothing is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Saturation {
     /// A plateau, a queue or a larger load shows that throughput has stopped growing. This value is also used if the

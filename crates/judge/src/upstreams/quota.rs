@@ -27,8 +27,8 @@ impl Quota {
         Self { cpus: read("behind.cpu_quota").and_then(positive), throttled }
     }
 
-    /// Returns the number of CPUs that the upstream may use: the quota, if it is smaller than `cpus`, the number of
-    /// CPUs on which the upstream's processes may run.
+    /// Returns the number of CPUs that the upstream may use: the quota or `cpus`, whichever is smaller. `cpus` is the
+    /// number of CPUs on which the upstream's processes may run.
     pub(super) fn at_most(&self, cpus: Option<f64>) -> Option<f64> {
         cpus.map(|cpus| self.cpus.map_or(cpus, |quota| quota.min(cpus)))
     }

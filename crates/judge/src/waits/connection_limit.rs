@@ -66,7 +66,7 @@ struct Limit<'a> {
     others: Others,
 }
 
-/// What happens to the connects beyond the limit.
+/// Treatment of the connects beyond the limit.
 #[derive(Clone, Copy)]
 enum Others {
     /// The connects are refused. A firewall may also refuse them.

@@ -95,7 +95,7 @@ fn is_lock_inside(upstream: &WaitsFor, finding: &WaitFinding) -> bool {
     finding.cause == Lock && finding.holder.is_none_or(fits) && upstream.processes.iter().any(is_own)
 }
 
-/// What is known besides the causes of waiting.
+/// Facts about the server, other than causes of waiting, that an explanation uses.
 pub(crate) struct Known<'a> {
     /// Function that explains the CPU time.
     pub(crate) hot: Option<&'a HotFunction>,

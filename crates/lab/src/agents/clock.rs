@@ -49,8 +49,8 @@ impl Reading {
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     readings: Vec<Reading>,
-    /// Number of times that every second reading was dropped. With each drop, the minimum time between two kept
-    /// readings doubled.
+    /// Number of times that every second reading was dropped. Each drop doubled the minimum time between two kept
+    /// readings.
     thinned: u32,
     /// Unanswered clock questions: the number of each question, and the time at which it was sent, nanoseconds of our
     /// clock.

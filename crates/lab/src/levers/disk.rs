@@ -11,9 +11,9 @@
 //! other half, so the disk is busy twice as long. The reported speed therefore halves, but the throughput of the other
 //! programs stays the same.
 //!
-//! If other programs keep the disk busy, this speed agrees with their throughput whether the disk is full or not. The
-//! lever therefore also reports the bytes per second of all programs. A disk that moves more bytes with the lever than
-//! without it had room.
+//! If other programs keep the disk busy, their throughput falls as much as the reported speed, even if the disk could
+//! do more. The reported speed alone therefore does not show a full disk. The lever therefore also reports the bytes
+//! per second of all programs. A disk that moves more bytes with the lever than without it had room.
 //!
 //! Two other measures of the speed were tried and gave wrong results. The first wrong measure was the lever's share of
 //! all written and read bytes, which does not include the flushes and the gaps between the lever's writes. On a disk of

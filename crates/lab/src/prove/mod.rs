@@ -94,8 +94,9 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
 }
 
 /// Uses every usable lever under the plan's load: a closed loop of `connections`, or the offered rate. The lever that
-/// tests the verdict (the named bottleneck) comes first. Each other lever that needs turns gets a share of the time.
-/// The levers with time slots come last, all in one load.
+/// tests the verdict (the named bottleneck) comes first. Each other lever that cannot be switched within one load gets
+/// a share of the time: loads without and with this lever alternate (turns). The levers with time slots come last, all
+/// in one load.
 pub(crate) fn prove_all(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

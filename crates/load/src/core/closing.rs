@@ -29,7 +29,7 @@ impl Core {
         self.continue_elsewhere(ops, due_ns);
     }
 
-    /// Keeps a connection without requests, and its connection number, for at most `wait_ns` nanoseconds. If too many
+    /// Keeps a connection without requests, and its connection index, for at most `wait_ns` nanoseconds. If too many
     /// connections are kept, closes the oldest one.
     pub(super) fn keep_until_closed<O: Ops>(&mut self, ops: &mut O, conn: u32, wait_ns: u64) {
         if self.closing.len() >= self.closing.max
@@ -57,7 +57,7 @@ impl Core {
         }
     }
 
-    /// Returns a free connection number. If no number is free, the oldest connection that waits for its FIN is closed.
+    /// Returns a free connection index. If no index is free, the oldest connection that waits for its FIN is closed.
     pub(super) fn take_number<O: Ops>(&mut self, ops: &mut O) -> Option<u32> {
         self.free.pop().or_else(|| self.close_oldest(ops))
     }
@@ -125,7 +125,7 @@ impl Core {
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
     }
 
-    /// Frees a connection number. Does nothing in the process that handles the connections of two-process S-Clients
+    /// Frees a connection index. Does nothing in the process that handles the connections of two-process S-Clients
     /// (sockets that connect again and again), because the driver assigns the numbers there.
     fn give_back<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match &self.mode {

@@ -3,7 +3,7 @@
 /// State of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum State {
-    /// The connection number is not in use.
+    /// The connection index is not in use.
     #[default]
     Free,
     /// The connection is closed. The next connect starts when the connection's timer expires.
@@ -22,7 +22,8 @@ pub(super) enum State {
     Closing,
 }
 
-/// State of a connection number, and of the connection that uses it now.
+/// State of one connection index, and of the connection that has this index now. A connection index is a position in
+/// the generator's table of connections; it is used again after its connection has ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Conn {
     /// Time at which the connection's timer expires. The connection's entry in the heap of timers may have an earlier

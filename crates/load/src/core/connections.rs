@@ -13,7 +13,7 @@ const BACKOFF_NS: u64 = 1_000_000;
 const BACKOFF_DOUBLINGS: u8 = 10;
 
 impl Core {
-    /// Starts a connect on a connection number that is free or waiting.
+    /// Starts a connect on a connection index that is free or waiting.
     pub(super) fn connect<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.record.counts.attempted += 1;
         self.aim(ops, conn);
@@ -23,7 +23,7 @@ impl Core {
         }
     }
 
-    /// Gives up a connect, and at once starts a new connect with the same connection number.
+    /// Gives up a connect, and at once starts a new connect with the same connection index.
     pub(super) fn reconnect<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.turns.count() > 1 {
             // The next address may have another family (IPv4 or IPv6), so the socket cannot be used again.

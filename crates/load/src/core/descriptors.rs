@@ -8,8 +8,9 @@ use super::task::Think;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spread {
     pub(super) timeout_ns: u64,
-    /// Position of this shard's first connect within a gap, from 0 to below 1. Each shard (generator thread) of each
-    /// process has a different position, so that connects of different shards do not coincide.
+    /// Delay of this shard's first connect, as a share of the time between two connects, from 0 to below 1. Each shard
+    /// (generator thread) of each process has a different delay, so that connects of different shards do not
+    /// coincide.
     pub(super) phase: f64,
 }
 
@@ -19,7 +20,7 @@ pub(super) struct Descriptors {
     pub(super) spread: Spread,
     pub(super) think: Think,
     /// Number of descriptors that should connect but cannot, because established connections use all connection
-    /// numbers.
+    /// indexes.
     pub(super) missing: u32,
     pub(super) pace: Option<Pace>,
 }

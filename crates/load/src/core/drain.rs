@@ -14,7 +14,7 @@ use crate::record::Record;
 /// answer, the mean response time is thus about half of the delay.
 const LISTEN_RESPONSES: f64 = 3.0;
 /// Shortest and longest time to wait for surplus answers, nanoseconds. A server without TCP_NODELAY holds the second
-/// answer back until the client acknowledges the first. The kernel of a client that sends nothing more delays the
+/// answer back until the client acknowledges the first. If a client has nothing to send, its kernel delays the
 /// acknowledgement by 40 ms, so the shortest time is longer than 40 ms. A search for the maximum rate waits for this
 /// time in each of its steps, so the longest time limits how much time a search loses on an overloaded server.
 const LISTEN_NS: (u64, u64) = (60_000_000, 250_000_000);

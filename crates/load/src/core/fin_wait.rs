@@ -14,14 +14,14 @@ const TRIAL_WAIT_NS: u64 = 10_000_000;
 /// the server now closes connections, and occupies one worker of the server for [`TRIAL_WAIT_NS`], which is 1 % of the
 /// interval.
 const TRIAL_INTERVAL_NS: u64 = 1_000_000_000;
-/// Maximum number of additional connection numbers, for connections that wait for a FIN. With 100,000 connections per
+/// Maximum number of additional connection indexes, for connections that wait for a FIN. With 100,000 connections per
 /// second and FINs that come after 1 ms, 100 connections wait at a time.
 const MAX_SPARES: u32 = 256;
-/// Minimum number of additional connection numbers. Even with few clients, several FINs may be late at the same time.
+/// Minimum number of additional connection indexes. Even with few clients, several FINs may be late at the same time.
 const MIN_SPARES: u32 = 16;
 
-/// Returns the number of connection numbers for connections that wait for a FIN, in addition to one number for each of
-/// the `clients` clients. All connection numbers together, including the numbers for clients, are at most `room`.
+/// Returns the number of connection indexes for connections that wait for a FIN, in addition to one index for each of
+/// the `clients` clients. All connection indexes together, including the indexes for clients, are at most `room`.
 pub(crate) fn spares(clients: u32, room: u32) -> u32 {
     clients.clamp(MIN_SPARES, MAX_SPARES).min(room.saturating_sub(clients))
 }

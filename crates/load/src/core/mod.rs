@@ -130,7 +130,7 @@ impl Core {
         let idempotent = (0..items).map(|item| client.is_idempotent(item)).collect();
         let sends_early = is_timed && task.early_data && (takes_over || task.new_connections);
         let early_items = (0..items).filter(|_| sends_early).map(|item| client.may_be_early(item)).collect();
-        // In a closed loop, all connection numbers are used from the start, except the additional numbers for
+        // In a closed loop, all connection indexes are used from the start, except the additional indexes for
         // connections that wait for a FIN.
         let used = if matches!(mode, Mode::Closed { .. }) { task.connections() } else { 0 };
         let max_closing = if task.spares > 0 { task.spares as usize } else { mode.max_closing(capacity) };

@@ -15,7 +15,7 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// Creates the state for a task with `capacity` connection numbers.
+    /// Creates the state for a task with `capacity` connection indexes.
     pub(super) fn new(task: &Task, capacity: usize) -> Self {
         match &task.intensity {
             Shape::Handling { .. } => Self::Handling,
@@ -33,7 +33,7 @@ impl Mode {
     }
 
     /// Returns the maximum number of connections that may wait for a FIN, for kinds of load without additional
-    /// connection numbers; 0 for the other kinds.
+    /// connection indexes; 0 for the other kinds.
     pub(super) fn max_closing(&self, capacity: usize) -> usize {
         match self {
             Self::SClients(_) | Self::Handling => capacity / 2,

@@ -3,7 +3,7 @@
 //!
 //! - Requests that a server left unprocessed when it closed their connection: these requests came after the last
 //!   request that the server processed. In HTTP/2, the streams of unprocessed requests come after the last stream that
-//!   a GOAWAY frame names. In HTTP/1, an answer before the unprocessed requests announced the close.
+//!   a GOAWAY frame names. In HTTP/1, an earlier answer announced the close (`Connection: close`).
 //! - Pipelined requests that followed a request whose connection ended without an announcement. The server may have
 //!   read the first of several pipelined requests, and then failed, so the first request counts as failed. The requests
 //!   that followed the first one are sent again if they are idempotent (RFC 9112, section 9.3.2).

@@ -11,7 +11,7 @@ use crate::arrivals::{Arrivals, exponential};
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
     pub(crate) intensity: Shape,
-    /// Number of additional connection numbers, for connections that wait for an announced FIN.
+    /// Number of additional connection indexes, for connections that wait for an announced FIN.
     pub(crate) spares: u32,
     /// True if each request has its own connection.
     pub(crate) new_connections: bool,
@@ -59,7 +59,8 @@ pub(crate) enum Shape {
     /// process that establishes connections passes them to the handling process.
     Handling { connections: u32, paced: bool },
     /// S-Clients ([`super::sclients`]): number of descriptors D, connect timeout T, and maximum number of established
-    /// connections in addition to the D descriptors. `phase` is the position of the first connects within a gap.
+    /// connections in addition to the D descriptors. `phase` (0 to below 1) delays the first connects of this shard by
+    /// this share of T/D, so that the shards do not connect at the same moments.
     SClients { descriptors: u32, timeout_ns: u64, think: Think, established: u32, phase: f64, pace: Option<Paced> },
 }
 
@@ -104,7 +105,7 @@ impl Think {
 }
 
 impl Task {
-    /// Returns the number of connection numbers: the maximum number in use, plus the additional numbers for connections
+    /// Returns the number of connection indexes: the maximum number in use, plus the additional indexes for connections
     /// that wait for a FIN.
     pub(crate) fn capacity(&self) -> u32 {
         match self.connections() {

@@ -116,7 +116,7 @@ pub(crate) struct Record {
     /// Number of connections that the server closed without reading the requests in flight on them.
     pub(crate) unread_closes: u64,
     answers_before_close: AnswersBeforeClose,
-    /// Number of answers on connections that the server closed while they were idle.
+    /// Number of answers after which the server closes idle connections, if this number is always the same.
     answers_before_idle_close: AnswersBeforeClose,
     server_ends: ServerEnds,
     first_failures: FirstFailures,

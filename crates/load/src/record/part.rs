@@ -45,8 +45,8 @@ impl Record {
         let measured = if measured_any { end.counts.since(&begin.counts) } else { Counts::default() };
         let measured_s = end.at_ns.saturating_sub(begin.at_ns) as f64 / 1e9;
         // The ages of requests at the start of the measured window (`carried_in`) are useful only together with the
-        // ages at the window's end (`under_way`). Without ages at the end of the measured window, the result has
-        // neither `under_way` nor `carried_in`.
+        // ages at the window's end (`under_way`). If no ages were recorded at the end of the measured window, the
+        // result has neither `under_way` nor `carried_in`.
         let has_ages = !self.under_way.is_empty();
         self.take_back_hung();
         let service = self.service.unwrap_or_else(|| self.response.clone());

@@ -341,8 +341,8 @@ impl Thread {
             writer.reopen(slots, THREAD, &instance);
             slots
         });
-        // Times are rounded down to whole microseconds. With nanoseconds, the digits of the threads' times would be
-        // most of the text of a run file for a server with many threads.
+        // Times are rounded down to whole microseconds. Otherwise the digits of the threads' times would be most of the
+        // text of a run file for a server with many threads.
         writer.put(slots, 0, (self.last.run_ns / 1000) as f64);
         writer.put(slots, 1, (self.last.delay_ns / 1000) as f64);
         writer.put_some(slots, 2, self.status.cpus.map(|(count, _)| f64::from(count)));

@@ -215,8 +215,8 @@ impl FutexSum {
         round.threads.iter().filter(is_user).collect()
     }
 
-    /// Returns the only active user, which probably holds the lock while others wait. A torn (interrupted) round and a
-    /// round that reads only some of the threads do not show that no other thread was active.
+    /// Returns the only active user, which probably holds the lock while others wait. Returns `None` for a torn
+    /// (interrupted) round, and for a round that reads only some threads, because another thread may have been active.
     fn only_user_at_work<'a>(&self, at_work: &[&'a ThreadSample], round: &Round) -> Option<&'a ThreadSample> {
         let [only] = at_work else { return None };
         (!round.is_torn && round.weight <= 1.0 && self.users.contains(&only.tid)).then_some(*only)

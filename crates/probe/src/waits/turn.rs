@@ -6,8 +6,8 @@
 /// Maximum number of threads that a round reads without turns. Without turns, the files of the threads stay open, and
 /// reading one thread takes 3 µs.
 const MAX_ROUND_THREADS: usize = 512;
-/// Mean number of threads in a turn. With turns, the files of the threads are opened for one round, which takes 15 µs
-/// per thread. A round that reads one turn takes 2 ms of CPU time.
+/// Mean number of threads in a turn. If the threads are divided into turns, each round opens the files of its threads
+/// anew, which takes 15 µs per thread. A round that reads one turn takes 2 ms of CPU time.
 const TURN_THREADS: usize = 128;
 
 /// Threads that a round reads.

@@ -17,8 +17,8 @@ const KEYLESS_TOP: f64 = 28.0;
 const SMALL_TOP: f64 = 6.0;
 /// Distance between the last line of the legend and the top of the frame, pixels.
 const KEY_GAP: f64 = 16.0;
-/// Minimum space right of the frame in a chart as wide as the page, pixels. The space holds a name such as `completed`,
-/// so the time axes of charts one below the other end at the same position.
+/// Minimum space right of the frame in a chart as wide as the page, pixels. The space fits a name such as `completed`.
+/// All wide charts keep at least this space, so their time axes end at the same position.
 const WIDE_END_MARGIN: f64 = 78.0;
 /// Maximum number of points of a line that has a dot at each point. A line with more points than this has no dots.
 const MAX_DOTS: usize = 80;

@@ -1,5 +1,6 @@
 //! epoll(7): the kernel stores which descriptors are watched, and keeps a list of those that are ready. The Windows
-//! study has no model that corresponds to epoll. All other I/O models are compared with the epoll models.
+//! study (Jones and Deshpande, 2000) has no model that corresponds to epoll. All other I/O models are compared with the
+//! epoll models.
 //!
 //! `epoll` is level-triggered, with one listening socket for all threads (with EPOLLEXCLUSIVE, a new connection does
 //! not wake all threads). `epoll-et` is edge-triggered. `epoll-sharded` has one listening socket per thread.

@@ -40,8 +40,8 @@ impl Slots {
     /// Records the end of a connection. Returns true if a worker slot is now free.
     pub(super) fn leave(&mut self, token: u32, activity: &Activity) -> bool {
         if self.active.is_some() {
-            // The ticket is also removed if the connection was waiting. With its ticket, the entry of an ended
-            // connection in the queue would later get a worker slot.
+            // The ticket is also removed if the connection was waiting. If the ticket stayed, the queue's entry for the
+            // ended connection would later get a worker slot.
             self.set_ticket(token, 0);
         }
         self.active.is_some() && !activity.parked

@@ -3,8 +3,8 @@
 //!
 //! In the model, each window has its own speed, which multiplies the capacity. The logarithms of the speeds are
 //! normally distributed around 0 with an unknown scatter. If windows contradict each other more than chance explains,
-//! the scatter becomes large and the interval wide. For each scatter, the likelihood of a window is its likelihood at
-//! constant speed, smoothed over the logarithm of the capacity.
+//! the scatter becomes large and the interval wide. For each scatter, loadline takes a window's likelihood at constant
+//! speed, and smooths it over the logarithm of the capacity with a normal density of this width.
 
 /// Possible standard deviations of the logarithm of the speed, each with its prior probability. Small deviations are
 /// more probable, because most machines are steady.

@@ -81,9 +81,10 @@ pub(super) fn own(
     }
 }
 
-/// Returns the signs that the resource on which throughput depends is full. The examined resource is that of the
-/// verdict's lever if throughput follows this lever, or if there is no rival. Otherwise, the examined resource is that
-/// of the lever `rival`. Some verdicts need no full resource, so the result for them is always `Shown`.
+/// Decides whether the resource on which throughput depends is full: shown, refuted by a larger load, or open. The
+/// examined resource is that of the verdict's lever if throughput follows this lever, or if there is no rival.
+/// Otherwise, the examined resource is that of the lever `rival`. Some verdicts need no full resource, so the result
+/// for them is always `Shown`.
 pub(super) fn saturation(
     facts: &Facts<'_>,
     suspect: Option<&Suspect>,

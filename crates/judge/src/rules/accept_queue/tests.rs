@@ -172,8 +172,8 @@ fn segments_that_a_listener_drops_on_a_lossy_line_are_no_overflow() {
     assert!(matches!(judged(unknown), Verdict::Binds { .. }));
 }
 
-/// Eight workers need 20 ms per request and close each connection. The backlog holds 10 connections, so connects
-/// are dropped only from more than 18 clients on.
+/// Eight workers need 20 ms per request and close each connection. The backlog holds 10 connections, so connects are
+/// dropped only with more than 18 clients: 8 in service and 10 in the queue.
 fn workers_that_close_connections() -> PlantedRun {
     let closes = |t: &mut run::Trial, p: &crate::planted::Point| {
         t.measured.tally.attempted = t.measured.tally.completed;

@@ -14,11 +14,11 @@ use crate::driver::Start;
 #[derive(Debug)]
 pub(crate) struct Partner {
     pub(super) end: OwnedFd,
-    /// Free connection numbers. Used only in the process that handles connections, where the driver assigns the
-    /// connection numbers.
+    /// Free connection indexes. Used only in the process that handles connections, where the driver assigns the
+    /// connection indexes.
     pub(super) free: Vec<u32>,
     pub(super) handles: bool,
-    /// True while the process that handles connections has no free connection number, so messages may wait in the
+    /// True while the process that handles connections has no free connection index, so messages may wait in the
     /// socketpair.
     pub(super) behind: bool,
     pub(super) message: Rc<Cell<PartnerMessage>>,
@@ -33,7 +33,7 @@ pub(crate) struct PartnerMessage {
     pub(crate) gone: bool,
 }
 
-/// Epoll token of the socketpair. The token of the socketpair differs from all connection numbers.
+/// Epoll token of the socketpair. The token of the socketpair differs from all connection indexes.
 pub(super) const PARTNER_TOKEN: u64 = u64::MAX;
 // Kinds of messages: a connection, and the start of a phase.
 pub(super) const CONNECTION_MESSAGE: u8 = 1;
@@ -52,7 +52,7 @@ impl Partner {
         Self { end, free: Vec::new(), handles: false, behind: false, message: Rc::default() }
     }
 
-    /// Creates the link of the process that handles connections, which has `capacity` connection numbers.
+    /// Creates the link of the process that handles connections, which has `capacity` connection indexes.
     pub(super) fn handling(end: OwnedFd, capacity: u32) -> Self {
         Self { end, free: (0..capacity).rev().collect(), handles: true, behind: true, message: Rc::default() }
     }

@@ -156,7 +156,7 @@ impl Ops for UringOps {
     }
 
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
-        // The table of registered files has no entry for this connection number. The limit on descriptors determines
+        // The table of registered files has no entry for this connection index. The limit on descriptors determines
         // the size of the table of registered files.
         if conn >= self.files {
             return Err(Errno::MFILE);
