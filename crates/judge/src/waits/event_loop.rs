@@ -16,16 +16,28 @@ pub(crate) fn explain_idle_loop(verdict: &mut Bottleneck, findings: &[WaitFindin
         return;
     }
     let Some((process, requests)) = run.sampled_waits().and_then(idle_with_requests) else { return };
+    let waiting = run.sampled_waits().map_or(0.0, |profile| threads_waiting(profile, process));
+    let objects = if waiting >= requests { LOCK_OR_OTHERS } else { OTHERS };
     let text = format!(
-        "{} requests are inside {process} while its event loop is idle and no other server owes a reply; a semaphore, a queue or a timer \
-         of the program may hold them",
+        "{} requests are inside {process} while its event loop is idle and no other server owes a reply; {objects} of the program may hold \
+         them",
         number(requests)
     );
     verdict.evidence.push(line(&text, process, requests));
-    let advice = format!(
-        "Look for a semaphore, a queue or a timer in {process}: it holds requests while its event loop is idle."
-    );
+    let advice = format!("Look for {objects} in {process}: it holds requests while its event loop is idle.");
     verdict.advice.insert(0, advice);
+}
+
+/// Objects of a program with one thread that may hold requests.
+const OTHERS: &str = "a semaphore, a queue or a timer";
+/// Objects of a program that may hold requests, if each request may have a waiting thread.
+const LOCK_OR_OTHERS: &str = "a lock, a semaphore, a queue or a timer";
+
+/// Returns the mean number of threads of `process` that wait for another thread. Idle threads of a pool also wait for
+/// another thread. In Java, nothing outside of the process distinguishes idle threads from threads that wait for a lock.
+fn threads_waiting(profile: &WaitProfile, process: &str) -> f64 {
+    let waits = |group: &&run::WaitGroup| group.process == process && group.state == ThreadState::Futex;
+    profile.groups.iter().filter(waits).map(|group| group.threads).sum()
 }
 
 /// Returns the process with an idle event loop, and the number of requests inside this process.
@@ -81,6 +93,27 @@ mod tests {
         not("a reply that another server owes", |p| p.peers = vec![peer("app:7", 4.0, 4.0)]);
         not("a unix socket", |p| p.peers = vec![peer("app:7", 4.0, f64::NAN)]);
         not("threads that could not be read", |p| p.missing = vec!["run as root".into()]);
+    }
+
+    /// Planted after a Java server whose threads wait for a `ReentrantLock`. Advice that named only a semaphore, a queue
+    /// or a timer led away from the lock.
+    #[test]
+    fn a_lock_may_hold_requests_if_as_many_threads_wait() {
+        let advice = |waiting: f64| {
+            let mut profile = idle();
+            profile.groups.push(run::WaitGroup {
+                state: ThreadState::Futex,
+                threads: waiting,
+                ..profile.groups[0].clone()
+            });
+            let server = Some(run::Side { waits: Some(Box::new(profile)), ..run::Side::default() });
+            let run = Run { trials: vec![run::Trial { server, ..run::Trial::default() }], ..Run::default() };
+            let mut verdict = Bottleneck { id: "server-concurrency".into(), ..Bottleneck::default() };
+            explain_idle_loop(&mut verdict, &[], &run);
+            verdict.advice.remove(0)
+        };
+        assert!(advice(60.0).contains("a lock, a semaphore"), "{}", advice(60.0));
+        assert!(!advice(4.0).contains("a lock"), "{}", advice(4.0));
     }
 
     #[test]

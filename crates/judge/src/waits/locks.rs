@@ -61,7 +61,7 @@ fn program_locks(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding>
     };
     let is_lock = |futex: &&&FutexProfile| {
         let (active, waiting) = (sum(&futex.process, |f| f.active), sum(&futex.process, |f| f.waiting));
-        holds_requests(futex, requests.per_waiter(active, waiting))
+        holds_requests(profile, futex, requests.per_waiter(active, waiting))
     };
     crowded.iter().filter(is_lock).map(|futex| finding(profile, futex)).collect()
 }
@@ -96,7 +96,7 @@ fn may_be_of_idle_threads(profile: &WaitProfile, futex: &FutexProfile) -> bool {
 
 /// Returns true if the waiting threads work on requests. `per_waiter` are the lower and the upper bound of the requests
 /// per waiting thread.
-fn holds_requests(futex: &FutexProfile, per_waiter: Option<(f64, f64)>) -> bool {
+fn holds_requests(profile: &WaitProfile, futex: &FutexProfile, per_waiter: Option<(f64, f64)>) -> bool {
     // In some servers, one idle thread owns a lock while it waits for work, and the other idle threads wait for this
     // lock.
     let works = |holder: &&HolderState| holder.state.is_active();
@@ -106,9 +106,21 @@ fn holds_requests(futex: &FutexProfile, per_waiter: Option<(f64, f64)>) -> bool 
     }
     let held = futex.unheld <= WAIT_UNHELD && futex.active >= WAIT_ACTIVE;
     // The content of a mutex in memory shows that it is a lock. The content of a semaphore does not show a lock: the
-    // semaphore may belong to a queue of work, so each waiting thread must have nearly one request.
-    let least = if futex.kind == FutexKind::Mutex { WAIT_MOSTLY } else { 1.0 - WAIT_HOLDS_NONE };
+    // semaphore may belong to a queue of work. Unless the waiting threads themselves read requests from clients, each
+    // waiting thread must therefore have nearly one request.
+    let is_lock = futex.kind == FutexKind::Mutex || futex.kind == FutexKind::Semaphore && read_requests(profile, futex);
+    let least = if is_lock { WAIT_MOSTLY } else { 1.0 - WAIT_HOLDS_NONE };
     held && per_waiter.is_some_and(|(low, high)| low >= least && high <= WAIT_HOLDS_TOO_MANY)
+}
+
+/// Returns true if at least half of the threads that waited for the futex also read requests from clients. Such threads
+/// do not wait for work from other threads. At least as many threads did both as the threads that waited and the threads
+/// that read exceed, together, the number of all threads.
+fn read_requests(profile: &WaitProfile, futex: &FutexProfile) -> bool {
+    let Some(process) = profile.processes.iter().find(|process| process.process == futex.process) else { return false };
+    let readers = Activity::of(profile, process).all_threads(|state| state == ThreadState::ClientRead);
+    let waited = futex.users as f64;
+    waited + readers - process.threads >= WAIT_MOSTLY * waited
 }
 
 fn finding(profile: &WaitProfile, futex: &FutexProfile) -> WaitFinding {

@@ -195,6 +195,27 @@ fn requests_that_wait_elsewhere_leave_the_cause_open() {
     assert!(causes(&profile).is_empty());
 }
 
+/// Planted after a server of Python with a thread per connection. A delayed acknowledgement of 40 ms per answer kept 8
+/// of 11 threads idle, although the lock was held for 93 % of the time. The threads that wait for the lock read requests
+/// at other times. Workers that wait for a queue of work never read requests.
+#[test]
+fn a_lock_with_a_short_queue_is_named_if_its_threads_also_read_requests() {
+    let profile = |users: u64, readers: f64| {
+        let states =
+            [(ThreadState::Futex, "0x10", 1.06), (ThreadState::Sleep, "", 1.0), (ThreadState::Events, "", 1.0)];
+        let mut profile = process(11.0, &[&states[..], &[(ThreadState::ClientRead, "", readers)]].concat());
+        let futex = FutexProfile { waiting: 1.06, users, contended: 0.88, active: 0.93, ..FutexProfile::default() };
+        let holders = locked(FutexKind::Semaphore).futexes[0].holders.clone();
+        let (process, kind) = ("app:7".into(), FutexKind::Semaphore);
+        profile.futexes = vec![FutexProfile { process, kind, holders, function: "report (app.py:5)".into(), ..futex }];
+        profile.clients = Some(clients(1.71, 0.0));
+        profile
+    };
+    assert_eq!(causes(&profile(9, 7.88)), [WaitCause::Lock]);
+    assert!(causes(&profile(3, 7.88)).is_empty(), "three workers beside eight threads that read");
+    assert!(causes(&profile(9, 1.0)).is_empty(), "nine workers beside one thread that reads");
+}
+
 /// This test repeats a situation that was observed with asyncio, whose requests wait in its event loop beside an idle
 /// pool of threads.
 #[test]
