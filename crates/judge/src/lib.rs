@@ -75,6 +75,7 @@ mod silence;
 mod single;
 pub mod size;
 mod spans;
+mod standstill;
 mod steady;
 mod stream_signs;
 mod sweep;

@@ -13,6 +13,7 @@ use crate::number::{duration, figure, percent, rate, ratio};
 use crate::objective::{breach, words};
 use crate::signals::{Signal, chance};
 use crate::single::{clients, closed, failed_share, failed_share_of_all, good, keeps_up, sides_of};
+use crate::standstill::standstill;
 use crate::sweep::Plateau;
 use crate::thresholds::{FULL_MIDDLE, FULL_WIDTH, LIKELY, ROOM_SEEN, ROOM_UNSEEN};
 use crate::view::View;
@@ -38,6 +39,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let Some(trial) = facts.decisive else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };
     if let Plateau::Flat { from, to, .. } = facts.plateau {
         return Verdict::RuledOut(format!("throughput no longer grew from {} to {} clients", figure(from), figure(to)));
+    }
+    if let Some(text) = standstill(facts) {
+        return Verdict::RuledOut(text);
     }
     if let Some(failing) = facts.failing {
         let why = breach(failing, &facts.limits).map_or_else(|| "a limit was exceeded".into(), |breach| words(&breach));

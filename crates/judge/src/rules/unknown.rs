@@ -14,6 +14,7 @@ use crate::failures::Failures;
 use crate::generator::client_limit_threads;
 use crate::number::{cpus, figure, grew, percent, ratio, total};
 use crate::single::{closed, good, keeps_up, server_of, sides_of};
+use crate::standstill::standstill;
 use crate::sweep::Plateau;
 use crate::thresholds::BUSY;
 use crate::view::View;
@@ -154,7 +155,7 @@ fn one_load(facts: &Facts<'_>, busy: f64) -> String {
         true => "nothing was full".into(),
         false => format!("the busiest measured CPUs were {} busy", percent(busy)),
     };
-    if let Some(text) = facts.outgrown_text() {
+    if let Some(text) = facts.outgrown_text().or_else(|| standstill(facts)) {
         return text;
     }
     if let Some(trial) = facts.decisive.filter(|trial| !closed(trial) && keeps_up(trial) && busy >= BUSY) {
