@@ -14,7 +14,7 @@ use self::verdict_test::{
 };
 use super::cpu_limit::CpuSigns;
 use super::decision::{Conclusion, MoreLoad, MoreSources, Own, Saturation, Subject, Test, decide};
-use super::observed::{observed, other_cause};
+use super::observed::{is_sampled, observed, other_cause};
 use super::parts::{self, REMAINDER, largest, part_of};
 use super::suspects::{SUSPECTS, suspect_of};
 use super::turns::{PredictionCheck, effect};
@@ -122,6 +122,7 @@ impl<'a> Experiment<'a> {
             saturation: saturation(facts, suspect(proof, verdict), (own, rival.as_deref()), more_load),
             more_sources,
             observed: observed(facts, verdict, other.as_ref()),
+            is_sampled: other.is_none() && is_sampled(verdict),
             is_definite: verdict.confidence >= SURE && names_a_cause(verdict),
         };
         Self { facts, effects, turns, lever, rival, signs, doubt, excluded, other, test }
@@ -140,24 +141,19 @@ impl<'a> Experiment<'a> {
             let before = verdict.confidence;
             *verdict = found;
             if conclusion == Conclusion::Found {
-                let most = conclusion.confidence(before, 1.0, self.more());
+                let most = conclusion.confidence(before, 1.0, &self.test);
                 verdict.confidence = verdict.confidence.min(most);
             }
             return;
         }
         let own_most = self.lever.and_then(|lever| part_of(proof, lever)).map_or(1.0, |own| own.estimate.high);
-        verdict.confidence = conclusion.confidence(verdict.confidence, own_most, self.more());
+        verdict.confidence = conclusion.confidence(verdict.confidence, own_most, &self.test);
         verdict.evidence.extend(words::evidence(proof));
         match conclusion {
             Conclusion::Close | Conclusion::OthersOpen => words::note_close(proof, verdict, self.lever),
             Conclusion::FullnessOpen => verdict.missing.push(words::MISSING_LOAD.into()),
             _ => {}
         }
-    }
-
-    /// Returns the effects of a larger load and of more source addresses.
-    fn more(&self) -> (MoreLoad, MoreSources) {
-        (self.test.more_load, self.test.more_sources)
     }
 
     /// Returns the verdict that replaces the verdict from the counters. Returns `None` if the verdict from the counters

@@ -132,6 +132,8 @@ pub(super) struct Test {
     pub(super) observed: Observed,
     /// True if counters of the verdict's specific cause make the verdict sure.
     pub(super) is_definite: bool,
+    /// True if sampled threads wait for what the verdict names, such as a lock, and nothing shows another cause.
+    pub(super) is_sampled: bool,
 }
 
 /// Outcome of an experiment, including the reason for it.
@@ -264,23 +266,20 @@ impl Conclusion {
     ///
     /// If the counters made the verdict sure, an undecided experiment does not lower the confidence. Only a
     /// contradiction lowers the confidence: a share of throughput that is surely below one half, or throughput that
-    /// surely differs from the prediction.
-    pub(super) fn confidence(
-        self,
-        before: f64,
-        own_most: f64,
-        (more_load, more_sources): (MoreLoad, MoreSources),
-    ) -> f64 {
+    /// surely differs from the prediction. An undecided experiment does not lower the confidence either if sampled
+    /// threads show the cause.
+    pub(super) fn confidence(self, before: f64, own_most: f64, test: &Test) -> f64 {
         let if_unsure = |most: f64| if before >= SURE { before } else { before.min(most) };
         match self {
             Self::Proven => before.max(SHOWN),
             Self::Found | Self::CountUntested | Self::LoadConfirmed => before.max(SUPPORTED),
-            Self::Remains if more_load == MoreLoad::Unchanged => before.max(SUPPORTED),
+            Self::Remains if test.more_load == MoreLoad::Unchanged => before.max(SUPPORTED),
             // Most rate limits that delay answers apply to each source address. More addresses changed nothing, so only
             // a limit for all addresses together remains possible, which is rare.
-            Self::NotSeen if more_sources == MoreSources::Unchanged && before >= LIKELY => before.max(WEAK_SIGN),
+            Self::NotSeen if test.more_sources == MoreSources::Unchanged && before >= LIKELY => before.max(WEAK_SIGN),
             Self::Astray => before.min(CLOSE),
             Self::Close if own_most < MOST => before.min(CLOSE),
+            Self::Close if test.is_sampled => before,
             Self::Close => if_unsure(UNDECIDED),
             Self::KindOpen => if_unsure(CLOSE),
             _ => before,

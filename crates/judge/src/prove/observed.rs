@@ -61,6 +61,11 @@ pub(super) fn observation<'a>(facts: &Facts<'_>, verdict: &'a Bottleneck) -> Opt
     verdict.evidence.iter().filter(|evidence| counters.contains(&evidence.counter.as_str())).find(shows)
 }
 
+/// Returns true if sampled threads wait for what the verdict names.
+pub(super) fn is_sampled(verdict: &Bottleneck) -> bool {
+    verdict.id == "server-concurrency" && verdict.evidence.iter().any(|evidence| evidence.counter == waits::EVIDENCE)
+}
+
 /// Returns true if a count of child processes or connections equals the number of requests handled at a time. A count
 /// of threads is not sufficient, because a thread that ran need not be a worker.
 pub(super) fn are_places_seen(verdict: &Bottleneck) -> bool {

@@ -17,6 +17,7 @@ fn of(own: Own) -> Test {
         more_sources: MoreSources::NotTested,
         observed: Observed::Agrees,
         is_definite: false,
+        is_sampled: false,
     }
 }
 
@@ -90,16 +91,19 @@ fn a_refutation_needs_a_lever_that_acted() {
 
 #[test]
 fn an_open_experiment_takes_nothing_from_counters_that_are_sure() {
-    let after = |conclusion: Conclusion, before, own_most| {
-        conclusion.confidence(before, own_most, (MoreLoad::NotTested, MoreSources::NotTested))
-    };
+    let test = Test { more_load: MoreLoad::NotTested, ..of(Own::Partly) };
+    let after = |conclusion: Conclusion, before, own_most| conclusion.confidence(before, own_most, &test);
     for open in [Conclusion::Disturbed, Conclusion::Close, Conclusion::Slack, Conclusion::NotSeen] {
         assert_eq!(after(open, 0.95, 1.0), 0.95, "{open:?}");
     }
     assert_eq!((after(Conclusion::Disturbed, 0.8, 1.0), after(Conclusion::Close, 0.95, 0.45)), (0.8, CLOSE));
     assert_eq!((after(Conclusion::Close, 0.8, 1.0), after(Conclusion::KindOpen, 0.8, 1.0)), (UNDECIDED, CLOSE));
     assert_eq!((after(Conclusion::Slack, 0.8, 1.0), after(Conclusion::Proven, 0.8, 1.0)), (0.8, SHOWN));
-    let one_limit = |before| Conclusion::NotSeen.confidence(before, 1.0, (MoreLoad::NotTested, MoreSources::Unchanged));
+    let sampled = Test { is_sampled: true, ..test };
+    let close = |own_most| Conclusion::Close.confidence(0.85, own_most, &sampled);
+    assert_eq!((close(1.0), close(0.45)), (0.85, CLOSE), "threads wait for the lock that the verdict names");
+    let addresses = Test { more_sources: MoreSources::Unchanged, ..test };
+    let one_limit = |before| Conclusion::NotSeen.confidence(before, 1.0, &addresses);
     assert_eq!((one_limit(0.5), one_limit(0.4), one_limit(0.95)), (WEAK_SIGN, 0.4, 0.95));
     assert_eq!((after(Conclusion::Remains, 0.7, 1.0), after(Conclusion::Found, 0.0, 1.0)), (0.7, SUPPORTED));
 }
