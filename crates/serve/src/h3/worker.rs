@@ -83,7 +83,8 @@ impl Worker {
         let mut completed = || delays.iter().for_each(|delay| delay());
         for _ in 0..MAX_GROUPS_PER_TURN {
             match udp::receive(&*self.socket, &mut self.buffer) {
-                Ok(udp::Group { bytes, datagram_bytes, from: Some(from) }) => {
+                // A datagram from port 0 expects no answer (RFC 768), and no answer can be sent to port 0.
+                Ok(udp::Group { bytes, datagram_bytes, from: Some(from) }) if from.port() != 0 => {
                     self.cell.bytes_in.add(bytes as u64);
                     let now_ns = clock::monotonic_ns();
                     self.shard.receive(now_ns, from, &self.buffer[..bytes], datagram_bytes, &mut completed);
@@ -102,10 +103,10 @@ impl Worker {
             match udp::send_to(&**socket, bytes, datagram_bytes, to) {
                 Ok(()) => cell.bytes_out.add(bytes.len() as u64),
                 Err(Errno::AGAIN | Errno::NOBUFS) => return false,
-                // These error numbers mean that the client, or the network to the client, can no longer be reached.
-                // QUIC notices by its own timers that a client has gone.
-                Err(Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::MSGSIZE | Errno::INTR) => {}
-                Err(e) => failed = Some(e),
+                Err(e) if is_fatal(e) => failed = Some(e),
+                // The address, the route or a packet filter refuses this datagram, so only one client is concerned.
+                // QUIC notices by its own timers that datagrams are lost, or that a client has gone.
+                Err(_) => {}
             }
             true
         };
@@ -122,5 +123,25 @@ impl Worker {
         (0..counts.faults).for_each(|_| self.cell.closed(End::Fault));
         self.cell.closed_silent.add(counts.silent);
         self.cell.requests.add(counts.requests);
+    }
+}
+
+/// Returns true if the error of a send concerns the socket or its network device. All other errors concern only the
+/// client to which the datagram was sent. EIO means that the network device cannot cut a group into datagrams.
+fn is_fatal(error: Errno) -> bool {
+    matches!(error, Errno::BADF | Errno::NOTSOCK | Errno::IO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_that_concern_one_client_do_not_end_the_thread() {
+        // EINVAL: port 0; EPERM: a packet filter drops the answer; EACCES: a broadcast address.
+        for errno in [Errno::INVAL, Errno::PERM, Errno::ACCESS, Errno::CONNREFUSED] {
+            assert!(!is_fatal(errno), "{errno}");
+        }
+        assert!(is_fatal(Errno::BADF));
     }
 }
