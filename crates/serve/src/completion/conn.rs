@@ -34,7 +34,15 @@ pub(super) struct Conn {
     /// Received data that waits until a send has completed. In an idle connection, the box takes 8 bytes, whereas the
     /// queue itself would take 32 bytes.
     #[expect(clippy::box_collection)]
-    pub(super) backlog: Option<Box<VecDeque<(BufferId, u32)>>>,
+    pub(super) backlog: Option<Box<VecDeque<Waiting>>>,
+}
+
+/// Received data that waits until a send has completed.
+pub(super) enum Waiting {
+    /// The data is still in its receive buffer. The number is the length of the data in bytes.
+    Buffer(BufferId, u32),
+    /// The data was copied, and its receive buffer was returned to the kernel.
+    Copy(Box<[u8]>),
 }
 
 impl Conn {
@@ -62,5 +70,6 @@ pub(super) struct Sending {
     pub(super) index: u32,
     pub(super) generation: u32,
     pub(super) len: u32,
+    /// Receive buffer that is sent back as an echo.
     pub(super) buffer: Option<BufferId>,
 }

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use sys::uring::{File, OpFlags};
 
-use super::{Conn, Operation, Worker, user_data};
+use super::{Conn, Operation, Waiting, Worker, user_data};
 use crate::connection::End;
 use crate::strategies::LimitHit;
 
@@ -74,7 +74,11 @@ impl Worker {
         // right when the peer notices the close.
         let frees_slot = self.shard.end(index, state, end);
         self.close_file(index, file, fd, running)?;
-        backlog.into_iter().flat_map(|b| *b).for_each(|(id, _)| self.buffers.recycle(id));
+        for waiting in backlog.into_iter().flat_map(|backlog| *backlog) {
+            if let Waiting::Buffer(id, _) = waiting {
+                self.release_buffer(id);
+            }
+        }
         if frees_slot { self.pass_slot_on() } else { Ok(()) }
     }
 

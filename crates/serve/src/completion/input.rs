@@ -3,7 +3,7 @@
 use sys::Errno;
 use sys::uring::{BufferId, Cqe, OpFlags};
 
-use super::{MAX_BACKLOG, Operation, Receive, Sending, Worker, user_data};
+use super::{MAX_BACKLOG, Operation, Receive, Sending, Waiting, Worker, user_data};
 use crate::connection::End;
 
 impl Worker {
@@ -49,26 +49,63 @@ impl Worker {
     /// Handles bytes that arrived on a connection. While a send is outstanding, the received bytes are added to the
     /// backlog. If no send is outstanding, the received bytes are processed immediately.
     pub(super) fn input(&mut self, index: u32, id: BufferId, n: u32, lasting: bool) -> sys::Result<()> {
+        let may_hold = self.may_hold_buffer();
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        if conn.sending || conn.queued {
-            let backlog = conn.backlog.get_or_insert_default();
-            backlog.push_back((id, n));
-            if lasting && conn.armed && !conn.stopping && backlog.len() >= MAX_BACKLOG {
-                conn.stopping = true;
-                let which = user_data(Operation::Recv, conn.generation, index);
-                return self.ring.cancel(which, OpFlags::SKIP_SUCCESS, user_data(Operation::Ignore, 0, 0));
-            }
-            return Ok(());
+        if !conn.sending && !conn.queued {
+            return self.consume(index, id, n);
         }
-        self.consume(index, id, n)
+        let backlog = conn.backlog.get_or_insert_default();
+        if may_hold {
+            self.held_buffers += 1;
+            backlog.push_back(Waiting::Buffer(id, n));
+        } else {
+            backlog.push_back(Waiting::Copy(self.buffers.bytes(&id, n as usize).into()));
+            self.buffers.recycle(id);
+        }
+        if lasting && conn.armed && !conn.stopping && backlog.len() >= MAX_BACKLOG {
+            conn.stopping = true;
+            let which = user_data(Operation::Recv, conn.generation, index);
+            return self.ring.cancel(which, OpFlags::SKIP_SUCCESS, user_data(Operation::Ignore, 0, 0));
+        }
+        Ok(())
+    }
+
+    /// Returns true if one more receive buffer may hold data until a send completes. At least half of the buffers
+    /// always remain for receives. Connections whose peers do not read therefore cannot stop all other connections.
+    #[inline]
+    fn may_hold_buffer(&self) -> bool {
+        2 * self.held_buffers < usize::from(self.setup.buffers)
+    }
+
+    /// Returns a receive buffer that held data during a send.
+    pub(super) fn release_buffer(&mut self, id: BufferId) {
+        self.held_buffers -= 1;
+        self.buffers.recycle(id);
+    }
+
+    /// Processes data from the backlog.
+    pub(super) fn consume_waiting(&mut self, index: u32, waiting: Waiting) -> sys::Result<()> {
+        let bytes = match waiting {
+            Waiting::Buffer(id, n) => {
+                self.held_buffers -= 1;
+                return self.consume(index, id, n);
+            }
+            Waiting::Copy(bytes) => bytes,
+        };
+        let now_ms = self.shard.now_ms();
+        let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
+        let taken = conn.state.received(&bytes, now_ms);
+        self.shard.watch_head(index, &mut conn.state.activity);
+        self.completed_requests(index, taken)
     }
 
     /// Passes received bytes to the session, or sends them back directly as an echo. After the session has handled the
     /// bytes, takes the next step of the connection.
     pub(super) fn consume(&mut self, index: u32, id: BufferId, n: u32) -> sys::Result<()> {
-        let now_ms = self.shard.now_ms();
+        let (now_ms, may_hold) = (self.shard.now_ms(), self.may_hold_buffer());
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        if conn.state.mirrors()
+        if may_hold
+            && conn.state.mirrors()
             && let Some(send) = self.free_sends.pop()
         {
             return self.mirror(index, send, id, n);
@@ -91,6 +128,7 @@ impl Worker {
         self.ring.send_buffer(file, &self.buffers, &id, n as usize, how, user_data(Operation::Send, 0, send))?;
         self.signal_end(index)?;
         self.sends[send as usize] = Some(Sending { index, generation, len: n, buffer: Some(id) });
+        self.held_buffers += 1;
         // While a send is outstanding, a multishot receive may continue. Data that arrives before the send completes is
         // added to the backlog.
         self.arm(index, false)

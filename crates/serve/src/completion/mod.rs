@@ -13,6 +13,8 @@ mod input;
 mod literal;
 mod posting;
 mod setup;
+#[cfg(test)]
+mod tests;
 mod turns;
 
 use std::collections::VecDeque;
@@ -25,7 +27,7 @@ use crate::ServeError;
 use crate::connection::Next;
 use crate::listener::PAUSE_NS;
 use crate::shard::{Shard, ShardSetup};
-use conn::{Conn, Sending};
+use conn::{Conn, Sending, Waiting};
 pub(crate) use events::OPERATIONS;
 pub(crate) use setup::{Receive, Setup, allows_direct, probe};
 
@@ -69,6 +71,8 @@ pub(crate) struct Worker {
     send_queue: VecDeque<(u32, u32)>,
     /// Connections whose receive operation found no free buffer.
     starved: VecDeque<(u32, u32)>,
+    /// Number of receive buffers whose data is in a backlog, or is being sent back as an echo.
+    held_buffers: usize,
     /// True if, during one iteration of the loop, connections waited for returned buffers and no buffer was returned.
     waited: bool,
     events: Option<events::Events>,
@@ -95,6 +99,7 @@ impl Worker {
             free: Vec::new(),
             send_queue: VecDeque::new(),
             starved: VecDeque::new(),
+            held_buffers: 0,
             waited: false,
             generation: 0,
             accepting: false,
@@ -236,8 +241,8 @@ impl Worker {
         }
         if let Some(backlog) = &mut conn.backlog {
             let next = backlog.pop_front();
-            if let Some((id, n)) = next {
-                return self.consume(index, id, n);
+            if let Some(waiting) = next {
+                return self.consume_waiting(index, waiting);
             }
             conn.backlog = None;
             if conn.input_ended {

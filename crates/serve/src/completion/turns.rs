@@ -8,7 +8,7 @@ use crate::connection::End;
 impl Worker {
     pub(super) fn sent(&mut self, send: u32, cqe: &Cqe) -> sys::Result<()> {
         let Some(sending) = self.sends[send as usize].take() else { return Ok(()) };
-        sending.buffer.into_iter().for_each(|id| self.buffers.recycle(id));
+        sending.buffer.into_iter().for_each(|id| self.release_buffer(id));
         self.free_sends.push(send);
         let mut outcome = Ok(());
         if let Some(conn) = self.conn(sending.index, sending.generation) {
