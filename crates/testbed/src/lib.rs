@@ -22,6 +22,6 @@ mod testbed;
 mod tools;
 
 pub use error::{Result, TestbedError};
-pub use media::{MEDIA, Medium, MediumSpec};
+pub use media::{MEDIA, Medium, MediumSpec, leads_from_switch};
 pub use steer::Steered;
 pub use testbed::{MediumGauge, MediumSpeed, Spec, Testbed};

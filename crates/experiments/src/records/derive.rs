@@ -48,7 +48,7 @@ pub(crate) fn wire(trial: &Trial) -> Option<Wire> {
         .collect();
     let all = wires.iter().fold((0.0, 0.0), |sum, w| (sum.0 + w.bytes_per_s, sum.1 + w.frames_per_s));
     // On a switch, each frame crosses two wires: one from the sender, and one to the receiver.
-    let twice = if wires.len() > 1 { 2.0 } else { 1.0 };
+    let twice = if wires.iter().any(|wire| testbed::leads_from_switch(&wire.name)) { 2.0 } else { 1.0 };
     let busiest = wires.into_iter().max_by(|a, b| a.use_.total_cmp(&b.use_))?;
     Some(Wire { all: (all.0 / twice, all.1 / twice), ..busiest })
 }
@@ -188,6 +188,21 @@ mod tests {
         assert!((busy(0.3, 0.3, 0.2) - 0.5).abs() < 1e-9, "met by nobody's process: both count");
         assert!((busy(0.2, 0.7, 0.1) - 0.3).abs() < 1e-9, "other programs do not count");
         assert!((busy(0.4, 0.0, 0.0) - 0.4).abs() < 1e-9, "too short for ticks");
+    }
+
+    #[test]
+    fn a_frame_counts_once_on_a_long_line_and_on_a_switch() {
+        let all = |names: [&str; 2]| {
+            let mut t = trial(2.4e6, 3000.0);
+            let recording = &mut t.server.as_mut().unwrap().recording;
+            let mut second = recording.columns.clone();
+            recording.columns.iter_mut().for_each(|column| column.instance = names[0].into());
+            second.iter_mut().for_each(|column| column.instance = names[1].into());
+            recording.columns.extend(second);
+            wire(&t).unwrap().all
+        };
+        assert_eq!(all(["wan from client1", "wan from server"]), (2.4e6, 3000.0));
+        assert_eq!(all(["switch from client1", "switch to server"]), (1.2e6, 1500.0));
     }
 
     #[test]

@@ -105,9 +105,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Returns the traffic counts of the medium since its creation.
-    pub(crate) fn counts(&self) -> Counts {
-        self.shared.relay().counts(clock::monotonic_ns())
+    /// Returns the traffic counts of a wire of the medium since its creation (see [`Relay::counts`]).
+    pub(crate) fn counts(&self, wire: usize) -> Counts {
+        self.shared.relay().counts(clock::monotonic_ns(), wire)
     }
 }
 

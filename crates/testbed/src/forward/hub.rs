@@ -93,7 +93,7 @@ impl Relay for Hub {
         self.bits_per_s = bits_per_s;
     }
 
-    fn counts(&mut self, now_ns: u64) -> Counts {
+    fn counts(&mut self, now_ns: u64, _wire: usize) -> Counts {
         let busy_ns = self.busy_ns - self.free_ns.saturating_sub(now_ns).min(self.busy_ns);
         let queue_bytes = self.stations.iter().map(|s| s.bytes).sum();
         Counts { busy_ns: Some(busy_ns), queue_bytes, ..self.counts }
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(hub.wakes_ns(), Some(84 * 800));
         let end = (84 + 1538) * 800;
         assert_eq!(hub.settle(200_000), Some((7, end)), "a late wake-up costs no time of the wire");
-        assert_eq!(hub.counts(end).busy_ns, Some(end));
+        assert_eq!(hub.counts(end, 0).busy_ns, Some(end));
         assert_eq!((hub.counts.frames, hub.counts.bytes, hub.counts.deferrals), (2, 1622, 1));
     }
 
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(hub.settle(0), Some((0, 1538 * 800)));
         hub.set_rate(5_000_000);
         assert_eq!(hub.settle(u64::MAX), Some((1, 1538 * (800 + 1600))));
-        assert_eq!(hub.counts(u64::MAX).busy_ns, Some(1538 * (800 + 1600)));
+        assert_eq!(hub.counts(u64::MAX, 0).busy_ns, Some(1538 * (800 + 1600)));
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
         waits(&mut hub, 0, 0, 1514, 0);
         assert_eq!(hub.offer(0, 0, 1514, 1), Fate::Lost);
         waits(&mut hub, 0, 1, 1514, 2);
-        assert_eq!(hub.counts(0).drops, 1);
+        assert_eq!(hub.counts(0, 0).drops, 1);
         assert!(hub.settle(0).is_some());
         waits(&mut hub, 0, 1, 60, 3);
     }

@@ -35,7 +35,6 @@ pub(crate) struct Line {
     plan: LinePlan,
     /// Outgoing direction of each host's line.
     ways: Vec<Way>,
-    counts: Counts,
 }
 
 #[derive(Debug)]
@@ -43,6 +42,7 @@ struct Way {
     rate: Option<Serialiser>,
     random: fastrand::Rng,
     last_ns: u64,
+    counts: Counts,
 }
 
 impl Line {
@@ -52,8 +52,9 @@ impl Line {
             rate: plan.bits_per_s.map(|rate| Serialiser::new(rate, plan.limit_bytes)),
             random: fastrand::Rng::with_seed(plan.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(host as u64)),
             last_ns: 0,
+            counts: Counts::default(),
         };
-        Self { plan, ways: (0..hosts).map(way).collect(), counts: Counts::default() }
+        Self { plan, ways: (0..hosts).map(way).collect() }
     }
 }
 
@@ -64,13 +65,13 @@ impl Line {
         let (plan, way) = (&self.plan, self.ways.get_mut(from)?);
         let (lost, overtakes, swing) = (way.random.f64(), way.random.f64(), way.random.f64());
         if lost < plan.loss {
-            self.counts.lost += 1;
+            way.counts.lost += 1;
             return None;
         }
         let out_ns = match &mut way.rate {
-            Some(rate) => rate.push(now_ns, bytes, &mut self.counts)?,
+            Some(rate) => rate.push(now_ns, bytes, &mut way.counts)?,
             None => {
-                self.counts.carry(wire_bytes(bytes));
+                way.counts.carry(wire_bytes(bytes));
                 now_ns
             }
         };
@@ -93,14 +94,13 @@ impl Relay for Line {
         self.ways.iter_mut().filter_map(|way| way.rate.as_mut()).for_each(|rate| rate.set_rate(bits_per_s));
     }
 
-    fn counts(&mut self, now_ns: u64) -> Counts {
-        let mut counts = self.counts;
-        let rates = self.ways.iter_mut().filter_map(|way| way.rate.as_mut());
-        for rate in rates {
-            counts.queue_bytes += rate.queued(now_ns);
-            counts.busy_ns = Some(counts.busy_ns.unwrap_or(0) + rate.busy_ns(now_ns));
-        }
-        counts
+    fn counts(&mut self, now_ns: u64, wire: usize) -> Counts {
+        let Some(way) = self.ways.get_mut(wire) else { return Counts::default() };
+        let (queue_bytes, busy_ns) = match &mut way.rate {
+            Some(rate) => (rate.queued(now_ns), Some(rate.busy_ns(now_ns))),
+            None => (0, None),
+        };
+        Counts { queue_bytes, busy_ns, ..way.counts }
     }
 }
 
@@ -124,6 +124,20 @@ mod tests {
         assert_eq!(line.travel(5, 0, 1514), Some(5 + 1538 * 800 + 20_000_000));
         assert_eq!(line.travel(5, 1, 1514), Some(5 + 1538 * 800 + 20_000_000), "each direction has its own rate");
         assert_eq!(line.travel(5, 0, 1514), Some(5 + 2 * 1538 * 800 + 20_000_000));
+    }
+
+    #[test]
+    fn each_direction_has_its_own_counts_and_is_never_in_use_for_longer_than_the_time() {
+        let mut line = Line::new(LinePlan { bits_per_s: Some(10_000_000), ..PLAN }, 2);
+        // Both hosts send at 60 % of their rate for one second.
+        for n in 0..487 {
+            assert!((0..2).all(|host| line.travel(n * 2_050_667, host, 1514).is_some()));
+        }
+        for host in 0..2 {
+            let counts = line.counts(1_000_000_000, host);
+            assert_eq!((counts.frames, counts.bytes), (487, 487 * 1538));
+            assert!(counts.busy_ns.is_some_and(|ns| (590_000_000..=610_000_000).contains(&ns)), "{counts:?}");
+        }
     }
 
     #[test]

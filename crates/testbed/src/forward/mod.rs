@@ -48,6 +48,8 @@ pub(crate) trait Relay: Send {
     /// returned for a frame does not change.
     fn set_rate(&mut self, bits_per_s: u64);
 
-    /// Returns the traffic counts since the medium was created. `queue_bytes` is the size of the queue at `now_ns`.
-    fn counts(&mut self, now_ns: u64) -> Counts;
+    /// Returns the traffic counts of a wire since the medium was created. `queue_bytes` is the size of the wire's queue
+    /// at `now_ns`. If each host has its own wire for sending, `wire` is the host's index. A shared medium has only
+    /// wire 0.
+    fn counts(&mut self, now_ns: u64, wire: usize) -> Counts;
 }

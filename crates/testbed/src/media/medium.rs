@@ -61,10 +61,18 @@ pub(crate) trait BuiltMedium: Send + Sync {
     }
 }
 
+/// Beginning of the names of the wires from a switch to its hosts. The name of the host follows.
+pub(super) const FROM_SWITCH: &str = "switch to ";
+
+/// Returns true if a wire leads from a switch to a host. A frame crosses another wire before it reaches such a wire.
+pub fn leads_from_switch(wire: &str) -> bool {
+    wire.starts_with(FROM_SWITCH)
+}
+
 /// One wire, or one direction of a wire.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wire {
-    /// Name of the wire, such as `ethernet10` or `switch to client1`.
+    /// Name of the wire, such as `ethernet10`, `wan from client1` or `switch to client1`.
     pub(crate) name: String,
     /// Current rate of the wire, bits per second; `None` for no limit.
     pub(crate) bits_per_s: Option<u64>,

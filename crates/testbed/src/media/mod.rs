@@ -12,8 +12,8 @@ use crate::arguments::Arguments;
 use crate::error::{Result, TestbedError};
 use crate::net::Net;
 use medium::MediumPlan;
-pub use medium::MediumSpec;
 pub(crate) use medium::{BuiltMedium, Wire};
+pub use medium::{MediumSpec, leads_from_switch};
 
 /// All media that a testbed can simulate.
 pub const MEDIA: &[MediumSpec] = &[

@@ -122,7 +122,7 @@ impl BuiltMedium for Kernel {
 
 impl BuiltMedium for UserSpace {
     fn wires(&self) -> Vec<Wire> {
-        vec![Wire { name: self.name.into(), bits_per_s: self.engine.bits_per_s(), counts: Ok(self.engine.counts()) }]
+        vec![Wire { name: self.name.into(), bits_per_s: self.engine.bits_per_s(), counts: Ok(self.engine.counts(0)) }]
     }
 
     fn set_speed(&self, share: f64) -> Result<(), String> {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::medium::{BuiltMedium, MediumPlan, NO_RATE, Wire};
+use super::medium::{BuiltMedium, FROM_SWITCH, MediumPlan, NO_RATE, Wire};
 use super::qdiscs::{KernelWire, MAX_LATENESS_US, Qdiscs};
 use super::shared;
 use crate::arguments::{self, Arguments};
@@ -40,7 +40,7 @@ impl MediumPlan for Switch {
         for (n, host) in net.hosts.iter().enumerate() {
             let own = Arc::new(Qdiscs::open(net.netns(n))?);
             wires.push(KernelWire::new(format!("switch from {}", host.name), "eth0", &own, rate));
-            wires.push(KernelWire::new(format!("switch to {}", host.name), &port_name(n), &middle, rate));
+            wires.push(KernelWire::new(format!("{FROM_SWITCH}{}", host.name), &port_name(n), &middle, rate));
         }
         Ok(Box::new(Running(wires)))
     }

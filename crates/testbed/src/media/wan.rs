@@ -12,6 +12,8 @@ struct Wan(LinePlan);
 
 struct Running {
     engine: Engine,
+    /// Name of the wire on which each host sends. The order is that of the hosts.
+    names: Vec<String>,
     /// Type of the interfaces between the forwarder and the hosts, on which the forwarder reads and writes frames.
     ends: &'static str,
 }
@@ -38,13 +40,19 @@ impl MediumPlan for Wan {
         let relay = Box::new(Line::new(self.0, ports.len()));
         let engine = Engine::start(ports, relay, self.0.bits_per_s);
         let engine = engine.map_err(setup("start the forwarder", "raise the limit of threads"))?;
-        Ok(Box::new(Running { engine, ends }))
+        let names = net.hosts.iter().map(|host| format!("wan from {}", host.name)).collect();
+        Ok(Box::new(Running { engine, names, ends }))
     }
 }
 
 impl BuiltMedium for Running {
     fn wires(&self) -> Vec<Wire> {
-        vec![Wire { name: "wan".into(), bits_per_s: self.engine.bits_per_s(), counts: Ok(self.engine.counts()) }]
+        let wire = |(at, name): (usize, &String)| Wire {
+            name: name.clone(),
+            bits_per_s: self.engine.bits_per_s(),
+            counts: Ok(self.engine.counts(at)),
+        };
+        self.names.iter().enumerate().map(wire).collect()
     }
 
     fn set_speed(&self, share: f64) -> Result<(), String> {
