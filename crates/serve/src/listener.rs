@@ -43,8 +43,9 @@ impl Pace {
 /// (SO_REUSEPORT).
 ///
 /// If another server still uses the port, waits for up to 2 s until the port is free. Adds a note that tells the user
-/// that the server waits for the port. Accepted connections inherit TCP_NODELAY from the listening socket, unless
-/// `nagle` is set.
+/// that the server waits for the port. If `own` is set and the other server's sockets also have SO_REUSEPORT, the two
+/// servers share the port, and another note says so. Accepted connections inherit TCP_NODELAY from the listening
+/// socket, unless `nagle` is set.
 pub(crate) fn open(
     listen: &str,
     backlog: u32,
@@ -54,31 +55,61 @@ pub(crate) fn open(
     control: &Control,
 ) -> Result<(Vec<Arc<OwnedFd>>, SocketAddr), ServeError> {
     let count = if own { shards.max(1) } else { 1 };
-    let (mut fds, addr) = open_each(listen, count, control, &|addr| open_one(addr, backlog, own, nagle))?;
+    let alone: Option<Open<'_>> = if own { Some(&bind_alone) } else { None };
+    let (mut fds, addr) = open_each(listen, count, control, alone, &|addr| open_one(addr, backlog, own, nagle))?;
     while fds.len() < shards as usize {
         fds.push(fds[0].clone());
     }
     Ok((fds, addr))
 }
 
+/// Function that opens a socket on an address.
+pub(crate) type Open<'a> = &'a dyn Fn(SocketAddr) -> sys::Result<OwnedFd>;
+
 /// Opens `count` sockets on one address with the function `open_one`, and returns the sockets and their address. If the
 /// port of the address is 0, the kernel chooses a port for the first socket, and the other sockets use this port, too.
+///
+/// If the sockets have SO_REUSEPORT, `alone` must bind a socket without SO_REUSEPORT to an address. This fails if
+/// another server uses the port, and a note then tells the user that the two servers share the port.
 pub(crate) fn open_each(
     listen: &str,
     count: u32,
     control: &Control,
-    open_one: &dyn Fn(SocketAddr) -> sys::Result<OwnedFd>,
+    alone: Option<Open<'_>>,
+    open_one: Open<'_>,
 ) -> Result<(Vec<Arc<OwnedFd>>, SocketAddr), ServeError> {
     let bad = |why: String| ServeError::Listen { listen: listen.into(), why };
     let mut addr =
         listen.to_socket_addrs().map_err(|e| bad(e.to_string()))?.next().ok_or_else(|| bad("no such host".into()))?;
-    let mut fds = Vec::new();
-    for _ in 0..count {
-        let fd = open_patiently(|| open_one(addr), addr, RETRY, control).map_err(bad)?;
+    let (mut fds, is_shared) = (Vec::new(), std::cell::Cell::new(false));
+    for n in 0..count {
+        let try_once = || {
+            // The other sockets share the port with the first one, so the port is free only before the first one.
+            if n == 0 {
+                is_shared.set(alone.is_some_and(|alone| alone(addr).err() == Some(Errno::ADDRINUSE)));
+            }
+            open_one(addr)
+        };
+        let fd = open_patiently(try_once, addr, RETRY, control).map_err(bad)?;
         addr = socket::local_addr(&fd).map_err(|e| ServeError::os("ask for the listening address", e))?;
         fds.push(Arc::new(fd));
     }
+    if is_shared.get() {
+        control.note(format!(
+            "another server listens on {addr}, too (SO_REUSEPORT), so each of the two gets only a part of the clients: \
+             stop the other server, unless they share the port on purpose"
+        ));
+    }
     Ok((fds, addr))
+}
+
+/// Binds a socket without SO_REUSEPORT to an address, and does not listen. Fails with EADDRINUSE if another socket
+/// listens on the address, even if that socket has SO_REUSEPORT.
+fn bind_alone(addr: SocketAddr) -> sys::Result<OwnedFd> {
+    let fd = socket::tcp(addr)?;
+    socket::set_reuse_address(&fd, true)?;
+    socket::bind(&fd, addr)?;
+    Ok(fd)
 }
 
 /// Opens a listening socket. If the address is in use, tries again up to [`MAX_RETRIES`] times. The returned error is a

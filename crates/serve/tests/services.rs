@@ -114,6 +114,20 @@ fn with_nagle_a_separate_body_waits_for_the_delayed_acknowledgement() {
 }
 
 #[test]
+fn a_port_that_two_servers_share_is_noted() {
+    for (service, model) in [("echo", "epoll-sharded"), ("h3", "auto")] {
+        let begin =
+            |listen: String| serve::start(&ServePlan { listen, threads: 2, ..plan(service, model, &[]) }).unwrap();
+        let shares = |server: &serve::Server| server.notes().iter().any(|note| note.contains("SO_REUSEPORT"));
+        let first = begin("127.0.0.1:0".into());
+        assert!(!shares(&first), "{service}: {:?}", first.notes());
+        let second = begin(first.local_addr().to_string());
+        assert!(shares(&second), "{service}: {:?}", second.notes());
+        drop((first, second));
+    }
+}
+
+#[test]
 fn wrong_plans_are_refused_with_the_valid_values() {
     let error = |p: &ServePlan| serve::start(p).err().unwrap().to_string();
     assert!(error(&plan("htp", "epoll", &[])).contains("http, echo"));

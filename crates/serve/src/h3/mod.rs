@@ -37,7 +37,8 @@ pub(crate) fn start(plan: &ServePlan) -> Result<Server, ServeError> {
     let (site, delays) = (http::pages(plan, &options)?, behaviours::delays(&options, plan.threads)?);
     let control = Control::new(&plan.cpus, None);
     let threads = plan.threads.max(1);
-    let (sockets, addr) = listener::open_each(&plan.listen, threads, &control, &|addr| open(addr, threads > 1))?;
+    let alone: Option<listener::Open<'_>> = if threads > 1 { Some(&|addr| open(addr, false)) } else { None };
+    let (sockets, addr) = listener::open_each(&plan.listen, threads, &control, alone, &|addr| open(addr, threads > 1))?;
     // From here on, dropping `Server` stops the threads, even if an error occurs.
     let mut server = Server::new(addr, "udp", control.clone());
     note.into_iter().for_each(|note| server.note(note));
