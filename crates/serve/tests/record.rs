@@ -102,6 +102,15 @@ fn with_direct_io_every_record_comes_from_the_disk() {
 }
 
 #[test]
+fn a_file_in_memory_is_not_on_a_disk() {
+    let file = tempfile::NamedTempFile::new_in("/dev/shm").unwrap();
+    file.as_file().set_len(1 << 20).unwrap();
+    let server = start(Some(file.path()), &[]);
+    read_record(&server, 2048);
+    assert_eq!((server.stats().disk_reads, server.stats().cache_hits), (0, 1));
+}
+
+#[test]
 fn every_invalid_request_is_answered() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("file");

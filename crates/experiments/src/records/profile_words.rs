@@ -105,7 +105,7 @@ fn disk_words(server: Option<&Side>) -> String {
     let (hits, reads, bytes) =
         (cost(server, "cache_hits"), cost(server, "disk_reads"), cost(server, "disk_read_bytes"));
     let counted = match (hits, reads) {
-        (Some(hits), Some(reads)) => {
+        (Some(hits), Some(reads)) if hits + reads > 0.0 => {
             format!("the server's page cache had {} of the records by its own count", percent(hits / (hits + reads)))
         }
         _ => "what the server's cache held is unknown".into(),
@@ -244,6 +244,10 @@ mod tests {
             run::Cost { per_request: run::Reading::Value(0.5), unit: run::FigureUnit::Plain },
         );
         assert!(disk_words(Some(&side)).contains("had 80 %"));
+        for id in ["cache_hits", "disk_reads"] {
+            side.costs.get_mut(id).unwrap().per_request = run::Reading::Value(0.0);
+        }
+        assert!(disk_words(Some(&side)).contains("unknown"), "the file system does not tell");
     }
 
     #[test]

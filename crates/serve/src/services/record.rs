@@ -4,7 +4,8 @@
 //! The user names the file with `--root`. Without `--root`, the service creates an unnamed file in the temporary
 //! directory. The first attempt to read a record must not wait for the disk (RWF_NOWAIT, preadv2(2)). The result of the
 //! first attempt to read shows whether the record is in the page cache or on the disk. Without the page cache
-//! (O_DIRECT), all records come from the disk.
+//! (O_DIRECT), all records come from the disk. A file system in memory (tmpfs) has no disk, so its records count as
+//! cached. Other file systems without RWF_NOWAIT do not tell where a record was, so its origin is unknown.
 
 use std::fs::{File, OpenOptions};
 use std::io::{IoSliceMut, Write as _};
@@ -26,6 +27,8 @@ const OWN_BYTES: usize = 1 << 20;
 const LARGE_BUFFERS: u32 = 16;
 /// Alignment that O_DIRECT requires for offsets, lengths and memory, bytes.
 const BLOCK: u64 = 4096;
+/// Numbers of the file systems that keep all files in memory: tmpfs and ramfs (linux/magic.h).
+const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
 
 struct Record {
     file: Arc<RecordFile>,
@@ -38,6 +41,8 @@ struct RecordFile {
     writable: bool,
     /// True if the file has a name in a directory, so that another program can delete it.
     named: bool,
+    /// True if the file system keeps its files in memory and has no disk.
+    in_memory: bool,
     large_free: AtomicU32,
     cache_hits: AtomicU64,
     disk_reads: AtomicU64,
@@ -52,6 +57,7 @@ pub(super) fn open(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn Se
         None => (open_own(direct)?, true),
     };
     let file = RecordFile {
+        in_memory: rustix::fs::fstatfs(&file).is_ok_and(|found| IN_MEMORY.contains(&(found.f_type as u32))),
         file,
         direct,
         sync: options.on("sync")?,
@@ -139,7 +145,7 @@ impl Records for RecordFile {
         let origin =
             if self.direct { self.read_direct(offset, length, into)? } else { self.read_cached(offset, length, into)? };
         if into.len() > begin {
-            self.cache_hits.fetch_add(u64::from(!origin.disk), Relaxed);
+            self.cache_hits.fetch_add(u64::from(origin.cached && !origin.disk), Relaxed);
             self.disk_reads.fetch_add(u64::from(origin.disk), Relaxed);
         }
         Ok(origin)
@@ -184,10 +190,12 @@ impl RecordFile {
                     origin.cached |= n > 0;
                     n
                 }
-                // The record is not in the page cache, or the file system does not support RWF_NOWAIT.
-                Err(Errno::AGAIN | Errno::OPNOTSUPP) => {
+                // EAGAIN means that the record is not in the page cache, and EOPNOTSUPP that the file system does not
+                // support RWF_NOWAIT.
+                Err(e @ (Errno::AGAIN | Errno::OPNOTSUPP)) => {
                     let n = self.file.read_at(rest, at).map_err(|_| Status::Failed)?;
-                    origin.disk |= n > 0;
+                    origin.disk |= n > 0 && e == Errno::AGAIN && !self.in_memory;
+                    origin.cached |= n > 0 && self.in_memory;
                     n
                 }
                 Err(Errno::INTR) => continue,
@@ -224,7 +232,7 @@ impl RecordFile {
         let from = (offset - first) as usize;
         let to = filled.min(from + length as usize);
         into.extend_from_slice(blocks.get(from..to).unwrap_or_default());
-        Ok(Origin { cached: false, disk: to > from })
+        Ok(Origin { cached: to > from && self.in_memory, disk: to > from && !self.in_memory })
     }
 }
 
