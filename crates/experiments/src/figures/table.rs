@@ -28,7 +28,8 @@ pub(super) fn of_trials(spec: &TableSpec, trials: &[Trial]) -> Option<ResultTabl
     let mut columns = vec![ResultColumn::words("trial", 0)];
     columns.extend(shown.iter().map(|c| ResultColumn::numbers(c.head, 1)));
     let row = |(i, trial): (usize, &Trial)| {
-        let before = i.checked_sub(1).and_then(|i| trials.get(i));
+        // The row above the first row of a repeat belongs to another repeat.
+        let before = i.checked_sub(1).and_then(|i| trials.get(i)).filter(|before| before.repeat == trial.repeat);
         let mut cells = vec![Some(trial.label.clone())];
         cells.extend(shown.iter().map(|c| cell(c, trial, before)));
         cells
@@ -60,4 +61,29 @@ pub(super) fn of_publication(caption: &str, csv: &str) -> ResultTable {
     let columns = columns.collect();
     let rows = rows.iter().map(|r| r.iter().map(|text| Some(cell(text))).collect()).collect();
     ResultTable { caption: caption.into(), columns, rows, full_only: true, ..ResultTable::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::number::Unit;
+
+    use super::*;
+    use crate::figures::column::{Show, c};
+    use crate::figures::value::COMPLETED;
+
+    #[test]
+    fn the_first_row_of_a_repeat_has_no_growth() {
+        const GROWTH: [Column; 1] = [Column { show: Show::Growth, ..c("growth", COMPLETED, Unit::Share) }];
+        let trial = |repeat, rate| {
+            let mut trial = Trial { repeat, ..Trial::default() };
+            trial.rates.completed_rate = rate;
+            trial
+        };
+        let spec = TableSpec { caption: "", columns: &GROWTH, published: None };
+        let trials = [trial(0, 100.0), trial(0, 200.0), trial(1, 100.0), trial(1, 200.0)];
+        let table = of_trials(&spec, &trials).unwrap();
+        let growth: Vec<&str> = table.rows.iter().map(|row| row[1].as_deref().unwrap()).collect();
+        assert_eq!((growth[0], growth[2]), ("", ""));
+        assert!(!growth[1].is_empty() && growth[1] == growth[3], "{growth:?}");
+    }
 }

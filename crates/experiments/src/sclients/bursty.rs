@@ -103,18 +103,17 @@ fn conclude(run: &mut Run) {
     let bursts: Vec<&Trial> = run.trials.iter().filter(|t| t.key.get(PEAK).is_some_and(|p| p > 1.0)).collect();
     let Some(worst) = bursts.iter().max_by(|a, b| lost(a).total_cmp(&lost(b))) else { return };
     let published = bursts.iter().filter(|t| t.key.get(PEAK) == Some(6.0) && t.key.get(SHARE) == Some(0.05));
-    let six_five = published.map(|t| lost(t)).fold(0.0, f64::max);
-    let conclusions = vec![
+    let six_five = published.map(|t| lost(t)).reduce(f64::max).map(|lost| {
         format!(
             "Peaks of (6, 5 %) cost up to {:.0} % of the throughput of a steady load of the same mean; the source reports 12 to 20 %.",
-            six_five * 100.0
-        ),
-        format!(
-            "The costliest of all: {}, {:.0} % lost. The mean load says little about what a server loses.",
-            worst.label,
-            lost(worst) * 100.0
-        ),
-    ];
+            lost * 100.0
+        )
+    });
+    let costliest = format!(
+        "The costliest of all: {}, {:.0} % lost. The mean load says little about what a server loses.",
+        worst.label,
+        lost(worst) * 100.0
+    );
     let mut checks = vec![Check::new(
         "largest share of throughput lost to peaks at a mean below capacity",
         lost(worst),
@@ -130,7 +129,7 @@ fn conclude(run: &mut Run) {
         )
     }));
     run.findings.checks.extend(checks);
-    run.findings.conclusions = conclusions;
+    run.findings.conclusions = six_five.into_iter().chain([costliest]).collect();
 }
 
 /// Returns the additional loss of longer peaks, compared with shorter peaks of the same height and mean rate. With
@@ -149,13 +148,26 @@ fn longer_costs_more(bursts: &[&Trial]) -> Option<f64> {
 mod tests {
     use super::*;
 
+    fn trial(peak: f64, share: f64, mean: f64, lost: f64) -> Trial {
+        let key = Key::default().with(PEAK, peak).with(SHARE, share).with(MEAN_RATE, mean);
+        let results = run::Results::default().with(LOST_SHARE, lost);
+        Trial { key, results, ..Trial::default() }
+    }
+
+    #[test]
+    fn only_peaks_that_were_offered_are_compared_with_the_source() {
+        let words = |trial: Trial| {
+            let mut run = Run { trials: vec![trial], ..Run::default() };
+            conclude(&mut run);
+            run.findings.conclusions.join(" ")
+        };
+        assert!(words(trial(6.0, 0.05, 52.0, 0.1)).contains("(6, 5 %) cost up to 10 %"));
+        let other = words(trial(3.0, 0.1, 52.0, 0.1));
+        assert!(!other.contains("(6, 5 %)") && other.contains("costliest"), "{other}");
+    }
+
     #[test]
     fn peaks_of_one_height_and_mean_are_compared() {
-        let trial = |peak: f64, share: f64, mean: f64, lost: f64| {
-            let key = Key::default().with(PEAK, peak).with(SHARE, share).with(MEAN_RATE, mean);
-            let results = run::Results::default().with(LOST_SHARE, lost);
-            Trial { key, results, ..Trial::default() }
-        };
         let all = [trial(6.0, 0.05, 52.0, 0.1), trial(6.0, 0.1, 52.0, 0.3), trial(3.0, 0.2, 52.0, 0.0)];
         assert_eq!(longer_costs_more(&all.each_ref()), Some(0.3 - 0.1));
         assert_eq!(longer_costs_more(&[&all[0], &all[2]]), None);
