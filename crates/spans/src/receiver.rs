@@ -154,8 +154,8 @@ mod tests {
         let span = r#"{"traceId":"00000000000000000000000000000001","spanId":"0000000000000001","name":"GET /",
             "startTimeUnixNano":"1000","endTimeUnixNano":"5000"}"#;
         let body = format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{span}]}}]}}]}}"#);
-        for _ in 0..2 {
-            assert!(exchange(&mut stream, &body).starts_with("HTTP/1.1 200"));
+        for body in [&body, &body.replace("0000000000000001\",\"name", "0000000000000002\",\"name")] {
+            assert!(exchange(&mut stream, body).starts_with("HTTP/1.1 200"));
         }
         receiver.settle(1000, Duration::from_secs(5), &|| false);
         let profile = receiver.profile(&(0..2000));
