@@ -1,6 +1,7 @@
 //! Deadlines of a thread's pairs (clients with their upstream connections): for silent upstream servers, for slow
 //! heads, and for clients that do not close. This file also contains the code that pauses the accepting of connections.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use event::Mask;
 
 use super::end::End;
 use super::pair::Phase;
-use super::worker::Worker;
+use super::worker::{Deadlines, Worker};
 
 /// Length of the pause in accepting connections after descriptors ran out, milliseconds.
 const ACCEPT_PAUSE_MS: u64 = 100;
@@ -28,12 +29,13 @@ impl Worker {
             return Some(Duration::ZERO);
         }
         let first = |line: &VecDeque<(u64, u32, u32)>| line.front().map(|entry| entry.0);
+        let earliest = |heap: &Deadlines| heap.peek().map(|Reverse(entry)| entry.0);
         let due = [
             self.accept_again_ms,
-            first(&self.deadlines),
+            earliest(&self.deadlines),
             first(&self.lingering),
             first(&self.suspects),
-            first(&self.heads),
+            earliest(&self.heads),
         ]
         .into_iter()
         .flatten()
@@ -49,16 +51,16 @@ impl Worker {
             self.accept = true;
             let _ = self.io.queue.declare_fd(self.listener.as_raw_fd(), Mask::READ);
         }
-        while let Some(&(due, place, serial)) = self.deadlines.front()
+        while let Some(&Reverse((due, place, serial))) = self.deadlines.peek()
             && due <= now
         {
-            self.deadlines.pop_front();
+            self.deadlines.pop();
             self.deadline(place, serial);
         }
-        while let Some(&(due, place, serial)) = self.heads.front()
+        while let Some(&Reverse((due, place, serial))) = self.heads.peek()
             && due <= now
         {
-            self.heads.pop_front();
+            self.heads.pop();
             self.head_deadline(place, serial);
         }
         while let Some(&(due, place, serial)) = self.suspects.front()
@@ -86,7 +88,7 @@ impl Worker {
         let due = since + self.io.settings.head_ms;
         if due > self.io.now_ms {
             pair.head_watched = true;
-            return self.heads.push_back((due, place, serial));
+            return self.heads.push(Reverse((due, place, serial)));
         }
         self.io.cell.closed_slow.add(1);
         let next = pair.refuse(&mut self.io, 408);
@@ -109,7 +111,7 @@ impl Worker {
         let due = pair.progress_ms + timeout;
         if due > now {
             pair.watched = true;
-            self.deadlines.push_back((due, place, serial));
+            self.deadlines.push(Reverse((due, place, serial)));
             return;
         }
         let before = pair.upstream.as_ref().map(End::fd);

@@ -5,7 +5,8 @@
 //! readiness is stored. With a level-triggered backend, the proxy declares interest in a socket again whenever the pair
 //! needs other events.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
@@ -30,6 +31,10 @@ const MAX_ACCEPTS_PER_TURN: u32 = 64;
 /// Time that a client has to read its last answer after the proxy has closed its side, milliseconds.
 const LINGER_MS: u64 = 2000;
 
+/// Deadlines of pairs, each with the place and the serial number of its pair. The earliest deadline is on top of the
+/// heap. A deadline that is postponed may be earlier than deadlines that were added before.
+pub(super) type Deadlines = BinaryHeap<Reverse<(u64, u32, u32)>>;
+
 pub(super) struct Worker {
     pub(super) io: Io,
     control: Arc<Control>,
@@ -40,11 +45,11 @@ pub(super) struct Worker {
     pub(super) pairs: Slab<Box<Pair>>,
     serial: u32,
     pub(super) again: Vec<u32>,
-    /// Deadlines of pairs, one entry per pair, earliest first.
-    pub(super) deadlines: VecDeque<(u64, u32, u32)>,
+    /// Deadlines of pairs, one entry per pair.
+    pub(super) deadlines: Deadlines,
     pub(super) lingering: VecDeque<(u64, u32, u32)>,
     /// Deadlines of incomplete request heads.
-    pub(super) heads: VecDeque<(u64, u32, u32)>,
+    pub(super) heads: Deadlines,
     /// Clients that may have left, with the times of their checks (see `leaving`).
     pub(super) suspects: VecDeque<(u64, u32, u32)>,
 }
@@ -76,9 +81,9 @@ impl Worker {
             pairs: Slab::new(),
             serial: 0,
             again: Vec::new(),
-            deadlines: VecDeque::new(),
+            deadlines: Deadlines::new(),
             lingering: VecDeque::new(),
-            heads: VecDeque::new(),
+            heads: Deadlines::new(),
             suspects: VecDeque::new(),
         })
     }
@@ -189,10 +194,10 @@ impl Worker {
         if let Some(since) = pair.head_since_ms.filter(|_| self.io.settings.head_ms > 0)
             && !std::mem::replace(&mut pair.head_watched, true)
         {
-            self.heads.push_back((since + self.io.settings.head_ms, place, serial));
+            self.heads.push(Reverse((since + self.io.settings.head_ms, place, serial)));
         }
         if phase == Phase::Exchange && !std::mem::replace(&mut pair.watched, true) {
-            self.deadlines.push_back((due, place, serial));
+            self.deadlines.push(Reverse((due, place, serial)));
         } else if phase == Phase::Lingering && next == Next::Wait {
             self.lingering.push_back((self.io.now_ms + LINGER_MS, place, serial));
         }

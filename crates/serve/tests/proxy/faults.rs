@@ -46,6 +46,35 @@ fn each_fault_has_its_status() {
 }
 
 #[test]
+fn a_silent_upstream_fails_in_time_although_a_later_request_waits() {
+    each_backend(|events| {
+        // The upstream server sends half of the body a little after the request, so the deadline is postponed.
+        let addr = upstream(|mut stream| {
+            let Some(request) = head(&mut stream) else { return };
+            if request.starts_with("GET /first") {
+                std::thread::sleep(Duration::from_millis(100));
+                stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345").unwrap();
+            }
+            let _ = stream.read(&mut [0]);
+        });
+        let server = proxy(addr, events, &[("timeout_ms", "2000")]);
+        let ended = |path: &str| {
+            exchange(&server, format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes());
+            Instant::now()
+        };
+        std::thread::scope(|scope| {
+            let first = scope.spawn(|| ended("/first"));
+            std::thread::sleep(Duration::from_millis(1500));
+            let second = scope.spawn(|| ended("/second"));
+            // The first request is due 1.4 s before the second one. Deadlines in the order of their addition would end
+            // both at the same time.
+            let (first, second) = (first.join().unwrap(), second.join().unwrap());
+            assert!(first + Duration::from_millis(700) < second, "{events}: {:?}", second - first);
+        });
+    });
+}
+
+#[test]
 fn an_incomplete_response_ends_the_connection_and_never_looks_complete() {
     each_backend(|events| {
         // The upstream server sends half of the body, and then sends nothing more or closes the connection.
