@@ -182,6 +182,53 @@ fn limits_close_count_and_name_silent_clients() {
     });
 }
 
+/// Returns true if the counts of the server are as expected before the timeout.
+fn becomes(server: &Server, so: impl Fn(&serve::Stats) -> bool) -> bool {
+    let deadline = Instant::now() + SOON;
+    while !so(&server.stats()) && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    so(&server.stats())
+}
+
+/// A level-triggered poller reports a reset of a waiting client in every wait, until the server closes the connection.
+#[test]
+fn high_throughput_ends_waiting_clients_that_reset() {
+    for model in ["epoll", "epoll-sharded", "poll"] {
+        let server = start("echo", model, "high-throughput", &[("active", "1"), ("active_idle_ms", "3600000")]);
+        let _first = connect(&server);
+        assert!(becomes(&server, |stats| stats.connections == 1), "{model}");
+        let waits = connect(&server);
+        assert!(becomes(&server, |stats| stats.connections == 2), "{model}");
+        sys::socket::set_reset_on_close(&waits).unwrap();
+        drop(waits);
+        assert!(becomes(&server, |stats| (stats.connections, stats.resets) == (1, 1)), "{model}");
+    }
+}
+
+#[test]
+fn limits_spare_clients_that_the_server_does_not_read() {
+    at_once("limits", |model| {
+        if model == "blocking" {
+            // In the model `blocking`, each connection has its own threads, so no client waits for another one.
+            return;
+        }
+        let options = [("sends", "1"), ("unsent_ms", "4000"), ("silent_ms", "1500")];
+        let server = start("echo", model, "limits", &options);
+        let mut waits = connect(&server);
+        waits.write_all(b"a").unwrap();
+        assert!(answers(&mut waits, SOON), "{model}");
+        let mut flood = connect(&server);
+        flood.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
+        while flood.write(&[1; 1 << 16]).is_ok() {}
+        // The server answers this client only after it has closed the connection of the client that does not read.
+        waits.write_all(b"b").unwrap();
+        assert!(answers(&mut waits, SOON), "{model}");
+        let stats = server.stats();
+        assert_eq!((stats.closed_unread, stats.closed_silent), (1, 0), "{model}");
+    });
+}
+
 /// Waits until the only connection has ended and returns the counts.
 fn closed(server: &Server) -> serve::Stats {
     let deadline = Instant::now() + SOON;

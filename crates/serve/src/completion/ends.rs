@@ -102,10 +102,12 @@ impl Worker {
         Ok(())
     }
 
-    /// Checks the deadlines of all connections.
+    /// Checks the deadlines of all connections, except connections that wait until they may send. While a connection
+    /// waits, its session gets no data, so its peer cannot be called silent.
     pub(super) fn sweep(&mut self) -> sys::Result<()> {
-        let conns = self.conns.iter().enumerate();
-        let overdue = self.shard.overdue(conns.filter_map(|(i, c)| c.as_ref().map(|c| (i as u32, &c.state.activity))));
+        let conns = self.conns.iter().enumerate().filter_map(|(i, conn)| Some((i as u32, conn.as_deref()?)));
+        let checked = conns.filter(|(_, conn)| !conn.queued).map(|(i, conn)| (i, &conn.state.activity));
+        let overdue = self.shard.overdue(checked);
         for (index, why) in overdue.close {
             if let (Some(why), Some(conn)) = (why, self.conns[index as usize].as_deref()) {
                 self.shard.close_at_limit(why, conn.fd.as_ref().map(AsFd::as_fd));

@@ -28,8 +28,10 @@ impl Worker {
     pub(super) fn next_sender(&mut self) -> sys::Result<()> {
         while !self.free_sends.is_empty() {
             let Some((index, generation)) = self.send_queue.pop_front() else { return Ok(()) };
+            let now_ms = self.shard.now_ms();
             if let Some(conn) = self.conn(index, generation) {
                 conn.queued = false;
+                conn.state.activity.read_again(now_ms);
                 self.advance(index)?;
             }
         }

@@ -8,8 +8,8 @@ const LINGER_BYTES: u32 = 1 << 20;
 /// Times and flags of one connection. Times are in milliseconds of the monotonic clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Activity {
-    /// Time at which data last arrived, or at which the connection got its worker slot. After the server has closed its
-    /// sending side, this field contains the time of the close.
+    /// Time at which data last arrived, at which the connection got its worker slot, or at which the server began to
+    /// read from it again. After the server has closed its sending side, this field contains the time of the close.
     pub(crate) heard_ms: u32,
     /// Time of the last send that left output waiting; 0 if no output waits.
     pub(crate) blocked_ms: u32,
@@ -39,6 +39,11 @@ pub(crate) enum HeadState {
 impl Activity {
     pub(crate) fn new(now_ms: u32, parked: bool) -> Self {
         Self { heard_ms: now_ms, parked, ..Self::default() }
+    }
+
+    /// Restarts the time for which the peer may be silent, because the server begins to read from the connection again.
+    pub(crate) fn read_again(&mut self, now_ms: u32) {
+        self.heard_ms = now_ms;
     }
 
     /// Gives the connection a worker slot and restarts its idle time.

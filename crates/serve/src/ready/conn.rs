@@ -4,9 +4,9 @@
 //! While output waits, the connection is not read. For a peer that does not read, the server stores at most one piece
 //! of output (64 KiB).
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 
-use sys::{Errno, socket};
+use sys::{Errno, poll, socket};
 
 use crate::connection::{Connection, End, Next, PIECE_BYTES};
 use crate::stats::Cell;
@@ -73,6 +73,14 @@ impl Conn {
     /// Returns true if output waits for the peer to read.
     pub(crate) fn blocked(&self) -> bool {
         self.unsent.is_some()
+    }
+
+    /// Returns true if the connection is parked and its socket is broken, such as after a reset. The server neither
+    /// reads from a parked connection nor writes to it, so it would not notice this in a turn. A level-triggered poller
+    /// reports a broken socket again and again, even without interest in it.
+    pub(crate) fn is_parked_and_broken(&self) -> bool {
+        let broken = |found: i16| found & (poll::ERR | poll::HUP) != 0;
+        self.state.activity.parked && poll::now(self.fd.as_raw_fd(), 0).is_ok_and(broken)
     }
 
     /// Returns the open socket and the state of the connection.

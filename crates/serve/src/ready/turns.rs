@@ -36,6 +36,9 @@ impl<R: Readiness> Worker<R> {
         let mut turn = self.shard.setup.policy.read;
         turn.drain |= R::EDGE && gone;
         let Some(conn) = self.conns.get(token) else { return };
+        if gone && !R::EDGE && conn.is_parked_and_broken() {
+            return self.close(token, End::Reset);
+        }
         let was_blocked = conn.blocked();
         let cell = &self.shard.setup.cell;
         let outcome = conn.turn(read || gone || R::EDGE, turn, &mut self.scratch, cell, now_ms);
@@ -128,14 +131,16 @@ impl<R: Readiness> Worker<R> {
         self.held = over;
         let affected = |c: &Conn| c.state.activity.parked != over && !c.blocked() && !c.state.activity.lingering;
         let held: Vec<u32> = self.conns.iter().filter(|(_, c)| affected(c)).map(|(token, _)| token).collect();
+        let now_ms = self.shard.now_ms();
         for token in held {
             let Some(conn) = self.conns.get(token) else { continue };
             conn.state.activity.parked = over;
-            let want = conn.wants();
-            self.set_want(token, want);
             if !over {
+                conn.state.activity.read_again(now_ms);
                 self.again.push(token);
             }
+            let want = conn.wants();
+            self.set_want(token, want);
         }
     }
 

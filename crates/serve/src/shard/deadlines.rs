@@ -82,9 +82,15 @@ impl Shard {
             if activity.lingered_enough(now_ms) {
                 overdue.close.push((token, None));
             }
-        } else if let Some(why) = policy.limits.and_then(|l| l.hit(now_ms, activity.heard_ms, activity.blocked_ms)) {
+            return;
+        }
+        // The server does not read from a parked connection, so its peer cannot be called silent.
+        if activity.parked {
+            return;
+        }
+        if let Some(why) = policy.limits.and_then(|l| l.hit(now_ms, activity.heard_ms, activity.blocked_ms)) {
             overdue.close.push((token, Some(why)));
-        } else if policy.active.is_some_and(|a| !activity.parked && activity.quiet_ms(now_ms) >= a.idle_ms) {
+        } else if policy.active.is_some_and(|a| activity.quiet_ms(now_ms) >= a.idle_ms) {
             overdue.idle.push(token);
         }
     }

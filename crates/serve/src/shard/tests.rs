@@ -103,6 +103,15 @@ fn each_limit_reports_its_reason() {
 }
 
 #[test]
+fn a_connection_that_the_server_does_not_read_is_not_silent() {
+    let limits = Limits { sends: 1, unsent_ms: 50, silent_ms: 100 };
+    let mut shard = shard(Policy { limits: Some(limits), ..Policy::NONE });
+    let held = shard.begin(true);
+    pass(&mut shard, 100);
+    assert_eq!(shard.overdue([(1, &held.activity)].into_iter()).close, []);
+}
+
+#[test]
 fn a_lingering_connection_is_checked_until_its_deadline() {
     let mut shard = shard(Policy::NONE);
     assert_eq!(shard.next_sweep_ns, None, "without deadlines nobody is woken");
