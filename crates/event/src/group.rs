@@ -37,11 +37,26 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Declared {
-    /// Process-wide interest in each descriptor: the kinds of events, and the version number of the declaration.
-    everyone: BTreeMap<RawFd, (Mask, u64)>,
+    /// Process-wide interest in each descriptor: the kinds of events, and the version number of the declaration. A
+    /// forgotten descriptor has `None` instead of the kinds of events.
+    everyone: BTreeMap<RawFd, (Option<Mask>, u64)>,
     /// Wake-one interest in each descriptor: the kinds of events, and the generation of the registration.
     one: BTreeMap<RawFd, (Mask, u32)>,
+    /// Generation of the last wake-one registration. Each registration has a new generation, even after `forget`.
+    generation: u32,
     bells: Vec<Weak<Waker>>,
+}
+
+impl Declared {
+    /// Wakes the waiting queues, so that they apply new process-wide declarations.
+    fn wake_queues(&mut self) {
+        self.bells.retain(|bell| {
+            bell.upgrade().is_some_and(|bell| {
+                bell.wake();
+                true
+            })
+        });
+    }
 }
 
 impl Shared {
@@ -65,14 +80,9 @@ impl Group {
         {
             let mut declared = self.shared.lock();
             let version = self.shared.version.load(Ordering::Relaxed) + 1;
-            declared.everyone.insert(fd, (interest, version));
+            declared.everyone.insert(fd, (Some(interest), version));
             self.shared.version.store(version, Ordering::Release);
-            declared.bells.retain(|bell| {
-                bell.upgrade().is_some_and(|bell| {
-                    bell.wake();
-                    true
-                })
-            });
+            declared.wake_queues();
         }
         Ok(want_state.then_some(now))
     }
@@ -83,7 +93,6 @@ impl Group {
         let fail = |e| EventError::declare(fd, e);
         {
             let mut declared = self.shared.lock();
-            let old = declared.one.get(&fd).copied();
             if interest.is_none() {
                 declared.one.remove(&fd);
                 match epoll_raw::delete(&self.shared.one, fd) {
@@ -91,7 +100,8 @@ impl Group {
                     outcome => outcome.map_err(fail)?,
                 }
             } else {
-                let generation = old.map_or(0, |(_, generation)| generation).wrapping_add(1);
+                declared.generation = declared.generation.wrapping_add(1);
+                let generation = declared.generation;
                 let bits = Interest::from_bits_retain(interest.to_poll() as u16 as u32) | Interest::ET;
                 let token = token(fd, generation);
                 match epoll_raw::modify(&self.shared.one, fd, token, bits) {
@@ -104,16 +114,17 @@ impl Group {
         if want_state { state(fd).map(Some) } else { Ok(None) }
     }
 
-    /// Ends the process-wide and the wake-one interest in `fd`. Call this function before `fd` is closed.
+    /// Ends the process-wide and the wake-one interest in `fd`. Call this function before `fd` is closed. The call
+    /// wakes waiting queues, because the wait of some backends keeps the file open in the kernel.
     pub fn forget(&self, fd: RawFd) {
         let _ = epoll_raw::delete(&self.shared.one, fd);
         let mut declared = self.shared.lock();
         declared.one.remove(&fd);
-        if let Some(entry) = declared.everyone.get_mut(&fd) {
-            let version = self.shared.version.load(Ordering::Relaxed) + 1;
-            *entry = (Mask::NONE, version);
-            self.shared.version.store(version, Ordering::Release);
-        }
+        let version = self.shared.version.load(Ordering::Relaxed) + 1;
+        let Some(entry) = declared.everyone.get_mut(&fd).filter(|(interest, _)| interest.is_some()) else { return };
+        *entry = (None, version);
+        self.shared.version.store(version, Ordering::Release);
+        declared.wake_queues();
     }
 }
 
@@ -175,6 +186,11 @@ impl Membership {
         let declared = self.shared.lock();
         for (&fd, &(mask, version)) in &declared.everyone {
             if version > self.version {
+                // A lazy revocation would keep the file open, so a forgotten descriptor is also forgotten here.
+                let Some(mask) = mask else {
+                    mechanism.forget(fd);
+                    continue;
+                };
                 match mechanism.declare(fd, mask, false) {
                     // The descriptor was closed after interest in it was declared. The thread that closed this
                     // descriptor must also call [`Group::forget`].
@@ -185,6 +201,11 @@ impl Membership {
         }
         self.version = self.shared.version.load(Ordering::Acquire);
         Ok(())
+    }
+
+    /// Returns true if the event belongs to the current wake-one registration of its descriptor number.
+    pub(crate) fn is_current(&self, event: &Event) -> bool {
+        self.shared.lock().one.get(&event.fd).is_some_and(|(_, generation)| *generation == event.generation)
     }
 
     /// Takes events from the shared epoll instance. No other queue gets the events that this queue takes.

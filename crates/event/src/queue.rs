@@ -99,10 +99,12 @@ impl EventQueue {
     }
 
     /// Returns true if the event belongs to the current registration of its descriptor number, and not to an earlier
-    /// registration.
+    /// registration. The registration may be that of this queue, or the wake-one registration of the queue's group.
     #[must_use]
+    #[inline]
     pub fn is_current(&self, event: &Event) -> bool {
         self.mechanism.generation(event.fd) == event.generation
+            || self.membership.as_ref().is_some_and(|membership| membership.is_current(event))
     }
 
     /// Sends collected declarations to the kernel immediately. Without a call of `flush`, the next
