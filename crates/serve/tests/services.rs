@@ -114,6 +114,19 @@ fn with_nagle_a_separate_body_waits_for_the_delayed_acknowledgement() {
 }
 
 #[test]
+fn a_response_without_content_has_none() {
+    for status in ["204", "304"] {
+        let server = serve::start(&plan("http", "epoll", &[("status", status)])).unwrap();
+        let text = get(&mut connect(&server), "/");
+        assert!(text.ends_with("\r\n\r\n") && !text.contains("Content-Length"), "{text}");
+    }
+    for (option, status) in [("status", "0"), ("status", "70"), ("status", "100"), ("reject_status", "600")] {
+        let refused = serve::start(&plan("http", "epoll", &[(option, status), ("reject_over", "1")]));
+        assert!(refused.is_err_and(|e| e.to_string().contains("200 to 599")), "{option}={status}");
+    }
+}
+
+#[test]
 fn a_port_that_two_servers_share_is_noted() {
     for (service, model) in [("echo", "epoll-sharded"), ("h3", "auto")] {
         let begin =

@@ -56,8 +56,9 @@ pub(super) enum Ending {
 
 impl Page {
     /// Creates a page, which is the content of a response. `fields` are additional header lines, each with its line
-    /// end.
+    /// end. If a response with the status has no content, the body is dropped.
     pub fn new(status: u16, content_type: &str, fields: &str, body: Vec<u8>) -> Arc<Self> {
+        let body = if has_content(status) { body } else { Vec::new() };
         let fields = format!("Content-Type: {content_type}\r\n{fields}");
         let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
         Arc::new(Self { status, fields, body, ready, coded: OnceLock::new(), grpc: None, by_message: None })
@@ -109,6 +110,12 @@ impl Page {
         Self::new(status, "text/plain", fields, body.into_bytes())
     }
 
+    /// Returns the length of the body as text, for the header Content-Length. Returns `None` if the response must not
+    /// have this header.
+    pub(crate) fn content_length(&self) -> Option<String> {
+        has_content(self.status).then(|| self.body.len().to_string())
+    }
+
     /// Returns the body of the page.
     pub fn body(&self) -> &[u8] {
         &self.body
@@ -129,12 +136,11 @@ impl Page {
         let form = |connection: &str| {
             let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
             if self.status >= 200 {
-                let length = self.body.len();
-                let _ = write!(
-                    head,
-                    "Server: loadline\r\nDate: {date}\r\nContent-Length: {length}\r\n{}{connection}",
-                    self.fields
-                );
+                let _ = write!(head, "Server: loadline\r\nDate: {date}\r\n");
+                if let Some(length) = self.content_length() {
+                    let _ = write!(head, "Content-Length: {length}\r\n");
+                }
+                let _ = write!(head, "{}{connection}", self.fields);
             }
             head.push_str("\r\n");
             let mut bytes = head.into_bytes();
@@ -156,6 +162,12 @@ impl Ready {
 
 impl Form {
     const EMPTY: Self = Self { bytes: Vec::new(), head_len: 0 };
+}
+
+/// Returns true if a response with this status has content. A response without content ends with its head (RFC 9112,
+/// section 6.3).
+const fn has_content(status: u16) -> bool {
+    !matches!(status, 100..=199 | 204 | 304)
 }
 
 /// Returns the reason phrase of a status.
@@ -198,5 +210,24 @@ pub fn content_type(name: &str) -> &'static str {
         "jpg" | "jpeg" => "image/jpeg",
         "gif" => "image/gif",
         _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_response_without_content_ends_with_its_head() {
+        for status in [204, 304] {
+            let page = Page::new(status, "text/plain", "", b"body".to_vec());
+            let ready = page.ready(0);
+            let form = ready.form(Ending::Stays);
+            let text = String::from_utf8_lossy(&form.bytes);
+            assert!(text.ends_with("\r\n\r\n") && !text.contains("Content-Length"), "{text}");
+            assert_eq!((form.head_len, page.body()), (form.bytes.len(), &[][..]));
+        }
+        let page = Page::new(200, "text/plain", "", Vec::new());
+        assert!(String::from_utf8_lossy(&page.ready(0).form(Ending::Stays).bytes).contains("Content-Length: 0\r\n"));
     }
 }

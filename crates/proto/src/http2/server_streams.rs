@@ -106,14 +106,14 @@ impl ServerStream {
 /// Encodes the head of a page without its date header, and the trailers. Only successful gRPC answers have trailers.
 fn blocks(page: &Page) -> [Vec<u8>; 2] {
     let (status, fields, grpc) = page.parts();
-    let (status, length) = (status.to_string(), page.body().len().to_string());
+    let (status, length) = (status.to_string(), page.content_length());
     let lines = fields.lines().filter_map(|line| line.split_once(':'));
     let lines: Vec<(String, &str)> = lines.map(|(name, value)| (name.to_ascii_lowercase(), value.trim())).collect();
     let lines = lines.iter().map(|(name, value)| (&**name, *value));
     let begin = [(":status", &*status)].into_iter();
     let Some(code) = grpc else {
-        let own = [("server", "loadline"), ("content-length", &*length)];
-        return [hpack::write_fields(begin.chain(own).chain(lines)), Vec::new()];
+        let length = length.as_deref().map(|length| ("content-length", length));
+        return [hpack::write_fields(begin.chain([("server", "loadline")]).chain(length).chain(lines)), Vec::new()];
     };
     let code = code.to_string();
     let end = [("grpc-status", &*code)].into_iter();
@@ -178,5 +178,21 @@ impl ServerStreams {
             self.0[at..].rotate_left(1);
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_without_content_has_no_length() {
+        let fields = |length: Option<(&'static str, &'static str)>, status| {
+            let begin = [(":status", status), ("server", "loadline")];
+            hpack::write_fields(begin.into_iter().chain(length).chain([("content-type", "text/plain")]))
+        };
+        let page = |status| Page::new(status, "text/plain", "", b"body".to_vec());
+        assert_eq!(blocks(&page(204))[0], fields(None, "204"));
+        assert_eq!(blocks(&page(200))[0], fields(Some(("content-length", "4")), "200"));
     }
 }

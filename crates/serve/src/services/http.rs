@@ -64,7 +64,7 @@ pub(super) fn open_h2(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn
 
 /// Builds the pages that the settings and the options select.
 pub(crate) fn pages(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<Pages>, ServeError> {
-    let status = options.get::<u16>("status")?;
+    let status = final_status(options, "status")?;
     let content = match &plan.root {
         Some(root) => Content::Files(Files::new(root)?),
         None => Content::BuiltIn(built_in(plan.body_bytes, status.unwrap_or(200))?),
@@ -79,6 +79,16 @@ pub(crate) fn pages(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<Pages
         errors: [100, 400, 404, 405, 408, 413, 431, 500, 501, 505].map(|s| (s, error_page(s))).into(),
     };
     Ok(Arc::new(site))
+}
+
+/// Returns the status in an option. An interim status (below 200) would let each client wait for the final response.
+fn final_status(options: &Options<'_>, name: &'static str) -> Result<Option<u16>, ServeError> {
+    match options.get::<u16>(name)? {
+        Some(status) if !(200..=599).contains(&status) => {
+            Err(ServeError::BadOption { name, value: status.to_string(), wants: "a final status, 200 to 599" })
+        }
+        status => Ok(status),
+    }
 }
 
 fn error_page(status: u16) -> Arc<Page> {
@@ -180,7 +190,7 @@ struct RateLimit {
 impl RateLimit {
     fn from(options: &Options<'_>) -> Result<Option<Self>, ServeError> {
         let Some(rate) = options.positive("reject_over")? else { return Ok(None) };
-        let status = options.get("reject_status")?.unwrap_or(503);
+        let status = final_status(options, "reject_status")?.unwrap_or(503);
         let page = Page::plain(status, "Retry-After: 1\r\n");
         Ok(Some(Self { gap_ns: 1e9 / rate, next_ns: Mutex::new(0.0), page }))
     }

@@ -35,10 +35,29 @@ fn block(page: &Page, second: u64) -> Vec<u8> {
     let mut block = QPACK.prefix.to_vec();
     write_field(&mut block, ":status", &status.to_string());
     write_field(&mut block, "server", "loadline");
-    write_field(&mut block, "content-length", &page.body().len().to_string());
+    if let Some(length) = page.content_length() {
+        write_field(&mut block, "content-length", &length);
+    }
     write_field(&mut block, "date", &http_date(second));
     for (name, value) in fields.lines().filter_map(|line| line.split_once(':')) {
         write_field(&mut block, &name.to_ascii_lowercase(), value.trim());
     }
     block
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_without_content_has_no_length() {
+        let has_length = |status, length| {
+            let block = block(&Page::new(status, "text/plain", "", b"body".to_vec()), 0);
+            let mut field = Vec::new();
+            write_field(&mut field, "content-length", length);
+            block.windows(field.len()).any(|part| part == field)
+        };
+        assert!(has_length(200, "4"));
+        assert!(!has_length(204, "4") && !has_length(204, "0"));
+    }
 }
