@@ -1,8 +1,8 @@
 //! Rewriting of message heads for a gateway (reverse proxy).
 //!
 //! The proxy adds a Via field to each request, and replaces Host if the target is an absolute URI. The proxy removes
-//! fields that concern only one connection (RFC 9110, sections 7.2, 7.6.1 and 7.6.3). A response without fields that
-//! concern only one connection passes unchanged. `proto::http1` decides which requests are valid.
+//! fields that concern only one connection (RFC 9110, sections 7.2, 7.6.1 and 7.6.3). A response of HTTP/1.1 without
+//! fields that concern only one connection passes unchanged. `proto::http1` decides which requests are valid.
 
 use std::io::Write as _;
 
@@ -41,6 +41,8 @@ pub(super) struct Response {
     pub(super) interim: bool,
     /// True if the head has a Connection or Keep-Alive field.
     pub(super) names_connection: bool,
+    /// True if the version of the response is HTTP/1.0.
+    pub(super) is_old: bool,
 }
 
 /// Status of the response to a refused request.
@@ -83,7 +85,16 @@ pub(super) fn response(bytes: &[u8], to_head: bool) -> Result<Option<Response>, 
     let none = to_head || interim || matches!(found.status, 204 | 304);
     let body = if none { Body::NONE } else { Body::of(found.framing, Body::UntilClose) };
     let keep = found.hop.persists(found.minor) && body != Body::UntilClose;
-    Ok(Some(Response { length: found.length, body, keep, interim, names_connection: found.hop.named }))
+    let (names_connection, is_old) = (found.hop.named, found.minor == 0);
+    Ok(Some(Response { length: found.length, body, keep, interim, names_connection, is_old }))
+}
+
+/// Replaces the version HTTP/1.0 at the beginning of a response by the proxy's own version. Each forwarded message must
+/// have the version of the proxy (RFC 9112, section 2.3).
+pub(super) fn set_own_version(head: &mut [u8]) {
+    if head.starts_with(b"HTTP/1.0") {
+        head[7] = b'1';
+    }
 }
 
 /// Writes the head of a request for the upstream server.
@@ -234,7 +245,7 @@ mod tests {
         assert!(of("HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n", false).body.done());
         assert!(of("HTTP/1.1 100 Continue\r\n\r\n", false).interim);
         let old = of("HTTP/1.0 200 OK\r\n\r\n", false);
-        assert_eq!((old.body, old.keep), (Body::UntilClose, false));
+        assert_eq!((old.body, old.keep, old.is_old, plain.is_old), (Body::UntilClose, false, true, false));
         let chunked = Body::of(Framing::Chunked, Body::NONE);
         assert_eq!(of("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", false).body, chunked);
         assert!(response(b"nonsense\r\n\r\n", false).is_err());

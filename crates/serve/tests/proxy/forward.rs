@@ -47,6 +47,31 @@ fn keeps_connections_on_both_sides_and_passes_bytes_unchanged() {
 }
 
 #[test]
+fn a_response_has_the_version_of_the_proxy() {
+    each_backend(|events| {
+        let addr = upstream(|mut stream| {
+            while let Some(request) = head(&mut stream) {
+                let keeps = if request.starts_with("GET /keeps") { "Connection: keep-alive\r\n" } else { "" };
+                write!(stream, "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n{keeps}\r\nok").unwrap();
+                if keeps.is_empty() {
+                    return;
+                }
+            }
+        });
+        let server = proxy(addr, events, &[]);
+        let mut client = connect(&server);
+        // An HTTP/1.0 client needs the field Connection, so it is forwarded.
+        for (path, fields) in [("/keeps", "Connection: keep-alive\r\n"), ("/", ""), ("/", "")] {
+            write!(client, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+            let expected = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n{fields}\r\nok");
+            let mut got = vec![0; expected.len()];
+            client.read_exact(&mut got).unwrap();
+            assert_eq!(text(&got), expected, "{events}");
+        }
+    });
+}
+
+#[test]
 fn bodies_of_every_framing_pass_in_both_directions() {
     each_backend(|events| {
         let addr = upstream(|mut stream| {

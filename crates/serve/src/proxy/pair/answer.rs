@@ -68,11 +68,19 @@ impl Pair {
         // A body without a declared length ends only when the connection ends.
         self.keep_client &= found.body != Body::UntilClose;
         self.answer = Answer::Body(found.body);
-        if self.keep_client && (found.keep || !found.names_connection) {
+        let keeps_fields = self.keep_client && (found.keep || !found.names_connection);
+        if keeps_fields && !found.is_old {
             return self.answer_body_with(io, bytes, found.length);
         }
-        let extra: &[u8] = if self.keep_client { b"" } else { b"Connection: close\r\n" };
-        head::copy_without_connection(head, &[], extra, self.to_client.buffer());
+        let out = self.to_client.buffer();
+        let begin = out.len();
+        if keeps_fields {
+            out.extend_from_slice(head);
+        } else {
+            let extra: &[u8] = if self.keep_client { b"" } else { b"Connection: close\r\n" };
+            head::copy_without_connection(head, &[], extra, out);
+        }
+        head::set_own_version(&mut out[begin..]);
         self.answer_body(io, rest)
     }
 
