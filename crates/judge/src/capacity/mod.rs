@@ -9,6 +9,8 @@ pub(crate) mod neighbours;
 mod observed;
 mod own_pool;
 mod pooled;
+#[cfg(test)]
+mod search_tests;
 mod tenths;
 mod tried;
 mod windows;

@@ -12,7 +12,7 @@ use super::observed::{At, constraint, shown};
 use super::own_pool;
 use super::pooled::Pooled;
 use crate::objective::{Part, parts};
-use crate::single::{closed, good};
+use crate::single::{clients, closed, good};
 use crate::thresholds::{FEWEST_WINDOWS, FULL_STEP};
 
 /// Estimates the capacity from the windows of the open-loop search in `trials`. Does not use windows (measured periods)
@@ -76,12 +76,17 @@ fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: O
 
 /// Returns the geometric mean of the rates of the saturated closed-loop steps. The highest of the saturated steps'
 /// rates would be too high, because chance contributed to it. Steps that other programs disturbed are used only if no
-/// other step is saturated.
+/// other step is saturated. Returns `None` if no step had more clients than the first of the saturated steps. The sweep
+/// then ended while throughput still grew, so its highest rate may be far below saturation.
 fn full(trials: &[Trial], usual: UsualShare) -> Option<f64> {
-    let steps = trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t) && good(t) > 0.0);
-    let most = steps.clone().map(good).reduce(f64::max)?;
-    let saturated = steps.filter(|t| good(t) >= FULL_STEP * most);
-    let (quiet, disturbed): (Vec<&Trial>, Vec<&Trial>) = saturated.partition(|t| usual.exceeded(t).is_empty());
+    let steps = || trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t) && good(t) > 0.0);
+    let most = steps().map(good).reduce(f64::max)?;
+    let saturated = || steps().filter(|t| good(t) >= FULL_STEP * most);
+    let first = saturated().map(clients).reduce(f64::min)?;
+    if !steps().any(|t| clients(t) > first) {
+        return None;
+    }
+    let (quiet, disturbed): (Vec<&Trial>, Vec<&Trial>) = saturated().partition(|t| usual.exceeded(t).is_empty());
     let counted = if quiet.is_empty() { disturbed } else { quiet };
     Some(average(&counted.into_iter().map(|t| good(t).ln()).collect::<Vec<f64>>()).exp())
 }

@@ -85,6 +85,21 @@ fn a_slow_test_request_does_not_end_the_search_far_below_the_capacity() {
     }
 }
 
+/// The server has a hundred workers that need 100 ms per request, so it completes 1,000/s. The closed-loop sweep has
+/// time for 16 clients at most, which complete 160/s. An earlier version of loadline took 160/s for the rate at which
+/// the server is full, and found about half of the capacity.
+#[test]
+fn a_server_of_many_slow_workers_is_found_although_its_sweep_ends_early() {
+    let mut plan = Plan::default();
+    plan.objective.p99_us = Some(300_000.0);
+    for seed in 1..=SEEDS {
+        let workers = server(Service::Constant, 100_000, 100);
+        let run = VirtualServer::new(workers, plan.clone(), seed).find().unwrap();
+        let c = run.findings.capacity.as_ref().unwrap();
+        assert!(c.held && (0.75..=1.1).contains(&(c.rate / 1000.0)), "{seed}: {c:?}");
+    }
+}
+
 /// If the budget ends before any rate fails, the search must report a lower bound of the capacity. The reported lower
 /// bound of the capacity is at most the highest offered rate.
 #[test]

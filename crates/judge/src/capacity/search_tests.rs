@@ -1,0 +1,40 @@
+//! Tests on made-up searches whose windows have known shares of late answers.
+
+use run::{Capacity, LateCounts, Tenths, Trial, TrialKind};
+
+use crate::planted::{PlantedRun, Point};
+
+/// Limit on the median response time, microseconds.
+const LIMIT_US: f64 = 50_000.0;
+
+/// Makes a run whose closed loop has steps with `steps` clients. Each entry of `windows` is an open-loop window: its
+/// offered rate, and the share of its answers that took longer than [`LIMIT_US`].
+fn searched(r1_us: f64, x_max: f64, steps: &[u32], windows: &'static [(f64, f64)]) -> PlantedRun {
+    let rates: Vec<f64> = windows.iter().map(|(rate, _)| rate / x_max).collect();
+    let counts = move |t: &mut Trial, p: &Point| {
+        let window = windows.iter().find(|(rate, _)| (rate - p.offered).abs() < 1e-6);
+        let Some((rate, share)) = window.filter(|_| t.kind == TrialKind::Search) else { return };
+        let answered = (rate / 10.0).round();
+        let late = (share * answered).round();
+        let over = vec![LateCounts { limit_us: LIMIT_US, late: vec![late as u64; 20] }];
+        t.measured.tenths = Tenths { answered: vec![answered as u64; 20], over, ..Tenths::default() };
+        t.latency_us.p50 = if 2.0 * late > answered { 10.0 * LIMIT_US } else { 0.1 * LIMIT_US };
+    };
+    let planned = |plan: &mut run::Plan| plan.objective.p50_us = Some(LIMIT_US);
+    PlantedRun::new(r1_us, x_max).steps(steps).rates(&rates).change(counts).plan(planned)
+}
+
+fn capacity(planted: &PlantedRun) -> Capacity {
+    let mut run = planted.run();
+    crate::judge(&mut run);
+    run.findings.capacity.unwrap()
+}
+
+/// The time of the sweep ended after one client, at 150 requests/s. Open-loop windows held 600/s. An earlier version of
+/// loadline took 150/s for the rate at which the server is full, and reported a capacity of 511/s.
+#[test]
+fn a_sweep_that_still_grew_does_not_tell_where_the_server_is_full() {
+    let windows = &[(300.0, 0.0), (600.0, 0.04), (1200.0, 0.97), (440.0, 0.01), (450.0, 0.01)];
+    let c = capacity(&searched(1e6 / 150.0, 1000.0, &[1], windows));
+    assert!(c.rate > 600.0 && c.high.is_some_and(|high| high < 1500.0), "{c:?}");
+}
