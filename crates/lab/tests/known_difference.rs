@@ -211,6 +211,33 @@ fn servers_at_once_swap_their_cpus_and_have_more_windows() {
     assert_eq!(c.outcome, ComparisonOutcome::Regressed);
 }
 
+/// The sweep of the new server ends before the sweep of the old server, which has eight workers. Without a limit of the
+/// user, the objective follows from the old server. An earlier version of loadline often searched on the new server
+/// with an objective of the new server's own.
+#[test]
+fn both_searches_have_the_objective_of_the_old_server() {
+    for seed in 1..=SEEDS {
+        let mut plan = Plan::default();
+        (plan.search.budget_s, plan.load.seed) = (10.0 * BUDGET_S, seed);
+        let server = |workers: u32, service_ns: u64, seed: u64| {
+            let server = SimServer { service: Service::Constant, service_ns, workers, ..SimServer::default() };
+            VirtualServer::new(server, plan.clone(), seed)
+        };
+        let (mut old, mut new) = (server(8, 1_000_000, spread(2 * seed)), server(1, 3_000_000, spread(2 * seed + 1)));
+        let turns = TurnsPlan { first_s: [0.001, 0.003], budget_s: BUDGET_S, threshold: 0.03, whole_budget: true };
+        take_turns([&mut old, &mut new], &turns, None, &|| false).unwrap();
+        let common = judge::late_us(&judge::limits(old.run()));
+        for side in [&old, &new] {
+            let searched: Vec<_> = side.run().trials.iter().filter(|t| t.kind == run::TrialKind::Search).collect();
+            assert!(!searched.is_empty(), "seed {seed}");
+            for trial in searched {
+                let counted: Vec<f64> = trial.measured.tenths.over.iter().map(|over| over.limit_us).collect();
+                assert_eq!(counted, common, "seed {seed}, {}", trial.label);
+            }
+        }
+    }
+}
+
 /// Of twelve comparisons of equal servers on a quiet machine, at most two say "slower" or "faster", and most of the
 /// twelve pass. None of the twelve comparisons is an alarm.
 #[test]

@@ -50,9 +50,11 @@ impl Searches {
         (self.used_s / self.room_s).min(1.0)
     }
 
-    /// Conducts one step of each search. Skips a search that must wait for the other search.
+    /// Conducts one step of each search. Skips a search that must wait for the other search. The objective is set
+    /// before each step, because the first step after a sweep already reads it.
     pub(super) fn step(&mut self, sides: &mut [&mut dyn Conductor; 2]) -> Result<(), LabError> {
         for at in self.order.pair() {
+            self.set_objective(sides);
             if self.waits(at) {
                 continue;
             }
@@ -61,11 +63,16 @@ impl Searches {
                 Ok(())
             })?;
         }
+        self.set_objective(sides);
+        Ok(())
+    }
+
+    /// Sets the common objective as soon as both sweeps are finished.
+    fn set_objective(&mut self, sides: &mut [&mut dyn Conductor; 2]) {
         if !self.one_objective && self.finders.iter().all(|finder| !finder.sweeps()) {
             self.one_objective = true;
             let objective = judge::limits(sides[0].run()).objective();
             sides.iter_mut().for_each(|side| side.set_objective(objective.clone()));
         }
-        Ok(())
     }
 }
