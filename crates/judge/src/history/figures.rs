@@ -31,7 +31,11 @@ pub(super) const FIGURES: &[HistorySpec] = &[
         "find" => cpu(run.trials.get(run.findings.picks.at_capacity?)?).map(exact),
         _ => repeated(run, |_, trial| cpu(trial)),
     }),
-    HistorySpec { more_is_better: true, ..less(CAPACITY, FigureUnit::PerSecond, capacity) },
+    HistorySpec { more_is_better: true, ..less(CAPACITY, FigureUnit::PerSecond, |run| capacity(run, false)) },
+    HistorySpec {
+        more_is_better: true,
+        ..less("closed-loop capacity", FigureUnit::PerSecond, |run| capacity(run, true))
+    },
     HistorySpec {
         more_is_better: true,
         ..less("completed rate", FigureUnit::PerSecond, |run| repeated(run, closed_rate))
@@ -56,10 +60,12 @@ fn time(trial: &TrialSummary, figure: SummaryFigure) -> Option<f64> {
 }
 
 /// Returns the capacity of a run of `find`. Returns `None` if the capacity is only a lower bound, or if the load's
-/// number of connections was the limit.
-fn capacity(run: &RunSummary) -> Option<HistoryValue> {
+/// number of connections was the limit. Clients of a closed loop wait while the server is slow, so a capacity that only
+/// a closed loop shows is a figure of its own: a series of both kinds would change whenever the kind changes.
+fn capacity(run: &RunSummary, of_closed_loop: bool) -> Option<HistoryValue> {
     let found = run.findings.capacity.as_ref().filter(|_| run.plan.command == "find")?;
     let known = found.held && !found.at_least && found.own_limit.is_none();
+    let known = known && found.closed_loop.is_some() == of_closed_loop;
     let value = positive(found.rate).filter(|_| known)?;
     let (low, high) = found.low.zip(found.high).unzip();
     Some(HistoryValue { value, low: low.and_then(positive), high: high.and_then(positive) })

@@ -119,6 +119,21 @@ fn a_change_that_shows_late_is_new_when_it_shows() {
     assert!(!fails[79], "the change was new for {} evaluations", fails.iter().filter(|fails| **fails).count());
 }
 
+/// In the last runs, an open loop held the objective again, so their capacity is lower by what a closed loop gains. The
+/// server is the same.
+#[test]
+fn a_capacity_of_a_closed_loop_and_one_of_an_open_loop_are_not_compared() {
+    let run = |at: usize| {
+        let mut run = find(if at < 24 { 1000.0 } else { 930.0 } * (1.0 + 0.002 * (at % 3) as f64));
+        let source = (at < 24).then(|| run::ClosedLoopSource { open_held: Some(900.0) });
+        run.findings.capacity.iter_mut().for_each(|capacity| capacity.closed_loop = source);
+        run.trials[0].server = None;
+        run
+    };
+    let history = history((0..32).map(run));
+    assert!(!history.fails && history.changes.is_empty(), "{:#?}", history.changes);
+}
+
 #[test]
 fn a_step_below_the_resolution_is_no_change() {
     let step = |size: f64| of((0..30).map(|at| if at < 20 { 1000.0 } else { 1000.0 * size }).collect());
