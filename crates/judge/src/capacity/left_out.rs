@@ -39,27 +39,45 @@ fn held_up(trial: &Trial) -> &[Window] {
 }
 
 /// Returns the part of a window's time that the estimate of the capacity leaves out, and the causes of the disturbance.
-/// The strictest latency limit decides which pauses are long enough to matter.
+/// The strictest limit on the response time decides which pauses are long enough to matter. Without such a limit (for
+/// example, if only the time to the first byte is limited), late answers are not counted per tenth of a second, so only
+/// whole windows are left out.
 pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> ExcludedTime {
-    let Some(strictest) = crate::objective::late_us(limits).into_iter().reduce(f64::min) else {
-        return ExcludedTime::default();
-    };
     if is_dropped(trial) {
         return ExcludedTime { seconds: trial.measured.length_s, pauses: 1, ..ExcludedTime::default() };
     }
+    let (others_s, others_cpu_s) = usual.taken_s(trial);
+    // If other programs disturbed most of a window, the search repeats it, so the whole window is left out.
+    if usual.spoils(trial) {
+        let pauses = strictest(limits).map_or(0, |limit_us| pauses_of(trial, limit_us));
+        return ExcludedTime {
+            seconds: trial.measured.length_s,
+            pauses,
+            others_s,
+            others_cpu_s,
+            ..ExcludedTime::default()
+        };
+    }
+    let Some(strictest) = strictest(limits) else { return ExcludedTime::default() };
     let lost = disturbed(trial, strictest, usual).into_iter().filter(|d| *d).count();
     if lost == 0 {
         return ExcludedTime::default();
     }
-    let window = trial.measured.window;
-    let pauses = harmful(trial, strictest).filter(|p| p.overlaps(window)).count();
-    let (others_s, others_cpu_s) = usual.taken_s(trial);
     // If no other program took too much CPU time during the load, only pauses can have disturbed the window. If the
     // window itself has no pause, a pause before the window left a backlog of requests, so one pause is counted.
+    let pauses = pauses_of(trial, strictest);
     let pauses = if usual.exceeded(trial).is_empty() { pauses.max(1) } else { pauses };
-    // If other programs disturbed most of a window, the search repeats it, so the whole window is left out.
-    let seconds = if usual.spoils(trial) { trial.measured.length_s } else { TENTH_S * lost as f64 };
-    ExcludedTime { seconds, pauses, others_s, others_cpu_s, ..ExcludedTime::default() }
+    ExcludedTime { seconds: TENTH_S * lost as f64, pauses, others_s, others_cpu_s, ..ExcludedTime::default() }
+}
+
+/// Returns the strictest limit on the response time, microseconds.
+fn strictest(limits: &Limits) -> Option<f64> {
+    crate::objective::late_us(limits).into_iter().reduce(f64::min)
+}
+
+/// Counts the pauses in a window that are long enough to matter.
+fn pauses_of(trial: &Trial, limit_us: f64) -> usize {
+    harmful(trial, limit_us).filter(|p| p.overlaps(trial.measured.window)).count()
 }
 
 /// Adds up the times that are left out of two windows.

@@ -1,6 +1,6 @@
 //! Tests on made-up searches whose windows have known shares of late answers.
 
-use run::{Capacity, LateCounts, Tenths, Trial, TrialKind};
+use run::{Capacity, Hist, LateCounts, Summary, Tenths, Trial, TrialKind};
 
 use crate::planted::{PlantedRun, Point};
 
@@ -37,4 +37,34 @@ fn a_sweep_that_still_grew_does_not_tell_where_the_server_is_full() {
     let windows = &[(300.0, 0.0), (600.0, 0.04), (1200.0, 0.97), (440.0, 0.01), (450.0, 0.01)];
     let c = capacity(&searched(1e6 / 150.0, 1000.0, &[1], windows));
     assert!(c.rate > 600.0 && c.high.is_some_and(|high| high < 1500.0), "{c:?}");
+}
+
+/// The objective limits only the time to the first byte. Another program filled the machine's CPUs during three
+/// windows, in which answers were late. An earlier version of loadline used these windows without a word.
+#[test]
+fn a_window_beside_another_program_is_left_out_whatever_the_objective_limits() {
+    let first_bytes = |t: &mut Trial, p: &Point| {
+        if t.kind != TrialKind::Search {
+            return;
+        }
+        let is_disturbed = [110.0, 120.0, 130.0].iter().any(|rate| (rate - p.offered).abs() < 1e-6);
+        t.measured.others = vec![if is_disturbed { 0.9 } else { 0.02 }; 20];
+        let late = if is_disturbed || p.offered > 190.0 { 19 } else { u64::from(p.offered > 160.0) * 6 };
+        let mut hist = Hist::new();
+        hist.record_many_ns(10_000_000, (p.offered * 2.0) as u64 * (20 - late) / 20);
+        hist.record_many_ns(500_000_000, (p.offered * 2.0) as u64 * late / 20);
+        t.first_byte_us = Summary::of(&hist);
+        t.histograms.insert("first_byte".into(), hist);
+    };
+    let of = |rates: &[f64]| {
+        let shares: Vec<f64> = rates.iter().map(|rate| rate / 205.0).collect();
+        let planted = PlantedRun::new(20_000.0, 205.0).rates(&shares).change(first_bytes);
+        let mut run = planted.plan(|plan| plan.objective.first_byte.p50_us = Some(LIMIT_US)).run();
+        crate::judge(&mut run);
+        (run.findings.capacity.unwrap(), run.findings.trust.warnings)
+    };
+    let (quiet, _) = of(&[100.0, 140.0, 170.0, 200.0]);
+    let (beside, warnings) = of(&[100.0, 110.0, 120.0, 130.0, 140.0, 170.0, 200.0]);
+    assert_eq!((beside.rate, beside.low, beside.high), (quiet.rate, quiet.low, quiet.high));
+    assert!(warnings.iter().any(|text| text.contains("other programs took")), "{warnings:?}");
 }
