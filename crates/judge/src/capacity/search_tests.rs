@@ -1,6 +1,6 @@
 //! Tests on made-up searches whose windows have known shares of late answers.
 
-use run::{Capacity, Hist, LateCounts, Summary, Tenths, Trial, TrialKind};
+use run::{Capacity, Hist, LateCounts, Summary, Tenths, Trial, TrialKind, Window};
 
 use crate::planted::{PlantedRun, Point};
 
@@ -67,4 +67,20 @@ fn a_window_beside_another_program_is_left_out_whatever_the_objective_limits() {
     let (beside, warnings) = of(&[100.0, 110.0, 120.0, 130.0, 140.0, 170.0, 200.0]);
     assert_eq!((beside.rate, beside.low, beside.high), (quiet.rate, quiet.low, quiet.high));
     assert!(warnings.iter().any(|text| text.contains("other programs took")), "{warnings:?}");
+}
+
+/// The machine paused at the begin of each of four windows, so no time of them is undisturbed, and another program
+/// disturbed a fifth window. Only the fifth window is left out.
+#[test]
+fn time_that_is_included_does_not_count_as_left_out() {
+    let windows = &[(100.0, 0.0), (130.0, 0.9), (150.0, 0.1), (170.0, 0.2), (200.0, 0.9)];
+    let disturbs = |t: &mut Trial, p: &Point| {
+        let is_spoiled = (p.offered - 130.0).abs() < 1e-6;
+        t.measured.others = vec![if is_spoiled { 0.9 } else { 0.02 }; 20];
+        if t.kind == TrialKind::Search && !is_spoiled {
+            t.measured.pauses = vec![Window { begin_s: 0.0, end_s: 0.1 }];
+        }
+    };
+    let c = capacity(&searched(20_000.0, 205.0, &[1, 2, 4, 8, 16, 32], windows).change(disturbs));
+    assert!(c.left_out.is_some_and(|left_out| (left_out.seconds - 2.0).abs() < 1e-9), "{c:?}");
 }

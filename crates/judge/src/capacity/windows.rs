@@ -57,7 +57,8 @@ pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: 
 /// of their time. The spoiled windows are used only in a second estimate, which includes the disturbed time.
 fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: Option<f64>) -> Option<Pooled> {
     let every: Vec<At<'_>> = windows.iter().chain(spoiled).copied().collect();
-    let excluded = every.iter().map(|at| left_out(at.trial, limits, at.usual)).fold(ExcludedTime::default(), plus);
+    let of = |at: &At<'_>| left_out(at.trial, limits, at.usual);
+    let excluded = every.iter().map(of).fold(ExcludedTime::default(), plus);
     let with = by(&every, limits, full, false);
     if excluded.seconds <= 0.0 {
         return with;
@@ -69,8 +70,12 @@ fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: O
         Some(found) => Some(Pooled { left_out: Some(left_out), ..found }),
         None if spoiled.is_empty() => with.map(|with| Pooled { left_out: Some(excluded), ..with }),
         // This branch runs if too little undisturbed time remains for an estimate. The returned estimate includes the
-        // disturbed time of `windows`, but leaves out the spoiled windows.
-        None => by(windows, limits, full, false).map(|found| Pooled { left_out: Some(left_out), ..found }),
+        // disturbed time of `windows`, but leaves out the spoiled windows, so only their time counts as left out.
+        None => {
+            let of_spoiled = spoiled.iter().map(of).fold(ExcludedTime::default(), plus);
+            let left_out = ExcludedTime { rate: left_out.rate, interval: left_out.interval, ..of_spoiled };
+            by(windows, limits, full, false).map(|found| Pooled { left_out: Some(left_out), ..found })
+        }
     }
 }
 
