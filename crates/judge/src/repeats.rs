@@ -36,11 +36,15 @@ pub(crate) fn capacity_under(run: &Run, trials: &[Trial], limits: &Limits) -> Op
     crate::capacity::capacity(&facts, &chances).map(|found| found.capacity).filter(|capacity| capacity.held)
 }
 
-/// Makes a run from the trials of one repeat, with the objective `limits`.
+/// Makes a run from the trials of one repeat, with the objective `limits`. The recording before any load, the
+/// generator's own highest rate and the medium belong to every repeat.
 fn part(run: &Run, trials: &[Trial], limits: &Limits) -> Run {
     let mut plan = run.plan.clone();
     plan.objective = limits.objective();
-    Run { plan, hosts: run.hosts.clone(), trials: trials.to_vec(), ..Run::default() }
+    let mut part = Run { plan, hosts: run.hosts.clone(), trials: trials.to_vec(), ..Run::default() };
+    (part.at_rest, part.medium) = (run.at_rest.clone(), run.medium.clone());
+    part.findings.trust.generator_ceiling = run.findings.trust.generator_ceiling;
+    part
 }
 
 /// Trials of a repeat, the trial that shows the repeat's capacity, and the capacity in requests per second. If no trial
@@ -121,7 +125,8 @@ pub(crate) fn agree(bottleneck: &mut Bottleneck, repeats: &[Repeat]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::PlantedRun;
+    use crate::planted::servers::rested;
+    use crate::planted::{PlantedRun, Who};
     use crate::thresholds::CONTRADICTED;
 
     /// Makes a run with one repeat per entry of `factors`: the speed of the made-up server in this repeat, relative to
@@ -157,6 +162,26 @@ mod tests {
         // three.
         let half = (capacity.high.unwrap() / capacity.low.unwrap()).ln() / 2.0;
         assert!((half - 0.124).abs() < 0.01, "{capacity:?}");
+    }
+
+    /// One thread of the server is busy even without load, so it is not the bottleneck. An earlier version of loadline
+    /// judged each repeat without the recording before the load, and reported that three of three repeats disagree.
+    #[test]
+    fn each_repeat_is_judged_with_the_recording_before_the_load() {
+        let polls = PlantedRun::new(20_000.0, 1e9)
+            .steps(&[8])
+            .rates(&[])
+            .per_s(Who::Server, "process.cpu", "srv:100", |p| 1e6 + p.x * 20.0)
+            .per_s(Who::Server, "thread.cpu", "poll:100/109", |_| 1e6)
+            .change(|t, _| t.kind = TrialKind::Fixed);
+        let mut whole = rested(polls.run(), 1.0);
+        let one = whole.trials[0].clone();
+        whole.trials = (0..3).map(|repeat| Trial { repeat, ..one.clone() }).collect();
+        crate::judge(&mut whole);
+        let verdict = &whole.findings.bottleneck;
+        let repeats: Vec<&str> = whole.findings.repeats.iter().map(|r| r.bottleneck.as_str()).collect();
+        assert!(verdict.id != "server-single-thread" && !verdict.sentence.contains("disagree"), "{verdict:#?}");
+        assert_eq!(repeats, [verdict.id.as_str(); 3]);
     }
 
     #[test]
