@@ -46,9 +46,12 @@ pub fn step(setting: &SizeSetting, run: &Run) -> SizeStep {
     }
 }
 
-/// Returns the warnings about a run and its notes, each once.
+/// Returns the warnings about a run and its notes, each once. A capacity that only a closed loop shows is no capacity
+/// for independent users, so it comes first.
 fn notes(run: &Run) -> Vec<String> {
-    let warnings = run.findings.trust.warnings.iter();
+    let source = run.findings.capacity.as_ref().and_then(|capacity| capacity.closed_loop);
+    let source = source.map(|source| format!("not comparable with capacities of open loops ({})", source.words()));
+    let warnings = source.iter().chain(&run.findings.trust.warnings);
     let of_run = run.notes.iter().map(|note| &note.text);
     let of_trials = run.trials.iter().flat_map(|trial| &trial.notes);
     let mut notes: Vec<String> = Vec::new();
@@ -80,6 +83,14 @@ pub fn predicted(run: &Run, setting: &SizeSetting) -> Result<Estimate, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_capacity_of_a_closed_loop_says_so() {
+        let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).rates(&[0.5, 0.93, 1.15]).run();
+        crate::judge(&mut run);
+        let notes = step(&SizeSetting::default(), &run).notes;
+        assert!(notes[0].contains("in an open loop only 186/s was held"), "{notes:?}");
+    }
 
     /// Other programs used the machine while one setting was measured, so its capacity is too low.
     #[test]
