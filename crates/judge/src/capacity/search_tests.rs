@@ -39,6 +39,20 @@ fn a_sweep_that_still_grew_does_not_tell_where_the_server_is_full() {
     assert!(c.rate > 600.0 && c.high.is_some_and(|high| high < 1500.0), "{c:?}");
 }
 
+/// One of 240 requests failed in the window at 120 requests/s. The objective allows one in a thousand. An earlier
+/// version of loadline reported an interval from 31 to 343 requests/s.
+#[test]
+fn one_failed_request_does_not_hide_where_answers_become_late() {
+    let windows = &[(100.0, 0.0), (120.0, 0.0), (150.0, 0.1), (170.0, 0.2), (200.0, 0.9)];
+    let fails = |t: &mut Trial, p: &Point| {
+        if t.kind == TrialKind::Search && (p.offered - 120.0).abs() < 1e-6 {
+            t.measured.tally.unexpected_status = 1;
+        }
+    };
+    let c = capacity(&searched(20_000.0, 205.0, &[1, 2, 4, 8, 16, 32], windows).change(fails));
+    assert!(c.low.is_some_and(|low| low > 150.0) && c.high.is_some_and(|high| high < 230.0), "{c:?}");
+}
+
 /// The objective limits only the time to the first byte. Another program filled the machine's CPUs during three
 /// windows, in which answers were late. An earlier version of loadline used these windows without a word.
 #[test]

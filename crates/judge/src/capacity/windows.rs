@@ -3,7 +3,7 @@
 
 use run::{ExcludedTime, Limits, Trial, TrialKind};
 use stats::average;
-use stats::posterior::{WindowObservation, chance_held, estimate};
+use stats::posterior::{Constraint, WindowObservation, chance_held, estimate};
 
 use super::left_out::{left_out, plus};
 use super::left_over::{chance_unnoticed, left_over};
@@ -13,7 +13,7 @@ use super::own_pool;
 use super::pooled::Pooled;
 use crate::objective::{Part, parts};
 use crate::single::{clients, closed, good};
-use crate::thresholds::{FEWEST_WINDOWS, FULL_STEP};
+use crate::thresholds::{FEWEST_WINDOWS, FULL_STEP, LIKELY_HELD};
 
 /// Estimates the capacity from the windows of the open-loop search in `trials`. Does not use windows (measured periods)
 /// that other programs disturbed, or in which the load had too few connections. Returns `None` if there are too few
@@ -115,18 +115,37 @@ pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
     trials.iter().map(of).collect()
 }
 
-/// Returns the estimate for the part of the objective that is missed at the lowest rate.
+/// Returns the estimate for the part of the objective that is missed at the lowest rate. If a limit on failures is not
+/// clearly exceeded, it counts only if no other part of the objective gives an estimate.
 fn by(windows: &[At<'_>], limits: &Limits, full: Option<f64>, clean: bool) -> Option<Pooled> {
-    let of = |part: Part| {
-        let shown: Vec<WindowObservation> = windows.iter().filter_map(|at| shown(at, part, clean)).collect();
-        let constraint = constraint(part, full);
-        let breaks = shown.iter().any(|w| constraint.breaks(w));
-        let estimate = (shown.len() >= FEWEST_WINDOWS && breaks).then(|| estimate(&shown, &constraint))??;
-        let beyond = estimate.beyond(&constraint);
-        Some(Pooled { estimate, beyond, windows: shown.len(), of_overloads: false, left_out: None })
-    };
     let of_overloads = left_over(windows, limits, clean);
     let is_vague = |p: &Pooled| of_overloads.is_some_and(|o| p.contains(&o));
-    let of_parts = parts(limits).into_iter().filter_map(of).filter(|p| !is_vague(p));
-    of_parts.chain(of_overloads).min_by(|a, b| a.estimate.rate.total_cmp(&b.estimate.rate))
+    let of = |part: Part| of_part(&shown_by(windows, part, clean), &constraint(part, full)).filter(|p| !is_vague(p));
+    let is_clear = |part: &Part| is_clear(*part, &shown_by(windows, *part, clean));
+    let (clear, unclear): (Vec<Part>, Vec<Part>) = parts(limits).into_iter().partition(is_clear);
+    let lowest = |parts: Vec<Part>| {
+        let all = parts.into_iter().filter_map(&of).chain(of_overloads);
+        all.min_by(|a, b| a.estimate.rate.total_cmp(&b.estimate.rate))
+    };
+    lowest(clear).or_else(|| lowest(unclear))
+}
+
+fn shown_by(windows: &[At<'_>], part: Part, clean: bool) -> Vec<WindowObservation> {
+    windows.iter().filter_map(|at| shown(at, part, clean)).collect()
+}
+
+/// Returns the estimate for one part of the objective. Returns `None` if there are too few windows, or if every window
+/// met this part.
+fn of_part(shown: &[WindowObservation], constraint: &Constraint) -> Option<Pooled> {
+    let breaks = shown.iter().any(|w| constraint.breaks(w));
+    let estimate = (shown.len() >= FEWEST_WINDOWS && breaks).then(|| estimate(shown, constraint))??;
+    let beyond = estimate.beyond(constraint);
+    Some(Pooled { estimate, beyond, windows: shown.len(), of_overloads: false, left_out: None })
+}
+
+/// Returns false for a limit on failures that no window clearly exceeds. In a short window, a single failed request may
+/// exceed the limit by chance.
+fn is_clear(part: Part, shown: &[WindowObservation]) -> bool {
+    let constraint = constraint(part, None);
+    !matches!(part, Part::Failed { .. }) || shown.iter().any(|w| chance_held(w, &constraint) < LIKELY_HELD)
 }
