@@ -110,11 +110,36 @@ fn rank(state: &ArenaState, cells: &mut [(ArenaPlace, ArenaCell)]) {
     }
 }
 
-/// Returns the mean of all servers' values for each round. Subtracting the means of the rounds removes the differences
-/// between slow and fast rounds. Without the subtraction, a server that took no part in a slow round would have an
-/// advantage.
+/// Returns the effect of each round on all servers. Subtracting the effects removes the differences between slow and
+/// fast rounds. Without the subtraction, a server that took no part in a slow round would have an advantage. The mean
+/// of a round alone is no such effect: a round in which an expensive server took no part has a low mean, although the
+/// round was not fast. Servers and rounds are therefore fitted together (least squares of a two-way table): each pass
+/// fits the servers to the rounds and the rounds to the servers, until no pass makes the error smaller.
 fn round_centres(values: &[(usize, Vec<f64>)]) -> Vec<f64> {
     let rounds = values.first().map_or(0, |(_, values)| values.len());
-    let known = |round: usize| values.iter().map(move |(_, v)| v[round]).filter(|v| v.is_finite()).collect::<Vec<_>>();
-    (0..rounds).map(|round| stats::average(&known(round))).collect()
+    let (mut error, mut centres) = (f64::INFINITY, vec![0.0; rounds]);
+    loop {
+        let (next_error, next) = refitted(values, &centres);
+        if next_error < error {
+            (error, centres) = (next_error, next);
+        } else {
+            return centres;
+        }
+    }
+}
+
+/// Fits the servers to the effects of the rounds, and then the effects of the rounds to the servers. Returns the sum of
+/// the squared errors, and the new effects.
+fn refitted(values: &[(usize, Vec<f64>)], centres: &[f64]) -> (f64, Vec<f64>) {
+    let apart = |(_, v): &(usize, Vec<f64>)| mean(v.iter().zip(centres).map(|(v, c)| v - c));
+    let own: Vec<f64> = values.iter().map(apart).collect();
+    let without_own = |round: usize| values.iter().zip(&own).map(move |((_, v), own)| v[round] - own);
+    let next: Vec<f64> = (0..centres.len()).map(|round| mean(without_own(round))).collect();
+    let errors = next.iter().enumerate().flat_map(|(round, centre)| without_own(round).map(move |v| v - centre));
+    (errors.filter(|error| error.is_finite()).map(|error| error * error).sum(), next)
+}
+
+/// Returns the mean of the known values.
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    stats::average(&values.filter(|value| value.is_finite()).collect::<Vec<f64>>())
 }

@@ -65,6 +65,20 @@ fn ten_servers_from_20_to_22_us_come_out_in_planted_order_and_groups() {
     assert!(right >= 190, "{right} of 200");
 }
 
+/// The expensive server missed the last five rounds, and the cheapest server missed the first three. An earlier version
+/// of loadline ranked the cheapest server second, although it was cheaper in each round in which both took part.
+#[test]
+fn a_server_that_missed_other_rounds_than_an_expensive_one_keeps_its_rank() {
+    let mut state = simulated(&[20.0, 22.0, 100.0], 0.0, 1);
+    for turn in state.turns.iter_mut().filter(|turn| !turn.twin) {
+        if turn.place.entry == 0 && turn.round < 3 || turn.place.entry == 2 && turn.round >= 7 {
+            turn.refused = Some(ArenaRefusal { kind: ArenaRefusalKind::Stall, text: "why".into() });
+        }
+    }
+    let found = groups(&state);
+    assert_eq!(found, [("s0".into(), Some(1)), ("s1".into(), Some(2)), ("s2".into(), Some(3))]);
+}
+
 #[test]
 fn a_capacity_of_a_closed_loop_is_noted() {
     let mut state = simulated(&[20.0, 40.0], 0.0, 1);
