@@ -22,6 +22,7 @@ use crate::number::{counted, percent};
 pub use answers::wrong_answer;
 pub use rate::{common_rate, takes_turns};
 pub use search::searched;
+pub(crate) use search::searched_through_stalls;
 pub use turn::measured;
 
 /// Returns the result of a finished or unfinished comparison.

@@ -18,8 +18,17 @@ const NOT_FULL: &str = "not-saturated";
 
 /// Extracts from the run of a search the server's capacity, its verdict, and any reason not to rank it.
 pub fn searched(run: &Run) -> ArenaSearch {
+    searched_with(run, refused(run))
+}
+
+/// Extracts the same as [`searched`], but a time without answers is no reason not to use the capacity, and does not
+/// hide another reason.
+pub(crate) fn searched_through_stalls(run: &Run) -> ArenaSearch {
+    searched_with(run, refused_otherwise(run))
+}
+
+fn searched_with(run: &Run, refused: Option<ArenaRefusal>) -> ArenaSearch {
     let found = run.findings.capacity.as_ref().filter(|capacity| capacity.held);
-    let refused = refused(run);
     // If the capacity is only a lower bound, its interval has no upper end.
     let at_least = refused.as_ref().is_some_and(|refused| refused.kind.is_lower_bound());
     let capacity = found.map(|capacity| ArenaCapacity {
@@ -33,9 +42,14 @@ pub fn searched(run: &Run) -> ArenaSearch {
 }
 
 fn refused(run: &Run) -> Option<ArenaRefusal> {
-    let found = ended(run).or_else(|| stalled(run)).or_else(|| elsewhere(run));
-    let (kind, text) = found.or_else(|| missed(run)).or_else(|| bounded(run))?;
-    Some(ArenaRefusal { kind, text })
+    let stall = stalled(run).filter(|_| ended(run).is_none());
+    stall.map(|(kind, text)| ArenaRefusal { kind, text }).or_else(|| refused_otherwise(run))
+}
+
+/// Returns the reason not to rank the server, other than a time without answers.
+fn refused_otherwise(run: &Run) -> Option<ArenaRefusal> {
+    let found = ended(run).or_else(|| elsewhere(run)).or_else(|| missed(run)).or_else(|| bounded(run));
+    found.map(|(kind, text)| ArenaRefusal { kind, text })
 }
 
 fn ended(run: &Run) -> Option<(ArenaRefusalKind, String)> {

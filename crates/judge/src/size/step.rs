@@ -1,6 +1,8 @@
 //! Figures of one setting, from the run of its capacity search.
 
-use run::{ArenaRefusalKind, Change, CounterId, Estimate, Run, SizeSetting, SizeStep, SummaryFigure, Trial};
+use run::{
+    ArenaRefusalKind, Change, CounterId, Estimate, IncidentKind, Run, SizeSetting, SizeStep, SummaryFigure, Trial,
+};
 
 use crate::capacity::early_end;
 use crate::evidence::throttled;
@@ -12,7 +14,7 @@ const CPU: &str = "process_cpu_us";
 
 /// Returns the figures of a setting. The caller adds the setting's index and the predicted capacity.
 pub fn step(setting: &SizeSetting, run: &Run) -> SizeStep {
-    let found = crate::arena::searched(run);
+    let found = crate::arena::searched_through_stalls(run);
     let loaded = run.findings.picks.loaded.and_then(|at| run.trials.get(at));
     let view = loaded.and_then(server_of);
     let cpu = loaded.and_then(|trial| trial.server.as_ref()?.costs.get(CPU)?.per_request.value());
@@ -46,16 +48,18 @@ pub fn step(setting: &SizeSetting, run: &Run) -> SizeStep {
     }
 }
 
-/// Returns the warnings about a run and its notes, each once. A capacity that only a closed loop shows is no capacity
-/// for independent users, so it comes first.
+/// Returns the warnings about a run, the times in which its server did not answer, and its notes, each once. A capacity
+/// that only a closed loop shows is no capacity for independent users, so it comes first.
 fn notes(run: &Run) -> Vec<String> {
     let source = run.findings.capacity.as_ref().and_then(|capacity| capacity.closed_loop);
     let source = source.map(|source| format!("not comparable with capacities of open loops ({})", source.words()));
     let warnings = source.iter().chain(&run.findings.trust.warnings);
+    let incidents = run.trials.iter().flat_map(|trial| &trial.incidents);
+    let silences = incidents.filter(|one| one.kind == IncidentKind::Silence).map(|one| &one.text);
     let of_run = run.notes.iter().map(|note| &note.text);
     let of_trials = run.trials.iter().flat_map(|trial| &trial.notes);
     let mut notes: Vec<String> = Vec::new();
-    for note in warnings.chain(of_run).chain(of_trials) {
+    for note in warnings.chain(silences).chain(of_run).chain(of_trials) {
         if !notes.contains(note) {
             notes.push(note.clone());
         }
@@ -90,6 +94,21 @@ mod tests {
         crate::judge(&mut run);
         let notes = step(&SizeSetting::default(), &run).notes;
         assert!(notes[0].contains("in an open loop only 186/s was held"), "{notes:?}");
+    }
+
+    /// The server was silent for a moment in one window, and the generator was at its limit.
+    #[test]
+    fn a_silence_does_not_hide_that_a_capacity_is_a_lower_bound() {
+        let mut run = crate::planted::PlantedRun::new(1000.0, 4000.0).run();
+        crate::judge(&mut run);
+        run.findings.trust.generator_limited = true;
+        assert!(step(&SizeSetting::default(), &run).at_least);
+        let text = "no answer from 1.0 s to 1.6 s".to_owned();
+        let silence = run::Incident { kind: run::IncidentKind::Silence, begin_s: 1.0, end_s: Some(1.6), text };
+        run.trials[0].incidents.push(silence);
+        let found = step(&SizeSetting::default(), &run);
+        assert!(found.at_least && found.limited.is_some_and(|why| why.contains("generator")), "{:?}", found.capacity);
+        assert!(found.notes.iter().any(|note| note.starts_with("no answer")), "{:?}", found.notes);
     }
 
     /// Other programs used the machine while one setting was measured, so its capacity is too low.
