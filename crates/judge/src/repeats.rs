@@ -80,6 +80,7 @@ fn alone(run: &Run, trials: &[Trial]) -> Repeat {
         at_least: facts.decisive.map(|t| t.latency_us.at_least).unwrap_or_default(),
         low: capacity.as_ref().and_then(|c| c.low),
         high: capacity.as_ref().and_then(|c| c.high),
+        is_lower_bound: capacity.as_ref().is_some_and(|c| c.at_least),
         capacity: capacity.map(|c| c.rate),
         bottleneck: bottleneck.id,
         confidence: bottleneck.confidence,
@@ -87,13 +88,19 @@ fn alone(run: &Run, trials: &[Trial]) -> Repeat {
 }
 
 /// Replaces the capacity that was estimated from all windows with the geometric mean over the repeats, and its
-/// interval.
+/// interval. If only some repeats alone show no more than a lower bound, although the windows of all repeats show the
+/// capacity, the capacity from these windows remains: a mean of lower bounds is only a lower bound.
 pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
     let logs: Vec<f64> = repeats.iter().filter_map(|r| positive(r.capacity?)).map(f64::ln).collect();
     if logs.len() < repeats.len() {
         // If some repeat found no rate that meets the objective, the capacity has no interval.
         (capacity.low, capacity.high) = (None, None);
         capacity.method += &format!("; only {} of {} repeats kept the limits", logs.len(), repeats.len());
+        return;
+    }
+    let bounds = repeats.iter().filter(|r| r.is_lower_bound).count();
+    if bounds > 0 && !capacity.at_least {
+        capacity.method += &format!("; {bounds} of {} repeats alone show only a lower bound", repeats.len());
         return;
     }
     let Some(Sample { n, mean, sd }) = Sample::of(&logs) else { return };
@@ -128,6 +135,7 @@ mod tests {
     use crate::planted::servers::rested;
     use crate::planted::{PlantedRun, Who};
     use crate::thresholds::CONTRADICTED;
+    use run::TrialKind;
 
     /// Makes a run with one repeat per entry of `factors`: the speed of the made-up server in this repeat, relative to
     /// 200/s.
@@ -182,6 +190,36 @@ mod tests {
         let repeats: Vec<&str> = whole.findings.repeats.iter().map(|r| r.bottleneck.as_str()).collect();
         assert!(verdict.id != "server-single-thread" && !verdict.sentence.contains("disagree"), "{verdict:#?}");
         assert_eq!(repeats, [verdict.id.as_str(); 3]);
+    }
+
+    /// Each repeat had time for two windows, so each repeat alone gives a lower bound: 180/s, by the uncertain count of
+    /// a closed loop. An earlier version of loadline reported 180/s with an interval of width zero.
+    #[test]
+    fn lower_bounds_of_repeats_have_no_mean() {
+        let parts = (0..3).map(|repeat| {
+            let mut part = PlantedRun::new(20_000.0, 200.0).rates(&[0.5, 1.15]).run();
+            part.trials.iter_mut().for_each(|t| t.repeat = repeat);
+            part
+        });
+        let mut whole = Run::default();
+        parts.for_each(|part| whole = Run { trials: [whole.trials.clone(), part.trials.clone()].concat(), ..part });
+        crate::judge(&mut whole);
+        let capacity = whole.findings.capacity.unwrap();
+        assert!(whole.findings.repeats.iter().all(|r| r.is_lower_bound), "{:#?}", whole.findings.repeats);
+        assert!((capacity.rate - 200.0).abs() < 1.0 && capacity.low.is_none_or(|low| low > 195.0), "{capacity:?}");
+        assert!(capacity.method.contains("3 of 3 repeats"), "{capacity:?}");
+    }
+
+    /// A load that the user chose shows only a lower bound of the capacity, in each repeat and in all repeats together.
+    #[test]
+    fn lower_bounds_of_chosen_loads_have_a_mean() {
+        let fixed = PlantedRun::new(20_000.0, 200.0).steps(&[8]).rates(&[]).change(|t, _| t.kind = TrialKind::Fixed);
+        let mut whole = fixed.run();
+        let one = whole.trials[0].clone();
+        whole.trials = (0..3).map(|repeat| Trial { repeat, ..one.clone() }).collect();
+        crate::judge(&mut whole);
+        let capacity = whole.findings.capacity.unwrap();
+        assert!(capacity.at_least && capacity.variation.is_some(), "{capacity:?}");
     }
 
     #[test]

@@ -58,7 +58,7 @@ fn row(repeat: &Repeat, n: usize) -> Vec<Cell> {
     let stops = format!("{} ({})", repeat.bottleneck, quantity(repeat.confidence, Unit::Share));
     vec![
         Cell::new(n.to_string()),
-        Cell::new(repeat.capacity.map_or("did not hold".into(), rate)),
+        Cell::new(capacity(repeat)),
         Cell::new(interval),
         Cell::new(rate(repeat.completed_rate)),
         Cell::new(time(repeat.p50_us, SummaryFigure::P50)),
@@ -67,10 +67,20 @@ fn row(repeat: &Repeat, n: usize) -> Vec<Cell> {
     ]
 }
 
+fn capacity(repeat: &Repeat) -> String {
+    let rate = repeat.capacity.map(|capacity| quantity(capacity, Unit::PerSecond));
+    match (rate, repeat.is_lower_bound) {
+        (None, _) => "did not hold".into(),
+        (Some(rate), true) => format!("at least {rate}"),
+        (Some(rate), false) => rate,
+    }
+}
+
 fn caption(run: &Run) -> String {
     let capacity = run.findings.capacity.as_ref().filter(|c| c.held);
     let (held, all) =
         (run.findings.repeats.iter().filter(|r| r.capacity.is_some()).count(), run.findings.repeats.len());
+    let bounds = run.findings.repeats.iter().filter(|r| r.is_lower_bound).count();
     match (capacity.and_then(|c| c.variation), capacity) {
         (Some(v), _) => format!(
             "The capacities vary by {} (coefficient of variation). The capacity above is their geometric mean, with an \
@@ -83,6 +93,10 @@ fn caption(run: &Run) -> String {
                 "{held} of {all} repeats held the objective, so the capacity above is that of all windows together."
             )
         }
+        (None, Some(_)) if bounds > 0 && all > 1 => format!(
+            "{bounds} of {all} repeats alone show only a lower bound, so the capacity above is that of all windows \
+             together."
+        ),
         (None, Some(_)) => "Only one repeat was finished, so the difference between repeats is unknown.".into(),
     }
 }

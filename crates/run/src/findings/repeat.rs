@@ -30,6 +30,9 @@ pub struct Repeat {
     pub at_least: LowerBounds,
     /// Capacity, requests per second; absent if the server met the objective at none of the tested rates.
     pub capacity: Option<f64>,
+    /// True if `capacity` is only a lower bound, for example because the search of this repeat ended too early.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_lower_bound: bool,
     /// Lower end of the 95 % interval of `capacity`, computed only from the measured windows of this repeat.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
