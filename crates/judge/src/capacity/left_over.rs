@@ -24,7 +24,7 @@ pub(super) fn left_over(windows: &[At<'_>], limits: &Limits, clean: bool) -> Opt
     let overloaded = overloaded(&usable)?;
     let estimate = estimate(&overloaded);
     let beyond = estimate.rate / (HELD_RATE * HELD_RATE);
-    Some(Pooled { estimate, beyond, windows: overloaded.len(), of_overloads: true, left_out: None })
+    Some(Pooled { estimate, beyond, windows: overloaded.len(), of_overloads: true, is_lowered: false, left_out: None })
 }
 
 /// Returns true if the server fell behind in a window, although too few answers were late to break a limit.

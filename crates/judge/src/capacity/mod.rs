@@ -13,6 +13,7 @@ mod pooled;
 mod search_tests;
 mod tenths;
 mod tried;
+mod votes;
 mod windows;
 
 pub use neighbours::spoiled;
@@ -24,6 +25,7 @@ pub(crate) use windows::{chances, pooled_users};
 use run::{Capacity, OwnLimit, Trial};
 
 use self::tried::Tried;
+use self::votes::Votes;
 use crate::Facts;
 use crate::number::{finite, positive};
 use crate::objective::{breach, holds, words};
@@ -50,7 +52,8 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
     }
     let tried = Tried::of(facts);
     let mut trial = tried.found().or_else(|| tried.least())?;
-    let whole = tried.estimated.and_then(|estimate| tried.sound(estimate));
+    let votes = Votes::of(facts, chances);
+    let whole = tried.estimated.and_then(|estimate| tried.sound(estimate, &votes));
     if let Some(near) = whole.and_then(|p| nearest(facts, p.estimate.rate)) {
         trial = near;
     }

@@ -3,6 +3,8 @@
 use run::ExcludedTime;
 use stats::posterior::CapacityEstimate;
 
+use crate::number::{counted, figure};
+
 /// Capacity estimate from all windows of a search, and its basis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pooled {
@@ -14,6 +16,8 @@ pub struct Pooled {
     pub windows: usize,
     /// True if the capacity is the mean completed rate of windows beyond the capacity ([`super::left_over`]).
     pub of_overloads: bool,
+    /// True if the rate was lowered to the highest rate that a window held, because the machine's speed changed.
+    pub is_lowered: bool,
     /// Disturbed time, and the estimate that includes this time; absent if no time was disturbed.
     pub left_out: Option<ExcludedTime>,
 }
@@ -22,5 +26,23 @@ impl Pooled {
     /// Returns true if this interval contains the whole interval of another estimate.
     pub(super) fn contains(&self, other: &Self) -> bool {
         self.estimate.low <= other.estimate.low && other.estimate.high <= self.estimate.high
+    }
+
+    /// Returns the method that gave this capacity, in words.
+    pub(super) fn method(&self) -> String {
+        let left_out = match self.left_out {
+            Some(l) if l.rate.is_some() => format!("; {} s that were disturbed are left out", figure(l.seconds)),
+            Some(l) => format!("; {} s that were disturbed are included", figure(l.seconds)),
+            None => String::new(),
+        };
+        let windows = counted(self.windows as f64, "window");
+        let lowered = match self.is_lowered {
+            true => "; the machine's speed changed, so this is the highest rate that a window held",
+            false => "",
+        };
+        match self.of_overloads {
+            true => format!("open loop, mean completed rate in {windows} of overload{left_out}"),
+            false => format!("open loop, late requests of {windows} pooled{left_out}{lowered}"),
+        }
     }
 }

@@ -39,6 +39,32 @@ fn a_sweep_that_still_grew_does_not_tell_where_the_server_is_full() {
     assert!(c.rate > 600.0 && c.high.is_some_and(|high| high < 1500.0), "{c:?}");
 }
 
+/// Another program took 1.6 of 2 CPUs. The closed loop reached 340 requests/s at a quiet moment, and open-loop windows
+/// at 240/s and 260/s failed. An earlier version of loadline reported that the objective held up to 282/s.
+#[test]
+fn on_a_machine_whose_speed_changed_the_capacity_is_a_rate_that_held() {
+    let windows = &[(220.0, 0.1), (240.0, 0.96), (260.0, 0.97)];
+    let c = capacity(&searched(20_000.0, 340.0, &[1, 2, 4, 8, 16, 32], windows));
+    assert!((c.rate - 220.0).abs() < 1e-6 && c.failed_at.is_some_and(|rate| (rate - 240.0).abs() < 1e-6), "{c:?}");
+    assert!(c.low.is_some_and(|low| low < 220.0) && c.high.is_some_and(|high| high > 340.0), "{c:?}");
+    assert!(c.method.contains("the machine's speed changed"), "{c:?}");
+}
+
+/// The windows that held are all below the interval of the model, from 150 to 280 requests/s.
+#[test]
+fn the_interval_contains_the_highest_rate_that_held() {
+    let windows = &[(220.0, 1.0), (150.0, 0.93), (110.0, 0.09), (90.0, 0.0), (130.0, 0.1), (120.0, 0.0)];
+    let c = capacity(&searched(20_000.0, 270.0, &[1, 2, 4, 8, 16, 32], windows));
+    assert!(c.rate <= 130.0 + 1e-6 && c.low.is_some_and(|low| low <= 130.0 + 1e-6), "{c:?}");
+}
+
+#[test]
+fn windows_that_agree_leave_the_estimate_as_it_is() {
+    let windows = &[(800.0, 0.16), (960.0, 0.53), (880.0, 0.28), (950.0, 0.52), (930.0, 0.41)];
+    let c = capacity(&searched(8_000.0, 1000.0, &[1, 2, 4, 8, 16, 32], windows));
+    assert!((c.rate - 918.0).abs() < 10.0 && c.rate.is_normal(), "{c:?}");
+}
+
 /// One of 240 requests failed in the window at 120 requests/s. The objective allows one in a thousand. An earlier
 /// version of loadline reported an interval from 31 to 343 requests/s.
 #[test]

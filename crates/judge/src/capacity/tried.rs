@@ -8,6 +8,7 @@ use stats::shares::chance_above_half;
 use super::early_end;
 use super::held_twice::held_twice;
 use super::pooled::Pooled;
+use super::votes::Votes;
 use super::windows::pooled_search;
 use crate::Facts;
 use crate::number::{counted, figure, positive, rate};
@@ -104,16 +105,17 @@ impl<'f, 'a> Tried<'f, 'a> {
         pooled.filter(|p| p.windows >= FEWEST_WINDOWS)
     }
 
-    /// Reduces an estimated capacity to the highest completed rate, if the estimate is above this rate. An estimate
-    /// above all completed rates may be too high: a short window ends before waiting requests exceed a limit of several
-    /// seconds. The upper end of the interval is not reduced, because the capacity may be above every tested rate. An
-    /// estimate below the rate from [`held_twice`] is raised to this rate. Returns `None` if the whole interval is
-    /// above every completed rate, or if rates below the estimate failed.
-    pub(super) fn sound(&self, mut p: Pooled) -> Option<Pooled> {
+    /// Moves an estimated capacity between the bounds that the windows give ([`held_twice`] and [`Votes::bound`]), and
+    /// reduces it to the highest completed rate, if the estimate is above this rate. An estimate above all completed
+    /// rates may be too high: a short window ends before waiting requests exceed a limit of several seconds. The upper
+    /// end of the interval is not reduced, because the capacity may be above every tested rate. Returns `None` if the
+    /// whole interval is above every completed rate, or if rates below the estimate failed.
+    pub(super) fn sound(&self, mut p: Pooled, votes: &Votes) -> Option<Pooled> {
         let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
         let is_sound = p.estimate.low <= most && !self.fails_below(p.estimate.rate);
-        let least = held_twice(&self.facts.search, &self.facts.limits).min(p.estimate.high);
-        p.estimate.rate = p.estimate.rate.max(least).min(most);
+        votes.bound(&mut p, held_twice(&self.facts.search, &self.facts.limits));
+        p.estimate.rate = p.estimate.rate.min(most);
+        p.estimate.low = p.estimate.low.min(p.estimate.rate);
         is_sound.then_some(p)
     }
 
@@ -155,7 +157,7 @@ impl<'f, 'a> Tried<'f, 'a> {
 
     pub(super) fn method(&self, trial: &Trial, whole: Option<&Pooled>) -> String {
         match (self.found(), whole) {
-            (Some(_), Some(p)) => pooled_method(p),
+            (Some(_), Some(p)) => p.method(),
             (Some(found), None) if self.is_disturbed() => disturbed_method(found),
             (Some(found), None) => method(self.facts, self.open, found, self.closed_loop(false)),
             (None, _) => format!(
@@ -209,19 +211,6 @@ fn disturbed_method(found: &Trial) -> String {
     let of_clients = || format!("closed loop with {}", counted(clients(found), "client"));
     let load = if closed(found) { of_clients() } else { "open loop".into() };
     format!("{load} although other programs disturbed the machine: the server can do at least this")
-}
-
-fn pooled_method(p: &Pooled) -> String {
-    let left_out = match p.left_out {
-        Some(l) if l.rate.is_some() => format!("; {} s that were disturbed are left out", figure(l.seconds)),
-        Some(l) => format!("; {} s that were disturbed are included", figure(l.seconds)),
-        None => String::new(),
-    };
-    let windows = counted(p.windows as f64, "window");
-    match p.of_overloads {
-        true => format!("open loop, mean completed rate in {windows} of overload{left_out}"),
-        false => format!("open loop, late requests of {windows} pooled{left_out}"),
-    }
 }
 
 /// Returns the method that gave the capacity, in words. `found` is the trial that shows the capacity.

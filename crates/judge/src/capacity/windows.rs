@@ -140,7 +140,7 @@ fn of_part(shown: &[WindowObservation], constraint: &Constraint) -> Option<Poole
     let breaks = shown.iter().any(|w| constraint.breaks(w));
     let estimate = (shown.len() >= FEWEST_WINDOWS && breaks).then(|| estimate(shown, constraint))??;
     let beyond = estimate.beyond(constraint);
-    Some(Pooled { estimate, beyond, windows: shown.len(), of_overloads: false, left_out: None })
+    Some(Pooled { estimate, beyond, windows: shown.len(), of_overloads: false, is_lowered: false, left_out: None })
 }
 
 /// Returns false for a limit on failures that no window clearly exceeds. In a short window, a single failed request may

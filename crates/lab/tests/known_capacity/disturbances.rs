@@ -60,6 +60,21 @@ pub(crate) fn beside_many_programs(server: VirtualServer) -> VirtualServer {
     server.beside(&neighbours)
 }
 
+/// Lets another program take much of the server's CPU during the whole search. Its share changes every 0.2 to 3 s, and
+/// is 20 to 90 %. The trials do not record the program, because a program that is always there is no disturbance.
+pub(crate) fn swamped(server: VirtualServer) -> VirtualServer {
+    const SLICE_S: f64 = 0.008;
+    let mut random = fastrand::Rng::with_seed(server.seed() ^ 0x5a3a);
+    let (mut now_s, mut slices) = (0.0, Vec::new());
+    while now_s < 60.0 {
+        let (share, count) = (0.2 + 0.7 * random.f64(), 25 * (1 + random.u32(..15)));
+        let at = |slice: u32| now_s + SLICE_S * f64::from(slice);
+        slices.extend((0..count).map(|slice| (at(slice), at(slice) + share * SLICE_S)));
+        now_s = at(count);
+    }
+    server.disturbed(&slices)
+}
+
 /// Gives half of the server's CPU to other virtual machines for 8 s, at a random moment of the search.
 pub(crate) fn robbed(server: VirtualServer) -> VirtualServer {
     let begin_s = 6.0 + 14.0 * (server.seed() as f64 * 0.618_034).fract();

@@ -1,7 +1,8 @@
 //! Searches on machines that stop or change their speed, and searches on servers that stop.
 
 use crate::disturbances::{
-    beside_a_program, beside_many_programs, drifting, pausing, robbed, stalling, stuttering, undisturbed, wandering,
+    beside_a_program, beside_many_programs, drifting, pausing, robbed, stalling, stuttering, swamped, undisturbed,
+    wandering,
 };
 use crate::known::SEEDS;
 use crate::models::{long_limit, m_m_1, mean, median, own_objective, slow_application};
@@ -52,6 +53,22 @@ fn a_program_that_runs_for_a_while_does_not_bend_the_capacity() {
 #[test]
 fn programs_that_come_and_go_do_not_bend_the_capacity() {
     m_m_1().holds(SEEDS, beside_many_programs);
+}
+
+/// Nobody knows the true capacity of a machine whose CPUs another program mostly takes. The report must not say that
+/// the objective held at a rate that no window held, and the interval must contain the highest rate that a window held.
+/// An estimate may exceed this rate by what windows of a steady machine leave open.
+#[test]
+fn on_a_swamped_machine_no_capacity_is_far_above_every_rate_that_held() {
+    for (known, seed) in (1..=SEEDS).flat_map(|seed| [(own_objective(), seed), (slow_application(), seed)]) {
+        let run = swamped(known.at(seed)).find().unwrap();
+        let Some(c) = run.findings.capacity.as_ref().filter(|c| c.held && c.closed_loop.is_none()) else { continue };
+        let searched = |kind| matches!(kind, run::TrialKind::Search | run::TrialKind::Overload);
+        let held = run.outcomes().filter(|(trial, outcome)| searched(trial.kind) && outcome.held);
+        let most = held.map(|(trial, _)| trial.rates.offered_rate).fold(0.0, f64::max);
+        let contains = c.low.is_none_or(|low| low <= 1.001 * most);
+        assert!(c.rate <= 1.1 * most && contains, "{} {seed}: {most} {c:?}", known.name);
+    }
 }
 
 /// The hypervisor gives half of the server's CPU to other virtual machines during 8 of 30 s. Overloads show the

@@ -1,6 +1,7 @@
 //! A capacity estimate: the rate, its interval, and the parameters of the model.
 
 use super::constraint::{Constraint, ConstraintKind};
+use super::speed::expected_scatter;
 
 /// A capacity with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,6 +22,12 @@ impl CapacityEstimate {
     /// Returns half the width of the interval, divided by the rate.
     pub fn precision(&self) -> f64 {
         (self.high - self.low) / (2.0 * self.rate)
+    }
+
+    /// Returns true if the windows contradict each other more than was expected before any window was measured. The
+    /// machine's speed then probably changed from window to window.
+    pub fn is_unsteady(&self) -> bool {
+        self.steep.is_finite() && self.speeds > expected_scatter()
     }
 
     /// Returns the rate, above the capacity, at which one more window is most informative. At the returned rate, enough

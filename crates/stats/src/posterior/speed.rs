@@ -9,6 +9,13 @@
 /// Possible standard deviations of the logarithm of the speed, each with its prior probability. Small deviations are
 /// more probable, because most machines are steady.
 pub(super) const SCATTERS: [(f64, f64); 5] = [(0.0, 0.35), (0.01, 0.3), (0.03, 0.2), (0.08, 0.1), (0.2, 0.05)];
+
+/// Returns the standard deviation of the logarithm of the speed that is expected before any window is measured: the
+/// mean of [`SCATTERS`].
+pub(super) fn expected_scatter() -> f64 {
+    SCATTERS.iter().map(|(scatter, thought)| scatter * thought).sum()
+}
+
 /// Number of points that represent a normal density.
 const POINTS: i64 = 11;
 /// Distance from the mean of the density to each end of its range, in standard deviations.

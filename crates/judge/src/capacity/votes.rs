@@ -1,0 +1,89 @@
+//! Upper bound of the capacity that needs no model: each window of a search held its rate or clearly failed it.
+//!
+//! A model may put the capacity far above the rates that held. On a machine whose speed changes, the estimate mostly
+//! follows the closed loop, which may have run at a better moment than the windows.
+
+use run::Trial;
+use stats::shares::chance_above_half;
+
+use super::left_out::left_out;
+use super::neighbours::UsualShare;
+use super::pooled::Pooled;
+use crate::Facts;
+use crate::objective::holds;
+use crate::thresholds::{FAILURES_BELOW, LIKELY_HELD};
+
+/// Offered rates of the windows of a search. A window that missed the objective, but not clearly, is in neither list.
+pub(super) struct Votes {
+    /// Rates at which a window met the objective, at least without its disturbed time.
+    held: Vec<f64>,
+    /// Rates at which a window clearly missed the objective.
+    failed: Vec<f64>,
+}
+
+impl Votes {
+    /// Counts the windows of a search. `chances` is the result of [`super::chances`] for the run.
+    pub(super) fn of(facts: &Facts<'_>, chances: &[Option<f64>]) -> Self {
+        let usual = UsualShare::of(facts.run.trials.iter());
+        let likely = |t: &Trial| {
+            let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, t));
+            at.and_then(|at| *chances.get(at)?).map(|chance| chance >= LIKELY_HELD)
+        };
+        let mut votes = Self { held: Vec::new(), failed: Vec::new() };
+        for trial in facts.search.iter().copied() {
+            let is_disturbed = || left_out(trial, &facts.limits, usual).seconds > 0.0;
+            match (holds(trial, &facts.limits), likely(trial)) {
+                (true, _) => votes.held.push(trial.rates.offered_rate),
+                (false, Some(true)) if is_disturbed() => votes.held.push(trial.rates.offered_rate),
+                (false, Some(true)) => {}
+                (false, _) => votes.failed.push(trial.rates.offered_rate),
+            }
+        }
+        votes
+    }
+
+    /// Returns the lowest rate that is certainly above the capacity. At this rate and below it, clearly more windows
+    /// failed than held at this rate and above it: for example, 2 to 0, or 4 to 1. Returns infinity if there is no such
+    /// rate.
+    fn most(&self) -> f64 {
+        let is_above = |rate: &f64| self.chance_failed(*rate) >= FAILURES_BELOW;
+        self.failed.iter().copied().filter(is_above).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Returns the probability that most windows at a rate would fail. Windows that failed below the rate count for it,
+    /// and windows that held above the rate count against it.
+    fn chance_failed(&self, rate: f64) -> f64 {
+        let held = self.held.iter().filter(|one| **one >= rate).count() as u32;
+        let failed = self.failed.iter().filter(|one| **one <= rate).count() as u32;
+        chance_above_half(failed, held + failed)
+    }
+
+    /// Moves an estimate between `least`, a rate that certainly held, and the upper bound of the windows. On a machine
+    /// whose speed changed, a window that failed below the estimate contradicts it. Only a window that held then shows
+    /// that the objective can be met, so the rate is at most the highest rate that a window held. The interval contains
+    /// the rate, and the highest rate that a window held. If the estimate comes from overloads, a window that held
+    /// shows little, because its queue may have grown without late answers.
+    pub(super) fn bound(&self, p: &mut Pooled, least: f64) {
+        let Some(held) = self.held.iter().copied().reduce(f64::max) else { return };
+        let estimate = &mut p.estimate;
+        let bounded = estimate.rate.max(least.min(estimate.high)).min(self.most());
+        let is_contradicted = self.failed.iter().any(|failed| (held..=bounded).contains(failed));
+        p.is_lowered = estimate.is_unsteady() && is_contradicted && bounded > held;
+        estimate.rate = if p.is_lowered { held } else { bounded };
+        estimate.low = estimate.low.min(estimate.rate);
+        estimate.high = estimate.high.max(if p.of_overloads { estimate.rate } else { held });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_window_of_five_may_have_been_disturbed() {
+        let one = Votes { held: vec![150.0, 160.0, 170.0, 180.0], failed: vec![120.0] };
+        assert_eq!(one.most(), f64::INFINITY);
+        let two = Votes { held: vec![100.0], failed: vec![120.0, 130.0, 140.0] };
+        assert_eq!(two.most(), 130.0);
+    }
+}
