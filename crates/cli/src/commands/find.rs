@@ -1,6 +1,6 @@
 //! `loadline find`: finds the capacity of a server and its bottleneck.
 
-use run::Plan;
+use run::{Plan, SearchPlan};
 
 use crate::args::{HostArgs, LoadArgs, ObjectiveArgs, ObserveArgs, RepeatArgs, SeeArgs, TargetArgs, mix, units};
 use crate::finish::{self, Ends};
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// End early once half of the 95 % interval is at most this share of the capacity
     #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Search")]
     precision: Option<f64>,
-    /// Most connections, in the closed and in the open loop
+    /// Most connections, in the closed and in the open loop; the closed loop tries this number in any case
     #[arg(long, visible_alias = "max-connections", value_name = "N", help_heading = "Search")]
     connections: Option<u32>,
     /// Find the capacity in users, at most N; each has a connection and pauses for --think after each answer; with
@@ -94,8 +94,10 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     plan.search.precision = args.precision.unwrap_or(plan.search.precision);
     plan.search.budget_s = args.budget.unwrap_or(plan.search.budget_s);
     plan.search.max_connections = args.connections.unwrap_or(plan.search.max_connections);
+    plan.search.reach_max |=
+        args.connections.is_some() || plan.search.max_connections != SearchPlan::default().max_connections;
     if let Some(users) = args.users {
-        (plan.search.users, plan.search.max_connections) = (true, users);
+        (plan.search.users, plan.search.max_connections, plan.search.reach_max) = (true, users, false);
     }
     plan.search.prove = args.prove.map_or(plan.search.prove, Into::into);
     plan.search.prove_dir = args.prove_dir.clone().or(plan.search.prove_dir);
@@ -107,6 +109,23 @@ mod tests {
     use super::*;
     use crate::commands::Command;
     use crate::parsed;
+
+    #[test]
+    fn a_number_of_connections_of_the_user_must_be_tried() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("plan.toml");
+        std::fs::write(&file, "[search]\nmax_connections = 48\n").unwrap();
+        let search = |flags: &[&str]| {
+            let words = [&["find", "http://127.0.0.1:1/"][..], flags].concat();
+            let Command::Find(args) = parsed(&words) else { panic!("not `find`") };
+            let search = plan(&args).unwrap().search;
+            (search.max_connections, search.reach_max)
+        };
+        assert_eq!((search(&[]), search(&["--connections", "64"])), ((1024, false), (64, true)));
+        assert_eq!(search(&["--connections", "1024"]), (1024, true));
+        assert_eq!(search(&["--config", file.to_str().unwrap()]), (48, true));
+        assert_eq!(search(&["--users", "64", "--think", "1s"]), (64, false), "users have steps of their own");
+    }
 
     #[test]
     fn the_plan_file_can_switch_the_experiment_off() {

@@ -14,7 +14,7 @@ const TOLD: usize = 10;
 const LONGEST: usize = 80;
 
 /// Plan keys that are not listed, because they name the server, or because another sentence covers them.
-const APART: [&str; 13] = [
+const APART: [&str; 14] = [
     "command",
     "target.url",
     "target.server_pid",
@@ -28,6 +28,7 @@ const APART: [&str; 13] = [
     "load.protocol.commands_file",
     "load.requests",
     "load.tls",
+    "search.reach_max",
 ];
 
 /// Returns a sentence for each difference. Differences of the machines come first, because they affect every figure.

@@ -112,6 +112,13 @@ impl Budget {
         self.total_s * 0.45
     }
 
+    /// Returns the time at which a step with the number of connections that the user chose must have ended, seconds
+    /// since the start of the search. This step may take time from the search for the highest rate, because the user
+    /// asked for it.
+    pub fn chosen_until_s(&self) -> f64 {
+        self.total_s * 0.6
+    }
+
     /// Returns the time at which the search must have ended, seconds since its start.
     pub fn end_s(&self) -> f64 {
         self.total_s
@@ -126,6 +133,14 @@ impl Budget {
     /// Returns the durations of a sweep step, for a server whose recent response time is `response_s`.
     pub fn sweep_step(&self, response_s: f64) -> StepTimes {
         self.step(0.4, response_s)
+    }
+
+    /// Returns the durations of a sweep step that ends within `left_s` seconds and lasts at least `round_s` seconds, so
+    /// that a server at its highest rate can answer each client once.
+    pub fn chosen_step(&self, response_s: f64, round_s: f64, left_s: f64) -> StepTimes {
+        let (step, shortest) = (self.sweep_step(response_s), self.sweep_step(0.0));
+        let measure_s = step.measure_s.max(round_s);
+        StepTimes { measure_s, ..step }.within(left_s, shortest.measure_s.max(round_s))
     }
 
     /// Returns the durations of the first step of the closed-loop sweep. `response_s` is the response time of the test

@@ -4,6 +4,8 @@
 
 use run::{Arrival, Intensity, Limits, LoadPlan, Run, ThinkTime, Trial, TrialKind};
 
+use run::number::{number, span};
+
 use super::connections::connections_for;
 use super::{Budget, Conductor, RateSearch, StepTimes, Sweep, step};
 use crate::LabError;
@@ -71,7 +73,11 @@ impl Finder {
     pub fn new(conductor: &dyn Conductor, budget: Budget, response_s: f64) -> Self {
         // `response_s` makes the first step as long as several response times. A shorter step might end before the
         // first answer, which would end the closed-loop sweep.
-        let sweep = Sweep::new(conductor.run().plan.search.max_connections);
+        let search = &conductor.run().plan.search;
+        let sweep = match search.reach_max {
+            true => Sweep::reaching(search.max_connections),
+            false => Sweep::new(search.max_connections),
+        };
         Self {
             phase: Phase::Sweep(sweep),
             budget,
@@ -111,21 +117,35 @@ impl Finder {
     /// everything would look fast.
     fn sweep_step(&mut self, conductor: &mut dyn Conductor, mut sweep: Sweep) -> Result<Phase, LabError> {
         let Some(n) = sweep.next() else { return self.end_sweep(conductor, &sweep) };
-        let left_s = self.budget.sweep_until_s() - conductor.elapsed_s();
+        let is_chosen = n > 1 && sweep.is_at_chosen();
+        let until_s = if is_chosen { self.budget.chosen_until_s() } else { self.budget.sweep_until_s() };
+        let left_s = until_s - conductor.elapsed_s();
         let length = match n {
             1 => self.budget.first_step(self.response_s, left_s),
+            _ if is_chosen => self.budget.chosen_step(self.response_s, sweep.round_s(), left_s),
             _ => self.budget.sweep_step(self.response_s),
         };
         if self.over(conductor) {
             sweep.end("the run ended");
         } else if n > 1 && length.whole_s() > left_s {
-            sweep.end("their share of the budget is spent");
+            if is_chosen {
+                conductor.note(not_tried(n, sweep.round_s()));
+            }
+            if is_chosen || !sweep.skip_to_chosen() {
+                sweep.end_in_time();
+            }
         } else {
             let length = length.within(left_s, length.measure_s);
+            let (response_s, was_flat) = (self.response_s, sweep.has_stopped_growing());
             let plan = step::plan(conductor, closed(conductor, n), length);
             let label = if n == 1 { "1 connection".into() } else { format!("{n} connections") };
             let knew_pauses = self.pause_s > 0.0;
             let trial = self.conduct(conductor, plan, label, TrialKind::Sweep)?;
+            if was_flat {
+                // Beyond the plateau, more clients only wait longer. The steps of the rate search have lower rates, so
+                // they keep the length that fits the plateau.
+                self.response_s = response_s.max(self.pause_s);
+            }
             if self.pause_s > 0.0 && !knew_pauses || judge::spoiled(conductor.run().last_repeat())(&trial) {
                 return Ok(Phase::Sweep(sweep));
             }
@@ -315,6 +335,17 @@ fn has_failed_for_good(conductor: &mut dyn Conductor, trial: &Trial) -> bool {
         conductor.refuses_at_rest();
     }
     has_failed
+}
+
+/// Returns a note that the user's own number of connections does not fit into the budget. `round_s` is the time in which
+/// the server answers each connection once, seconds.
+fn not_tried(connections: u32, round_s: f64) -> String {
+    format!(
+        "{} connections (--connections) were not tried: the server needs {} to answer each of them once, so a longer --budget \
+         is needed",
+        number(f64::from(connections)),
+        span(round_s)
+    )
 }
 
 /// Returns the run's load as a closed loop with `connections` clients.

@@ -11,11 +11,16 @@ const MIN_GROWTH: f64 = 0.25;
 /// Minimum number of answers per client in a step with more than twice the clients of the step before.
 const MIN_ANSWERS_PER_CLIENT: f64 = 4.0;
 
+/// Reason for the end of a sweep whose throughput stopped growing.
+const STOPPED_GROWING: &str = "doubling them gained under 5 %, twice";
+
 /// State of a closed-loop sweep.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     next: u32,
     most: u32,
+    /// True if the sweep tries the largest number of clients even if throughput stopped growing before.
+    reaches_most: bool,
     best: f64,
     /// Clients and completed rate of each step.
     steps: Vec<(u32, f64)>,
@@ -33,6 +38,7 @@ impl Sweep {
         Self {
             next: 1,
             most: most.max(1),
+            reaches_most: false,
             best: 0.0,
             steps: Vec::new(),
             flat: 0,
@@ -40,6 +46,37 @@ impl Sweep {
             scales: false,
             ended: None,
         }
+    }
+
+    /// Returns a sweep that tries at most `most` clients, and this number in any case, because the user chose it.
+    pub fn reaching(most: u32) -> Self {
+        Self { reaches_most: true, ..Self::new(most) }
+    }
+
+    /// Returns true if the next step has the number of clients that the user chose.
+    pub fn is_at_chosen(&self) -> bool {
+        self.reaches_most && self.ended.is_none() && self.next == self.most
+    }
+
+    /// Makes the next step the one with the number of clients that the user chose. Returns false if there is no such
+    /// step left.
+    pub fn skip_to_chosen(&mut self) -> bool {
+        let skips = self.reaches_most && self.ended.is_none() && self.next < self.most;
+        if skips {
+            self.next = self.most;
+        }
+        skips
+    }
+
+    /// Returns true if throughput stopped growing before the next step.
+    pub fn has_stopped_growing(&self) -> bool {
+        self.flat >= judge::FLAT_STEPS
+    }
+
+    /// Returns the time in which a server with the highest rate so far answers each client of the next step once,
+    /// seconds; 0 before the first answer.
+    pub fn round_s(&self) -> f64 {
+        if self.best > 0.0 { f64::from(self.next) / self.best } else { 0.0 }
     }
 
     /// Returns the number of clients to try next; `None` if the sweep has ended.
@@ -61,7 +98,9 @@ impl Sweep {
         if self.best <= 0.0 {
             self.ended = Some("no request completed");
         } else if self.flat >= judge::FLAT_STEPS {
-            self.ended = Some("doubling them gained under 5 %, twice");
+            if !self.skip_to_chosen() {
+                self.ended = Some(STOPPED_GROWING);
+            }
         } else if self.next >= self.most {
             self.ended = Some("the largest number was reached while throughput still grew");
         } else {
@@ -69,7 +108,8 @@ impl Sweep {
         }
     }
 
-    /// Makes the next step larger, if doubling would not reach the maximum in the remaining steps. The number of
+    /// Makes the next step larger, if doubling would not reach the maximum in the remaining steps. If only one step
+    /// remains, this step has the number of clients that the user chose, if any. The number of
     /// clients more than doubles only while throughput grows with the clients, so that no plateau is skipped. The
     /// number is limited, so that a server that is already saturated still answers each client
     /// [`MIN_ANSWERS_PER_CLIENT`] times within `measure_s` seconds. Without the limit on the number of clients, a slow
@@ -82,6 +122,14 @@ impl Sweep {
                 ((self.last.1 * measure_s / MIN_ANSWERS_PER_CLIENT) as u32).max(self.last.0.saturating_mul(2));
             self.next = self.last.0.saturating_mul(1 << doublings as u32).min(answered).min(self.most);
         }
+        if steps_left <= 1 {
+            self.skip_to_chosen();
+        }
+    }
+
+    /// Ends the sweep because no time is left for another step.
+    pub fn end_in_time(&mut self) {
+        self.end(if self.has_stopped_growing() { STOPPED_GROWING } else { "their share of the budget is spent" });
     }
 
     /// Ends the sweep for the caller's reason, such as lack of time or an interrupt.
@@ -156,6 +204,24 @@ mod tests {
         };
         assert_eq!(tried(1e9), [1, 2, 8, 32, 64]);
         assert_eq!(tried(40.0), [1, 2, 8, 16], "what is full is seen at the second step past it, doubled again");
+    }
+
+    /// An earlier version of loadline stopped at 16 connections, although the user gave --connections 64.
+    #[test]
+    fn the_number_that_the_user_chose_is_tried_beyond_a_plateau_and_at_the_end_of_the_time() {
+        let tried = |r1_s: f64, x_max: f64, steps: u32| {
+            let (mut sweep, mut tried) = (Sweep::reaching(64), Vec::new());
+            while let Some(n) = sweep.next().filter(|_| tried.len() < steps as usize) {
+                tried.push(n);
+                sweep.record((f64::from(n) / r1_s).min(x_max));
+                sweep.hurry(steps - tried.len() as u32, 1.0);
+            }
+            (tried, sweep.ended())
+        };
+        assert_eq!(tried(0.020, 200.0, 99), (vec![1, 2, 4, 8, 16, 64], Some(STOPPED_GROWING)));
+        assert_eq!(tried(0.020, 200.0, 4).0, [1, 2, 16, 64], "only one step was left");
+        assert_eq!(tried(0.001, 1e9, 99).0, [1, 2, 4, 8, 16, 32, 64], "a server that scales gets there by doubling");
+        assert_eq!(tried(1.0, 0.0, 99).0, [1], "a server that answers nothing gets no more");
     }
 
     /// In an earlier version of loadline, a server with 0.1 s per request got 1024 connections after the second step.

@@ -1,7 +1,7 @@
 //! Tests of searches that reach limits of the generator: its number of connections and its pipeline.
 
 use load::{Service, SimServer};
-use run::Plan;
+use run::{Intensity, Plan, TrialKind};
 use testkit::VirtualServer;
 
 use crate::known::SEEDS;
@@ -14,6 +14,36 @@ fn no_step_uses_more_connections_than_it_is_allowed() {
     let run = known.at(1).find().unwrap();
     let most = run.trials.iter().map(|t| t.tally.connected).max();
     assert!(run.trials.len() > 3 && most == Some(3), "{most:?} connections at once, 3 are allowed");
+}
+
+/// A single worker is full with few connections, where an earlier version of loadline stopped. A server with 5 requests
+/// per second answers 64 connections once within 13 s, which fits into no step of a search of 30 s.
+#[test]
+fn the_number_of_connections_that_the_user_chose_is_tried() {
+    let mut plan = Plan::default();
+    (plan.search.max_connections, plan.search.reach_max) = (64, true);
+    let tried = |run: &run::Run| {
+        let sizes = run.trials.iter().filter(|t| t.kind == TrialKind::Sweep).map(|t| &t.intensity);
+        sizes.filter(|load| matches!(load, Intensity::Closed { connections: 64, .. })).count()
+    };
+    let find = |service_us: u64, budget_s: f64, seed: u64| plan_of(&plan, budget_s, service_us, seed).find().unwrap();
+    for seed in 1..=SEEDS {
+        for budget_s in [10.0, 30.0] {
+            let run = find(2_000, budget_s, seed);
+            assert_eq!(tried(&run), 1, "{budget_s} s, seed {seed}: {:?}", run.notes);
+            let capacity = run.findings.capacity.as_ref().unwrap();
+            assert!((0.85..=1.05).contains(&(capacity.rate / 500.0)), "{budget_s} s, seed {seed}: {capacity:?}");
+        }
+    }
+    let slow = find(200_000, 30.0, 1);
+    assert_eq!(tried(&slow), 0);
+    assert!(slow.notes.iter().any(|note| note.text.starts_with("64 connections (--connections) were not tried")));
+}
+
+fn plan_of(plan: &Plan, budget_s: f64, service_us: u64, seed: u64) -> VirtualServer {
+    let mut plan = plan.clone();
+    plan.search.budget_s = budget_s;
+    VirtualServer::new(server(Service::Constant, service_us, 1), plan, seed)
 }
 
 /// With eight connections, a server at a distance of 40 ms completes 200/s, however fast it is.

@@ -130,6 +130,10 @@ pub struct SearchPlan {
     /// Maximum number of connections in the closed-loop sweep and in the open-loop search. The open-loop search may use
     /// fewer connections: as many as its rate needs at the longest response time that meets the objective.
     pub max_connections: u32,
+    /// True if the closed-loop sweep must try `max_connections` connections, because the user chose this number. The
+    /// sweep then tries the number even if throughput stopped growing at fewer connections.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reach_max: bool,
     /// Relative precision at which the search ends early: half the width of the capacity's 95 % interval, divided by
     /// the capacity.
     pub precision: f64,
@@ -173,6 +177,7 @@ impl Default for SearchPlan {
         Self {
             budget_s: 30.0,
             max_connections: 1024,
+            reach_max: false,
             precision: 0.03,
             users: false,
             prove: Prove::Default,
