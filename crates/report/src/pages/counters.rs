@@ -193,7 +193,8 @@ fn line(label: &str, hue: Hue, side: &Side, trial: &Trial, spec: &CounterSpec) -
 }
 
 /// Returns the values of the instance of a cumulative counter that grew the most in a window. The busy times of disks
-/// do not add up to a share of time. A volume, such as one of LVM, even repeats the counts of its disks.
+/// do not add up to a share of time. In old recordings, a volume, such as one of LVM, even repeats the counts of its
+/// disks.
 fn of_busiest(side: &Side, id: &str, window: Window) -> Vec<(f64, f64)> {
     let recording = &side.recording;
     let grown = |column: &&Column| recording.over(column, window).value().unwrap_or(0.0);
