@@ -4,7 +4,8 @@
 
 use run::ENDED_PROCESSES;
 
-use super::process_member::{CPU, Columns, INSTRUCTIONS, IO, Member, STAT};
+use super::process_io::IO;
+use super::process_member::{CPU, Columns, INSTRUCTIONS, Member, STAT};
 use super::thread::{SUMS, ThreadRoom};
 use crate::column_writer::Slots;
 use crate::source::Round;

@@ -20,6 +20,7 @@ mod observer;
 mod ports;
 mod pressure;
 mod process;
+mod process_io;
 mod process_member;
 mod qdisc;
 mod slab;

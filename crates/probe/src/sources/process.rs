@@ -6,7 +6,8 @@
 
 use super::ended_children::KnownChildren;
 use super::ended_processes::EndedProcesses;
-use super::process_member::{CPU, FDS, INSTRUCTIONS, IO, LIMIT, Member, PSS, STAT, STATUS};
+use super::process_io::IO;
+use super::process_member::{CPU, FDS, INSTRUCTIONS, LIMIT, Member, PSS, STAT, STATUS};
 use super::thread::{self, ThreadRoom};
 use crate::find::is_manager;
 use crate::source::{Round, Source};
@@ -75,6 +76,7 @@ impl Source for Processes {
                 false => self.admit(&mut wanted, round, false),
             }
         }
+        self.put_io(round);
         self.put_ended_children(&newly_ended, round);
         self.ended.merge(&mut self.members, round);
         self.put_instructions(round);
@@ -103,6 +105,22 @@ impl Processes {
             false => "this machine has no hardware counter of instructions, or this user may not use it",
         };
         round.writer.absent_all(INSTRUCTIONS, "", format_args!("{reason}"));
+    }
+
+    /// Reads and writes the bytes that each process moved. All ends of processes are known before, because a parent's
+    /// counters contain the bytes of an ended child. A parent comes before its children, so a child that ends during the
+    /// readings is not in the parent's counters yet. The bytes of ended processes are handed from children to parents,
+    /// and so on to their parents, if several ended since the last sample.
+    fn put_io(&mut self, round: &mut Round<'_>) {
+        let followed: Vec<u32> = self.members.iter().filter(|m| m.has_read_io()).map(|m| m.pid).collect();
+        self.members.iter_mut().for_each(|member| member.read_io(&followed, &mut self.buffer));
+        for at in (0..self.members.len()).rev() {
+            let Some((parent, bytes)) = self.members[at].take_io_of_ended() else { continue };
+            if let Some(parent) = self.members.iter_mut().rfind(|member| member.pid == parent) {
+                parent.claim_io(bytes);
+            }
+        }
+        self.members.iter().for_each(|member| member.put_io(round.writer));
     }
 
     /// Writes the CPU time of unseen children. `newly_ended` has one entry for each followed process that ended since

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::ended_children::{EndedChildren, KnownChildren, ParentOfEnded};
+use super::process_io::{Bytes, IO, ProcessIo};
 use super::thread::{self, ReadContext, Status, ThreadRoom, Threads};
 use crate::column_writer::{ColumnWriter, Slots};
 use crate::process_tree;
@@ -26,7 +27,6 @@ pub(super) const STATUS: &[&str] = &[
     "process.cpus_allowed",
     "process.cpu_mask",
 ];
-pub(super) const IO: &[&str] = &["process.read_bytes", "process.write_bytes"];
 pub(super) const FDS: &[&str] = &["process.fds"];
 pub(super) const LIMIT: &[&str] = &["process.fd_limit"];
 pub(super) const PSS: &[&str] = &["process.pss"];
@@ -44,7 +44,7 @@ pub(super) struct Member {
     task: PathBuf,
     stat: File,
     status: Option<File>,
-    io: io::Result<File>,
+    io: ProcessIo,
     children: io::Result<File>,
     pub(super) slots: Columns,
     pub(super) threads: Threads,
@@ -127,7 +127,7 @@ impl Member {
             task: folder.join("task"),
             stat,
             status: File::open(folder.join("status")).ok(),
-            io: File::open(folder.join("io")),
+            io: ProcessIo::open(&folder),
             children: File::open(folder.join(format!("task/{pid}/children"))),
             folder,
             slots,
@@ -161,7 +161,6 @@ impl Member {
         };
         let leader = self.put_status(round, buffer);
         self.children_cpu.cpus = leader.cpus;
-        self.put_io(round, buffer);
         self.put_fds(round);
         if round.full {
             self.put_limit(round);
@@ -185,6 +184,35 @@ impl Member {
     /// the end of this process, nanoseconds.
     pub(super) fn left_to_parent(&self) -> (u32, u64) {
         (self.children_cpu.parent(), self.cpu_ns.saturating_add(self.children_cpu.total_ns()))
+    }
+
+    /// Returns true if the process's bytes were read at least once.
+    pub(super) fn has_read_io(&self) -> bool {
+        self.io.is_read()
+    }
+
+    /// Reads the bytes of a process that still runs. `followed` are the processes whose bytes were read before.
+    pub(super) fn read_io(&mut self, followed: &[u32], buffer: &mut Vec<u8>) {
+        if !self.ended {
+            let is_new = followed.contains(&self.children_cpu.parent());
+            self.io.read(is_new, buffer);
+        }
+    }
+
+    /// Returns the parent and the bytes of an ended process, but only once.
+    pub(super) fn take_io_of_ended(&mut self) -> Option<(u32, Bytes)> {
+        Some((self.children_cpu.parent(), self.io.take_of_ended(self.ended)?))
+    }
+
+    /// Subtracts the bytes of a followed child that ended.
+    pub(super) fn claim_io(&mut self, of_child: Bytes) {
+        self.io.claim(of_child, self.ended);
+    }
+
+    pub(super) fn put_io(&self, writer: &mut ColumnWriter) {
+        if !self.ended {
+            self.io.put(writer, self.slots.io, &self.instance);
+        }
     }
 
     /// Writes the CPU time of unseen children (children that ended before a sample could find them).
@@ -224,20 +252,6 @@ impl Member {
             round.writer.put_some(self.slots.status, at, value);
         }
         told
-    }
-
-    fn put_io(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>) {
-        let text = match &self.io {
-            Ok(file) => reread(file, buffer).map_err(|e| why(&self.folder.join("io"), &e)),
-            Err(e) => Err(why(&self.folder.join("io"), e)),
-        };
-        match text {
-            Ok(text) => {
-                round.writer.put_some(self.slots.io, 0, keyed(text, "read_bytes:"));
-                round.writer.put_some(self.slots.io, 1, keyed(text, "write_bytes:"));
-            }
-            Err(reason) => round.writer.absent_all(IO, &self.instance, format_args!("{reason}")),
-        }
     }
 
     fn put_fds(&self, round: &mut Round<'_>) {
