@@ -11,7 +11,7 @@ use super::parts::{REMAINDER, part_of, shares};
 use super::response::RATE;
 use super::suspects::bottleneck_of;
 use crate::Facts;
-use crate::number::{figure, percent, rate, ratio};
+use crate::number::{figure, percent, rate};
 use crate::thresholds::{MAX_PREDICTED_FACTOR, UNWANTED};
 use crate::waits;
 
@@ -106,8 +106,7 @@ fn is_to_change(predicted: &Effect, measured: &Effect) -> bool {
 
 /// Returns the predicted change in percent. The prediction for throughput is a fall in proportion to the measured dose.
 fn change(of: ProofMetric, predicted: &Effect, measured: &Effect) -> String {
-    let per_dose = ratio(1.0 - predicted.ratio, predicted.dose).unwrap_or(1.0);
-    percent(if of.is_throughput() { measured.dose * per_dose } else { predicted.ratio - 1.0 })
+    percent(if of.is_throughput() { 1.0 - predicted.at_dose(measured.dose).ratio } else { predicted.ratio - 1.0 })
 }
 
 /// Describes the change of a figure in words.

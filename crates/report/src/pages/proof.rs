@@ -3,7 +3,8 @@
 //! experiment makes, such as slowing a CPU.
 
 use run::{
-    Effect, Elasticity, ElasticityBasis, Estimate, Proof, ProofOutcome, ProofTrial, Run, Steadiness, UnusedLever,
+    Effect, Elasticity, ElasticityBasis, Estimate, LeverSlots, Proof, ProofOutcome, ProofTrial, Run, Steadiness,
+    UnusedLever,
 };
 
 use crate::plot::{Axis, BarRow, Bars, Hue, Look, Plot, Scale, Segment, Series};
@@ -54,6 +55,16 @@ fn tone(outcome: ProofOutcome) -> Tone {
     }
 }
 
+/// Returns a prediction and the name of its table row. A prediction for throughput is converted to the dose of the
+/// measurement, as in the sentence about the outcome. Otherwise, the name says if another dose was planned.
+fn predicted(proof: &Proof, name: &str, planned: &Effect, measured: Option<&Effect>) -> (String, Effect) {
+    match measured.filter(|measured| measured.lever == planned.lever && measured.dose != planned.dose) {
+        Some(measured) if proof.of.is_throughput() => (name.into(), planned.at_dose(measured.dose)),
+        Some(_) => (format!("{name} for the planned share"), planned.clone()),
+        None => (name.into(), planned.clone()),
+    }
+}
+
 /// Returns the table of the predicted and the measured effects of slowing a resource.
 fn effects(proof: &Proof) -> Option<Block> {
     let row = |name: &str, e: &Effect| {
@@ -69,14 +80,15 @@ fn effects(proof: &Proof) -> Option<Block> {
             interval,
         ]
     };
-    let second = proof.runner_up.as_ref();
-    let all = [
-        ("predicted", proof.prediction.as_ref()),
-        ("measured", proof.measured.as_ref()),
-        ("next bottleneck, predicted", second.map(|second| &second.prediction)),
-        ("next bottleneck, measured", second.and_then(|second| second.measured.as_ref())),
-    ];
-    let rows: Vec<Vec<Cell>> = all.into_iter().filter_map(|(name, effect)| Some(row(name, effect?))).collect();
+    let pair = |prefix: &str, planned: Option<&Effect>, measured: Option<&Effect>| {
+        let predicted = planned.map(|planned| predicted(proof, &format!("{prefix}predicted"), planned, measured));
+        let rows = predicted.map(|(name, effect)| row(&name, &effect)).into_iter();
+        rows.chain(measured.map(|effect| row(&format!("{prefix}measured"), effect))).collect::<Vec<_>>()
+    };
+    let mut rows = pair("", proof.prediction.as_ref(), proof.measured.as_ref());
+    if let Some(second) = &proof.runner_up {
+        rows.extend(pair("next bottleneck, ", Some(&second.prediction), second.measured.as_ref()));
+    }
     let columns = vec![
         Col::words("", 0),
         Col::words("lever", 0),
@@ -180,16 +192,32 @@ fn shares(proof: &Proof) -> Vec<Block> {
     std::iter::once(Block::Table(table)).chain(other_elasticities(proof)).chain([Block::Bars(bars)]).collect()
 }
 
+/// Returns the dose of each slot: the share of its resource that a lever took, as measured. The doses agree with the
+/// dose in the table of effects, `measured`. That dose is the loss of speed relative to the slots without the lever. If
+/// the elasticity is only bounded, the users of the resource hardly felt the lever, and the dose is the share that the
+/// lever took by its own measurement.
+fn slot_doses(lever: &LeverSlots, measured: &Effect, basis: ElasticityBasis) -> Option<Vec<f64>> {
+    if !basis.is_measured() {
+        return Some(lever.on.iter().map(|on| if *on { measured.dose } else { 0.0 }).collect());
+    }
+    let off = lever.on.iter().zip(&lever.speed).filter(|(on, speed)| !**on && speed.is_finite());
+    let (sum, n) = off.fold((0.0, 0_u32), |(sum, n), (_, speed)| (sum + speed, n + 1));
+    let full = sum / f64::from(n);
+    (full > 0.0).then(|| lever.speed.iter().map(|speed| 1.0 - speed / full).collect())
+}
+
 /// Returns the chart of throughput by the share of the resource that the main lever took away. Each point is one slot
 /// (a period of a fraction of a second), and a dashed line shows the prediction.
 fn dose_response(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
-    let main = &proof.measured.as_ref()?.lever;
+    let measured = proof.measured.as_ref()?;
+    let main = &measured.lever;
     let lever = trial.levers.iter().find(|l| l.lever == *main)?;
     // In an open loop, the lever takes away an equal share of the resource in every slot, so there is no curve to draw.
-    let elasticity =
-        proof.elasticities.iter().filter(|_| proof.of.is_throughput()).find(|e| e.lever == *main)?.estimate.value;
-    let slots = lever.speed.iter().zip(&trial.completed_rate).filter(|(s, r)| s.is_finite() && r.is_finite());
-    let slots: Vec<(f64, f64)> = slots.map(|(speed, rate)| (1.0 - speed, *rate)).collect();
+    let part = proof.elasticities.iter().filter(|_| proof.of.is_throughput()).find(|e| e.lever == *main)?;
+    let elasticity = part.estimate.value;
+    let doses = slot_doses(lever, measured, part.basis)?;
+    let slots = doses.into_iter().zip(&trial.completed_rate).filter(|(dose, r)| dose.is_finite() && r.is_finite());
+    let slots: Vec<(f64, f64)> = slots.map(|(dose, rate)| (dose, *rate)).collect();
     let free = trial.rate_without(lever)?;
     let most = slots.iter().map(|(dose, _)| *dose).fold(0.0, f64::max);
     if !(free > 0.0 && most > 0.0) {
@@ -235,3 +263,6 @@ fn steadied(steadiness: &Steadiness) -> String {
         back.unwrap_or_default()
     )
 }
+
+#[cfg(test)]
+mod tests;
