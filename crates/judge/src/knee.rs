@@ -4,14 +4,23 @@
 use run::Knee;
 
 use crate::Facts;
+use crate::laws::beyond_bound;
 use crate::number::{finite, positive};
 use crate::single::{clients, good, mostly_refused, r1_us};
 use crate::sweep::Plateau;
 use crate::thresholds::KNEE_REACHED;
 
-/// Returns the knee of the sweep. Returns `None` without a sweep, if the rate still grew at the sweep's end, or if most
-/// answers of the lightest load were refusals.
+/// Returns the knee of the sweep. Returns `None` if the sweep has no knee ([`of_sweep`]), or if another measurement
+/// contradicts it: the report then has a warning instead of the figure. More clients did more work than R1 allows, so
+/// R1 and the knee are too high. Or an open loop completed more than the sweep, so Xmax and the knee are too low.
 pub(crate) fn knee(facts: &Facts<'_>) -> Option<Knee> {
+    let is_valid = beyond_bound(facts).is_none() && facts.beyond_closed_loop().is_none();
+    of_sweep(facts).filter(|_| is_valid)
+}
+
+/// Returns the knee of the sweep, even if another measurement contradicts it. Returns `None` without a sweep, if the rate
+/// still grew at the sweep's end, or if most answers of the lightest load were refusals.
+pub(crate) fn of_sweep(facts: &Facts<'_>) -> Option<Knee> {
     let one = facts.unloaded.filter(|one| !mostly_refused(one))?;
     let x_max = facts.sweep.iter().map(|t| good(t)).reduce(f64::max).and_then(positive)?;
     if !matches!(facts.plateau, Plateau::Flat { .. }) {

@@ -241,7 +241,7 @@ fn bounds(facts: &Facts<'_>, report: &mut TrustReport) {
     let Some(r1) = facts.unloaded.filter(|_| facts.sweep.len() >= 2).and_then(crate::single::r1_us) else { return };
     match crate::laws::beyond_bound(facts) {
         Some(t) => report.warn(format!(
-            "R1 and the knee are too high: {} clients did more than {} times the work of one, which alone pays for every wake-up",
+            "R1 is too high, so no knee is given: {} clients did more than {} times the work of one, which alone pays for every wake-up",
             figure(crate::single::clients(t)),
             figure(crate::single::clients(t))
         )),
@@ -255,7 +255,7 @@ fn ceiling(facts: &Facts<'_>, report: &mut TrustReport) {
     if let Some(text) = facts.outgrown_text() {
         report.warn(format!("{text}; run `loadline find` again, now that it is warm"));
     }
-    let Some(knee) = crate::knee::knee(facts) else { return };
+    let Some(knee) = crate::knee::of_sweep(facts) else { return };
     if let Some(most) = facts.beyond_closed_loop() {
         report.warn(format!(
             "the closed loop did not reach the highest rate: the open loop completed {} (offered: {}), the closed loop {}; the knee is above {}",

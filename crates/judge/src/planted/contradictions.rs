@@ -37,7 +37,7 @@ fn no_planted_run_prints_two_figures_that_contradict_each_other() {
 const SENTENCES: &[&str] = &[
     LITTLE,
     NO_STEP,
-    "R1 and the knee are too high",
+    "R1 is too high, so no knee is given",
     "did not reach the highest rate",
     "the generator's threads used",
     "still growing",
@@ -74,7 +74,7 @@ type Planted = fn() -> PlantedRun;
 const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
     // With one client, every request includes a wake-up of the server, so R1 (the response time with one client) is
     // long. The rate with N clients therefore exceeds N / R1, which should be its upper bound.
-    (Some("R1 and the knee are too high"), || {
+    (Some("R1 is too high, so no knee is given"), || {
         PlantedRun::new(1000.0, 4000.0).change(|t, p| {
             if t.kind == TrialKind::Sweep && p.n < 2.0 {
                 slow_down(t, 2.0);
@@ -138,8 +138,27 @@ fn a_warning_names_a_rate_above_its_bound() {
     }
 }
 
+/// Returns true if a warning says that the knee of the sweep is wrong.
+fn retracts_knee(run: &Run) -> bool {
+    let words = ["so no knee is given", "the knee is above"];
+    run.findings.trust.warnings.iter().any(|warning| words.iter().any(|words| warning.contains(words)))
+}
+
+/// An earlier version of loadline printed a knee beside the warning that it is wrong.
+#[test]
+fn a_knee_that_a_warning_retracts_is_not_given() {
+    for (warning, planted_run) in PAST_A_BOUND {
+        let run = judged(planted_run().run());
+        let is_wrong = warning.is_some_and(|words| words.contains("knee") || words.contains("highest rate"));
+        assert_eq!((retracts_knee(&run), run.findings.knee.is_none()), (is_wrong, is_wrong), "{warning:?}");
+        let says = run.findings.argument.iter().any(|sentence| sentence.contains("(the knee)"));
+        assert_eq!(says, !is_wrong, "{:?}", run.findings.argument);
+    }
+}
+
 fn contradicts_nothing(run: &Run) {
     let f = &run.findings;
+    assert!(!(retracts_knee(run) && f.knee.is_some()), "{:?} beside {:?}", f.knee, f.trust.warnings);
     let most = f.outcomes.iter().filter_map(|o| o.good_rate).fold(0.0, f64::max);
     let b = &f.bottleneck;
     if let Some(c) = &f.capacity {
@@ -184,7 +203,7 @@ fn bounds_nothing_that_was_passed(run: &Run) {
     let Some((n, _)) = past else { return };
     let id = &f.bottleneck.id;
     assert!(!f.trust.held.iter().any(|held| held.contains(NO_STEP)), "{id}: {n} clients did");
-    let told = f.trust.warnings.iter().any(|w| w.contains("R1 and the knee are too high"));
+    let told = f.trust.warnings.iter().any(|w| w.contains("R1 is too high, so no knee is given"));
     assert!(told, "{id}: {n} clients did more than {n} times the work of one, and that is not said");
     assert!(!f.bottleneck.sentence.contains("at a time"), "{id}: places are counted by an R1 that holds no longer");
 }

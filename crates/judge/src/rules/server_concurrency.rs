@@ -39,7 +39,7 @@ pub(super) const RULE: Rule = Rule {
     judge,
     advise: |facts| concurrency_words::advise(facts).or_else(|| delayed_answers(facts).map(|_| DELAYED_ADVICE.into())),
     advice: &[
-        "Raise the number of workers or threads, or of connections to an upstream; the knee shows how many there are now.",
+        "Raise the number of workers or threads, or of connections to an upstream.",
         "If that number is already large, look for a lock, or for an upstream that handles only so many at a time.",
     ],
     explain: "If each request holds one of W workers for a time S, throughput ends at W / S however idle the machine is. Xmax \
