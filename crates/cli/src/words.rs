@@ -172,3 +172,33 @@ fn the_file_of_all_words_is_current() {
         "docs/reference/words.txt is not current ({differs:?}); read the change and run: LOADLINE_WRITE_WORDS=1 cargo test -p loadline words"
     );
 }
+
+/// Combines sentences about limits, experiments and advice with long warnings. An earlier version of loadline cut such
+/// sentences after any word, with an ellipsis.
+#[test]
+fn the_answer_of_find_has_twelve_lines_and_cuts_no_sentence() {
+    let all = sentences();
+    let of = |kind: &str| all.iter().filter(|s| s.kind == kind).collect::<Vec<_>>();
+    let [verdicts, experiments, advice, warnings] = ["verdict", "experiment", "advice", "warning"].map(of);
+    let style = report::Style { width: COLUMNS, ..report::Style::default() };
+    let mut run = planted("server-cpu").expect("a planted run");
+    judge::judge(&mut run);
+    for at in 0..4 * experiments.len().max(verdicts.len()).max(advice.len()) {
+        let pick = |from: &[&Sentence], by: usize| from[by * at % from.len()].clone();
+        let verdict = pick(&verdicts, 1);
+        let found = &mut run.findings;
+        found.bottleneck.id = verdict.id;
+        (found.bottleneck.sentence, found.bottleneck.advice) = (verdict.text, vec![pick(&advice, 5).text]);
+        found.proof = Some(run::Proof {
+            outcome: run::ProofOutcome::Inconclusive,
+            why: pick(&experiments, 7).text,
+            ..run::Proof::default()
+        });
+        found.trust.warnings = [11, 13, 17].map(|by| pick(&warnings, by).text).into();
+        let text = report::brief(&run, &style, LINES);
+        assert!(text.lines().count() <= 12 && !text.contains('…'), "{text}");
+        for name in ["Rate", "Limited by", "Tested", "Try"] {
+            assert!(text.lines().any(|line| line.starts_with(name)), "no {name} in\n{text}");
+        }
+    }
+}

@@ -18,7 +18,7 @@ pub struct AnswerLine {
     pub to: &'static str,
     /// True if a short report may leave out the line.
     pub optional: bool,
-    /// Maximum number of terminal lines that this line may fill when it is wrapped; `None` for no limit.
+    /// Number of terminal lines to which the line is shortened, if its first clause fits into them; `None` for no limit.
     pub max_lines: Option<usize>,
 }
 
@@ -31,7 +31,7 @@ pub struct Warnings {
     pub more: usize,
     /// ID of the report section that shows the hidden warnings; empty if the option `-v` shows them instead.
     pub to: &'static str,
-    /// Maximum number of terminal lines that each warning may fill when it is wrapped; `None` for no limit.
+    /// Number of terminal lines to which each warning is shortened, if its first clause fits; `None` for no limit.
     pub max_lines: Option<usize>,
 }
 
@@ -61,11 +61,13 @@ impl Warnings {
     /// Hides the last shown warning and counts it as hidden, unless it is the only shown warning. Returns true if a
     /// warning was hidden.
     pub fn fold_one(&mut self) -> bool {
-        let folds = self.shown.len() > 1;
-        if folds {
-            self.shown.pop();
-            self.more += 1;
-        }
+        self.shown.len() > 1 && self.fold_last()
+    }
+
+    /// Hides the last shown warning and counts it as hidden. Returns false if no warning is shown.
+    pub fn fold_last(&mut self) -> bool {
+        let folds = self.shown.pop().is_some();
+        self.more += usize::from(folds);
         folds
     }
 
@@ -78,6 +80,7 @@ impl Warnings {
             (false, true) => ": see Trust in the full report",
             (false, false) => ": see Trust",
         };
-        (self.more > 0).then(|| format!("{} more warning{plural}{place}", self.more))
+        let more = if self.shown.is_empty() { "" } else { "more " };
+        (self.more > 0).then(|| format!("{} {more}warning{plural}{place}", self.more))
     }
 }

@@ -7,11 +7,11 @@ use crate::{Block, Doc, Style, Weight};
 /// Maximum number of lines of the answer section. After the answer section, the command prints two more lines, which
 /// say where the full report is.
 const ANSWER_LINES: usize = 12;
-/// Maximum number of terminal lines of one summary line or warning, after the first step that cuts sentences in a long
-/// answer section.
+/// Maximum number of terminal lines of one summary line or warning, after the first step that shortens sentences in a
+/// long answer section.
 const MANY_LINES: usize = 3;
-/// Maximum number of terminal lines of one summary line or warning, after the second and last step that cuts sentences
-/// in a long answer section.
+/// Maximum number of terminal lines of one summary line or warning, after the second step that shortens sentences in a
+/// long answer section. A single clause may need more lines, because no clause is cut.
 const FEW_LINES: usize = 2;
 /// Minimum number of rows that the brief form keeps of each table.
 const ROWS: usize = 6;
@@ -23,8 +23,8 @@ pub(super) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     if has_answer { answer(doc, style) } else { first_sections(doc, style, most) }
 }
 
-/// Renders the answer section. If the section is too long, leaves out or cuts lines, beginning with the least important
-/// lines. Never shortens an answer section with bars or a table.
+/// Renders the answer section. If the section is too long, leaves out lines, or shortens them to their first whole
+/// clauses, beginning with the least important lines. Never shortens an answer section with bars or a table.
 fn answer(doc: &Doc, style: &Style) -> String {
     let mut doc = doc.clone();
     doc.subtitle.clear();
@@ -34,9 +34,9 @@ fn answer(doc: &Doc, style: &Style) -> String {
     if blocks(&mut doc).any(|block| matches!(block, Block::Bars(_) | Block::Table(_))) {
         return Page::of(&doc, style, Weight::Answer).text();
     }
-    // A missing line or warning is a smaller loss than cut sentences. Each step that cuts sentences therefore comes
-    // after a step that leaves out lines or hides warnings.
-    for shorten in [leave_out, cut_to_many, fold_warning, cut_to_few] {
+    // A missing line or warning is a smaller loss than a shorter sentence. Each step that shortens sentences therefore
+    // comes after a step that leaves out lines or hides warnings. The most serious warning is hidden last.
+    for shorten in [leave_out, shorten_to_many, fold_warning, shorten_to_few, fold_all_warnings] {
         while Page::of(&doc, style, Weight::Answer).height() > ANSWER_LINES && shorten(&mut doc) {}
     }
     Page::of(&doc, style, Weight::Answer).text()
@@ -60,17 +60,22 @@ fn fold_warning(doc: &mut Doc) -> bool {
     blocks(doc).any(|block| if let Block::Warnings(warnings) = block { warnings.fold_one() } else { false })
 }
 
-fn cut_to_many(doc: &mut Doc) -> bool {
-    cut_last(doc, MANY_LINES)
+/// Hides the last shown warning, even if it is the only one. Returns false if no warning is shown.
+fn fold_all_warnings(doc: &mut Doc) -> bool {
+    blocks(doc).any(|block| if let Block::Warnings(warnings) = block { warnings.fold_last() } else { false })
 }
 
-fn cut_to_few(doc: &mut Doc) -> bool {
-    cut_last(doc, FEW_LINES)
+fn shorten_to_many(doc: &mut Doc) -> bool {
+    shorten_last(doc, MANY_LINES)
+}
+
+fn shorten_to_few(doc: &mut Doc) -> bool {
+    shorten_last(doc, FEW_LINES)
 }
 
 /// Finds the last summary line or warning that may still fill more than `most` terminal lines, and limits it to `most`.
 /// Returns false if no summary line or warning can be shortened.
-fn cut_last(doc: &mut Doc, most: usize) -> bool {
+fn shorten_last(doc: &mut Doc, most: usize) -> bool {
     let mut limits: Vec<&mut Option<usize>> = Vec::new();
     for block in blocks(doc) {
         match block {
@@ -129,7 +134,12 @@ mod tests {
         for name in ["Rate", "Limited by", "Tested", "Try"] {
             assert!(text.contains(name), "{name}: {text}");
         }
-        assert!(text.contains("sentence …") && text.contains("more warnings: see Trust in the full report"), "{text}");
+        assert!(text.contains("more warnings: see Trust in the full report") && !text.contains('…'), "{text}");
+        let shown = text.lines().filter(|line| line.ends_with("of a sentence")).count();
+        assert!(shown >= 4, "each line ends with a whole clause: {text}");
+        let one = format!("{} end", "word ".repeat(30).trim());
+        let text = brief(&doc(&one), &Style::default(), 0);
+        assert!(text.matches("word end").count() == 4 && text.contains("3 warnings: see Trust"), "{text}");
         let narrow = brief(&doc(&"word ".repeat(80)), &Style { width: 40, ..Style::default() }, 0);
         assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
     }

@@ -4,6 +4,7 @@
 //! [`FORMS`].
 
 mod brief;
+mod clauses;
 mod code_spans;
 mod csv;
 mod figures;

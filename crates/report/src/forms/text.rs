@@ -3,6 +3,7 @@
 
 use run::Run;
 
+use super::clauses::first_clauses;
 use super::paint::{code, paint};
 use super::text_table::table;
 use super::wrap::{clean, cut, wrap};
@@ -97,8 +98,7 @@ impl Page {
     /// Prints a line of the summary: the name, the value in bold, and the explanation.
     fn answer(&mut self, line: &AnswerLine) {
         let (value, detail) = (clean(&line.value), clean(&line.detail));
-        let text = [value.as_str(), detail.as_str()].map(str::trim).join(" ");
-        let lines = cut_lines(wrap(text.trim(), self.style.width - GUTTER), line.max_lines);
+        let lines = wrapped_clauses(&value, &detail, self.style.width - GUTTER, line.max_lines);
         let tone = if line.tone == Tone::Plain { "1" } else { code(line.tone) };
         let mut bold = value.trim().chars().count();
         for (i, told) in lines.iter().enumerate() {
@@ -112,7 +112,7 @@ impl Page {
     }
 
     fn warning(&mut self, text: &str, max_lines: Option<usize>) {
-        let lines = cut_lines(wrap(text, self.style.width - 2), max_lines);
+        let lines = wrapped_clauses("", &clean(text), self.style.width - 2, max_lines);
         for (i, line) in lines.iter().enumerate() {
             let told = format!("{}{line}", if i == 0 { "! " } else { "  " });
             self.lines.push(self.paint(&told, code(Tone::Warn)));
@@ -246,16 +246,14 @@ fn bar(length: f64, ascii: bool) -> String {
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
-/// Cuts the wrapped lines of a sentence to at most `most` lines. The last remaining line is cut after its last complete
-/// clause, or else after a whole word.
-fn cut_lines(mut lines: Vec<String>, most: Option<usize>) -> Vec<String> {
-    let Some(most) = most.filter(|most| lines.len() > *most) else { return lines };
-    lines.truncate(most.max(1));
-    let Some(last) = lines.last_mut() else { return lines };
-    let end = ["; ", ". ", ": "].iter().filter_map(|mark| last.rfind(mark)).max();
-    let end = end.or_else(|| last.rfind(' ')).unwrap_or(0);
-    *last = format!("{} …", &last[..end]);
-    lines
+/// Wraps a sentence that begins with `value`. If the sentence is longer than `most` lines, `detail` is shortened to its
+/// first whole clauses.
+fn wrapped_clauses(value: &str, detail: &str, width: usize, most: Option<usize>) -> Vec<String> {
+    let lines = |part: &str| wrap([value, part].map(str::trim).join(" ").trim(), width);
+    match most {
+        Some(most) => lines(first_clauses(detail, |part| lines(part).len() <= most)),
+        None => lines(detail),
+    }
 }
 
 fn gutter(name: &str) -> String {
