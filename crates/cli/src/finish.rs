@@ -1,5 +1,7 @@
 //! The end of a run: prints the verdict, writes the report beside `run.json`, and returns the exit status.
 
+use std::path::Path;
+
 use run::{Failure, Run, RunDir};
 
 use crate::args::{OutArgs, SeeArgs};
@@ -101,14 +103,20 @@ fn finish_lines(run: &Run, ends: &Ends) -> anyhow::Result<Exit> {
 
 /// Writes a run and its reports into the run's directory. Returns lines for the user, which name the report.
 fn save(run: &Run, kept: &Kept) -> anyhow::Result<String> {
-    let dir = RunDir::create(kept.dir())?;
+    write(run, kept.dir())?;
+    kept.settle()
+}
+
+/// Writes a run and its reports into a directory.
+pub(crate) fn write(run: &Run, dir: &Path) -> anyhow::Result<()> {
+    let dir = RunDir::create(dir)?;
     // Each trial was already saved when it ended, unless the disk was full. The call of `save` below also stores the
     // conclusions, such as the verdict.
     dir.save(run)?;
     for (form, file) in KEPT {
         dir.put(file, report::render(form, run, &output::plain())?.as_bytes())?;
     }
-    kept.settle()
+    Ok(())
 }
 
 /// Ends a run that succeeded or failed. For a failed run with measurements, the returned error names the directory that

@@ -11,9 +11,9 @@ use anyhow::{Context as _, bail, ensure};
 use jiff::Timestamp;
 
 /// Parent directory of the runs for which the user gave no `--out`.
-const RUNS: &str = "loadline-runs";
+pub(crate) const RUNS: &str = "loadline-runs";
 /// Name of the link in [`RUNS`] to the latest run.
-const LATEST: &str = "latest";
+pub(crate) const LATEST: &str = "latest";
 /// Text near the beginning of every report. loadline recognizes a report by this text.
 const REPORT_MARK: &str = "· loadline</title>";
 /// Text at the beginning of every `run.json`. loadline recognizes a run by this text.
@@ -51,7 +51,8 @@ impl Kept {
         }
     }
 
-    fn named(out: &Path, force: bool) -> anyhow::Result<Self> {
+    /// Prepares the directory that `--out` names. Without `force`, an earlier run in the directory moves away.
+    pub(crate) fn named(out: &Path, force: bool) -> anyhow::Result<Self> {
         if out.is_symlink() && out.is_dir() {
             let beside = fs::canonicalize(out)?.parent().map(Path::to_path_buf).unwrap_or_default();
             return Self::by_time(&beside, out.to_path_buf());
@@ -78,6 +79,14 @@ impl Kept {
         Ok(Self { dir, made: true, aside: None, link: Some(link), _lock: None })
     }
 
+    /// Creates the directory `name` in the folder of several runs. Sets `link` to the run once it is complete or
+    /// interrupted.
+    pub(crate) fn inside(folder: &Path, name: &str, link: Option<PathBuf>) -> anyhow::Result<Self> {
+        let dir = folder.join(name);
+        fs::create_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        Ok(Self { dir, made: true, aside: None, link, _lock: None })
+    }
+
     /// Returns the path of the run's directory.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
@@ -93,11 +102,17 @@ impl Kept {
     /// Makes the link `latest` point to the complete run. Returns lines for the user, which name the report and the
     /// directory to which an earlier run was moved.
     pub(crate) fn settle(&self) -> anyhow::Result<String> {
+        let earlier = self.settle_quietly()?;
+        Ok(format!("{earlier}report: {}\n", self.dir.join("report.html").display()))
+    }
+
+    /// Does the work of [`Kept::settle`], and returns only the line about an earlier run, if any.
+    pub(crate) fn settle_quietly(&self) -> anyhow::Result<String> {
         let earlier = self.aside.as_ref().map(|aside| format!("the earlier run is now in {}\n", aside.display()));
         if let Some(link) = &self.link {
             point(link, &self.dir)?;
         }
-        Ok(format!("{}report: {}\n", earlier.unwrap_or_default(), self.dir.join("report.html").display()))
+        Ok(earlier.unwrap_or_default())
     }
 }
 
@@ -178,7 +193,7 @@ fn move_files(from: &Path, to: &Path) -> std::io::Result<()> {
 }
 
 /// Creates the directory `name` in `under`. If the name is already used, appends a number.
-fn fresh(under: &Path, name: &str) -> anyhow::Result<PathBuf> {
+pub(crate) fn fresh(under: &Path, name: &str) -> anyhow::Result<PathBuf> {
     for number in 1..1000 {
         let dir = under.join(if number == 1 { name.to_string() } else { format!("{name}-{number}") });
         match fs::create_dir(&dir) {
@@ -203,21 +218,18 @@ fn point(link: &Path, dir: &Path) -> anyhow::Result<()> {
     made.and_then(|()| fs::rename(&new, link)).with_context(|| format!("cannot make the link {}", link.display()))
 }
 
-/// Returns the text of a link to a directory: only the directory's name if both are in one folder, so that the folder
-/// can be moved; otherwise the absolute path.
+/// Returns the text of a link to a directory: a relative path if the link's folder contains the directory, so that the
+/// folder can be moved; otherwise the absolute path.
 fn aim(link: &Path, dir: &Path) -> std::io::Result<PathBuf> {
-    let folder = |path: &Path| {
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        fs::canonicalize(parent.unwrap_or(Path::new(".")))
-    };
-    match dir.file_name() {
-        Some(name) if folder(link)? == folder(dir)? => Ok(name.into()),
-        _ => fs::canonicalize(dir),
-    }
+    let parent = link.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;
+    let whole = fs::canonicalize(dir)?;
+    let inside = whole.strip_prefix(&folder).ok().filter(|inside| !inside.as_os_str().is_empty());
+    Ok(inside.map(Path::to_path_buf).unwrap_or(whole))
 }
 
 /// Formats a UTC time as a name that can be sorted: `20261122-031500`.
-fn stamp(time: Timestamp) -> String {
+pub(crate) fn stamp(time: Timestamp) -> String {
     time.strftime("%Y%m%d-%H%M%S").to_string()
 }
 

@@ -15,6 +15,7 @@ mod exit;
 mod feeds;
 mod finish;
 mod kept;
+mod kept_pair;
 mod live;
 mod locked_dir;
 mod metrics;

@@ -3,6 +3,7 @@
 mod agent;
 mod arena;
 mod compare;
+mod compare_live;
 mod completions;
 mod explain;
 mod find;

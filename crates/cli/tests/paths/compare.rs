@@ -10,7 +10,25 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Two commands start servers on free ports. Both servers must have ended after the comparison.
+/// Checks that both runs of a comparison can be read again, and pooled with other runs.
+fn are_kept(out: &str, urls: [&str; 2], windows: usize) {
+    let sides = ["old", "new"].map(|side| format!("{out}/{side}"));
+    for (side, url) in sides.iter().zip(urls) {
+        let run: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(format!("{side}/run.json")).unwrap()).unwrap();
+        assert_eq!(run["plan"]["target"]["url"], url);
+        assert!(run["interrupted"] == false && run["trials"].as_array().unwrap().len() >= windows, "{side}");
+        assert!(std::fs::read_to_string(format!("{side}/report.html")).unwrap().contains("· loadline</title>"));
+    }
+    let pooled = compare(&["--old", &sides[0], "--new", &sides[1], "--json"]);
+    let found: serde_json::Value = serde_json::from_slice(&pooled.stdout).unwrap();
+    let figures: Vec<&str> =
+        found["comparisons"].as_array().unwrap().iter().filter_map(|c| c["figure"].as_str()).collect();
+    assert!(figures.contains(&"completed rate") && found["turns"].is_null(), "{figures:?}: {}", text(&pooled));
+}
+
+/// Two commands start servers on free ports. Both servers must have ended after the comparison, and the runs of both
+/// must be kept.
 #[test]
 fn compare_starts_compares_and_ends_servers() {
     let _alone = testkit::alone();
@@ -19,8 +37,10 @@ fn compare_starts_compares_and_ends_servers() {
     let [a, b] =
         ports.map(|port| (format!("{program} serve --listen 127.0.0.1:{port}"), format!("http://127.0.0.1:{port}/")));
     let begun = std::time::Instant::now();
-    let output =
-        compare(&[&a.1, &b.1, "--command-a", &a.0, "--command-b", &b.0, "--budget", "4s", "--seed", "7", "--json"]);
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("kept").display().to_string();
+    let servers = [&a.1, &b.1, "--command-a", &a.0, "--command-b", &b.0];
+    let output = compare(&[&servers[..], &["--budget", "4s", "--seed", "7", "--json", "--out", &out]].concat());
     let took_s = begun.elapsed().as_secs_f64();
     assert!((2.0..20.0).contains(&took_s), "{took_s} s of a budget of 4 s");
     let found: serde_json::Value =
@@ -34,6 +54,7 @@ fn compare_starts_compares_and_ends_servers() {
     let said = found["notes"].to_string();
     assert_eq!(pairs.len() < 7, said.contains("pairs of windows"), "{} pairs: {said}", pairs.len());
     assert_eq!(found["turns"]["seed"], 7);
+    are_kept(&out, [&a.1, &b.1], pairs.len());
     for port in ports {
         assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err(), "its server still listens at {port}");
     }

@@ -64,6 +64,7 @@ fn runs_that_cannot_be_compared_give_one_sentence() {
         (vec![find, find, "--duet", "never"], "--duet needs two live servers"),
         (vec![find, find, "--connections", "3"], "--connections needs two live servers"),
         (vec![find, find, "--seed", "3"], "--seed needs two live servers"),
+        (vec![find, find, "--out", "/nowhere/x"], "--out needs two live servers"),
         (vec!["http://127.0.0.1:1/", "http://127.0.0.1:2/", "--baseline", "main"], "--baseline names runs"),
         (vec!["http://127.0.0.1:1/", "http://127.0.0.1:2/", "--old", find], "--old names runs"),
         (vec!["http://127.0.0.1:1/", "http://127.0.0.1:2/", "--new", find], "--new names runs"),

@@ -1,6 +1,8 @@
 //! Comparison of two live servers. The loads of the two servers take turns, or run at the same time if there are enough
 //! CPUs.
 
+use std::path::Path;
+
 use judge::Pairing;
 use run::{Plan, Run, WindowOrder};
 
@@ -54,13 +56,23 @@ pub enum DuetMode {
 }
 
 /// Loads the targets of both plans, in turns or at the same time. The seed of the first plan determines the order of
-/// the loads.
-pub fn in_turns(mut plans: [Plan; 2], settings: InTurnsPlan, watch: &dyn Watch) -> Result<InTurns, LabError> {
+/// the loads. If the servers take turns, the runs are written to `dirs` after each load, so an error loses no finished
+/// load. While both servers are measured at the same time, nothing is written, because this would disturb one of them.
+pub fn in_turns(
+    mut plans: [Plan; 2],
+    settings: InTurnsPlan,
+    dirs: Option<[&Path; 2]>,
+    watch: &dyn Watch,
+) -> Result<InTurns, LabError> {
     let InTurnsPlan { budget_s, threshold, whole_budget, duet } = settings;
     let mut duet = planned_duet(&mut plans, duet)?;
     let [a, b] = plans;
     let (mut watch_a, mut watch_b) = (Nobody, Nobody);
-    let [mut a, mut b] = [prepare(a, &mut watch_a)?, prepare(b, &mut watch_b)?];
+    let [dir_a, dir_b] = match dirs.filter(|_| duet.is_none()) {
+        Some(dirs) => dirs.map(Some),
+        None => [None; 2],
+    };
+    let [mut a, mut b] = [prepare(a, dir_a, &mut watch_a)?, prepare(b, dir_b, &mut watch_b)?];
     let first_s = [&a, &b].map(|side| side.target_setup.first_s);
     let plan = TurnsPlan { first_s, budget_s, threshold, whole_budget };
     // During the set-up, the servers ran on their assigned CPUs. Between the measurements, the servers may use all
@@ -131,8 +143,8 @@ fn listeners(plan: &Plan) -> Result<Vec<u32>, String> {
     probe::find_server(at.addr).map(|found| found.pids).map_err(|e| e.to_string())
 }
 
-fn prepare(plan: Plan, watch: &mut Nobody) -> Result<LiveTarget<'_>, LabError> {
-    let mut lab = Lab::begin(plan, None, watch)?;
+fn prepare<'w>(plan: Plan, dir: Option<&Path>, watch: &'w mut Nobody) -> Result<LiveTarget<'w>, LabError> {
+    let mut lab = Lab::begin(plan, dir, watch)?;
     let target_setup = TargetSetup::prepare(&mut lab)?;
     Ok(LiveTarget { lab, target_setup, began_s: 0.0, proof_s: 0.0, no_proof: None })
 }

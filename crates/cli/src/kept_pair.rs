@@ -1,0 +1,131 @@
+//! The directories in which `loadline compare` stores the runs of two live servers: `old` and `new` in one folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+
+use crate::kept::{Kept, LATEST, RUNS, fresh, stamp};
+
+/// Names of the two directories: the run of the first server, and the run of the second one.
+const NAMES: [&str; 2] = ["old", "new"];
+
+/// Directories of two runs. If this value is dropped before a run was written, it restores the earlier state.
+#[derive(Debug)]
+pub(crate) struct KeptPair {
+    // The fields are dropped in this order, so the folder is empty when its turn comes, unless it contains a run.
+    runs: [Kept; 2],
+    _folder: MadeFolder,
+}
+
+/// A folder that is removed when this value is dropped, if loadline made it and it is empty.
+#[derive(Debug)]
+struct MadeFolder(Option<PathBuf>);
+
+impl Drop for MadeFolder {
+    fn drop(&mut self) {
+        // A folder with a run is not empty, so it stays.
+        self.0.iter().for_each(|folder| drop(fs::remove_dir(folder)));
+    }
+}
+
+impl KeptPair {
+    /// Prepares the folder that `--out` names, or without `--out`, a folder named by the current time. Returns `None` if
+    /// loadline only prints JSON, or if it cannot create a folder and the user gave no `--out`.
+    pub(crate) fn prepare(out: Option<&Path>, force: bool, json: bool) -> anyhow::Result<Option<Self>> {
+        match out {
+            Some(out) => Self::named(out, force).map(Some),
+            None if json => Ok(None),
+            None => Ok(Self::by_time(Path::new(RUNS))
+                .map_err(|why| {
+                    let why = crate::output::sentence(&why);
+                    crate::output::tell(&format!("note: the runs are not saved: {why}; name a directory with --out"));
+                })
+                .ok()),
+        }
+    }
+
+    fn named(out: &Path, force: bool) -> anyhow::Result<Self> {
+        let folder = MadeFolder((!out.exists()).then(|| out.to_path_buf()));
+        fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
+        let [old, new] = NAMES.map(|name| Kept::named(&out.join(name), force));
+        Ok(Self { runs: [old?, new?], _folder: folder })
+    }
+
+    /// Makes a folder in `under`. The link to the latest run leads to the run of the second server.
+    fn by_time(under: &Path) -> anyhow::Result<Self> {
+        fs::create_dir_all(under).with_context(|| format!("cannot create {}", under.display()))?;
+        let path = fresh(under, &stamp(Timestamp::now()))?;
+        let folder = MadeFolder(Some(path.clone()));
+        let links = [None, Some(under.join(LATEST))];
+        let [old, new] = [0, 1].map(|at| Kept::inside(&path, NAMES[at], links[at].clone()));
+        Ok(Self { runs: [old?, new?], _folder: folder })
+    }
+
+    /// Returns the paths of both directories.
+    pub(crate) fn dirs(&self) -> [&Path; 2] {
+        self.runs.each_ref().map(Kept::dir)
+    }
+
+    /// Makes the link to the latest run point to the new run. Returns lines for the user, which name the runs.
+    pub(crate) fn settle(&self) -> anyhow::Result<String> {
+        let [old, new] = &self.runs;
+        let earlier = old.settle_quietly()? + &new.settle_quietly()?;
+        Ok(format!("{earlier}runs: {} and {}, each with report.html\n", old.shell_path(), new.shell_path()))
+    }
+
+    /// Makes the link to the latest run point to an interrupted run. Returns the directories with measurements, or `None`
+    /// if there are none.
+    pub(crate) fn cut_short(&self) -> Option<String> {
+        let written: Vec<String> = self.runs.iter().filter_map(Kept::cut_short).collect();
+        (!written.is_empty()).then(|| written.join(" and "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(kept: &KeptPair, run: &str) {
+        kept.dirs().iter().for_each(|dir| fs::write(dir.join("run.json"), run).unwrap());
+    }
+
+    #[test]
+    fn both_runs_are_in_one_folder_and_the_latest_run_is_the_new_one() {
+        let root = tempfile::tempdir().unwrap();
+        let runs = root.path().join("runs");
+        drop(KeptPair::by_time(&runs).unwrap());
+        assert_eq!(fs::read_dir(&runs).unwrap().count(), 0, "without a run, no folder stays");
+        let kept = KeptPair::by_time(&runs).unwrap();
+        assert_eq!(kept.cut_short(), None);
+        write(&kept, "a");
+        let said = kept.settle().unwrap();
+        let [old, new] = kept.dirs().map(Path::to_path_buf);
+        assert!(said.starts_with("runs: ") && said.contains(&old.display().to_string()), "{said}");
+        drop(kept);
+        let moved = root.path().join("moved");
+        fs::rename(&runs, &moved).unwrap();
+        let latest = fs::canonicalize(moved.join(LATEST)).unwrap();
+        assert!(latest.ends_with("new") && latest.join("run.json").is_file(), "{latest:?}, formerly {new:?}");
+    }
+
+    #[test]
+    fn earlier_runs_of_the_named_folder_move_aside() {
+        let root = tempfile::tempdir().unwrap();
+        let out = root.path().join("out");
+        drop(KeptPair::named(&out, false).unwrap());
+        assert!(!out.exists(), "nothing was measured");
+        let ours = |name: &str| format!("{{\"format\":\"loadline-run/1\",\"command\":\"{name}\"}}");
+        let first = KeptPair::named(&out, false).unwrap();
+        assert!(KeptPair::named(&out, false).is_err(), "another comparison writes there");
+        write(&first, &ours("first"));
+        drop(first);
+        let second = KeptPair::named(&out, false).unwrap();
+        write(&second, &ours("second"));
+        assert_eq!(second.settle().unwrap().matches("the earlier run is now in").count(), 2);
+        drop(second);
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 4, "two runs, and two that moved");
+        assert!(fs::read_to_string(out.join("old/run.json")).unwrap().contains("second"));
+    }
+}
