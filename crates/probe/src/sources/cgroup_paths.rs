@@ -59,8 +59,8 @@ impl Controller {
 /// The control groups of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProcessGroups {
-    /// Name of the process's group: the longest of its paths. In control groups of version 1, a process's path may
-    /// differ between controllers.
+    /// Name of the process's group: the path of the group with a CPU quota, or the longest path of the process if all
+    /// quotas apply to the whole host. In control groups of version 1, a process's path may differ between controllers.
     pub(super) name: String,
     pub(super) cpu: Option<Controller>,
     pub(super) cpuacct: Option<Controller>,
@@ -96,7 +96,9 @@ pub(super) fn resolve(tree: &Tree, mounts: &[Mount], text: &[u8]) -> Option<Proc
         let (mount, path) = one(mounts, text, controller).or_else(|| two(mounts, text))?;
         place(mount, &path).filter(|c| tree.is_live() || c.leaf.exists())
     };
-    let name = lines(text).filter_map(path_of).max_by_key(|path| path.len())?;
+    let longest = lines(text).filter_map(path_of).max_by_key(|path| path.len())?;
+    let of_quota = one(mounts, text, "cpu").map(|(_, path)| path).filter(|path| path != "/");
+    let name = of_quota.unwrap_or(longest);
     let (cpu, cpuacct, memory, pids) = (find("cpu"), find("cpuacct"), find("memory"), find("pids"));
     Some(ProcessGroups { name, cpu, cpuacct, memory, pids })
 }
@@ -133,6 +135,18 @@ fn place(mount: &Mount, path: &str) -> Option<Controller> {
 mod tests {
     use super::*;
     use crate::Scope;
+
+    /// Two processes in one group for memory and in different groups for CPU time are in different groups. An earlier
+    /// version of loadline named both groups by the longer path for memory, and took no notice of the second group.
+    #[test]
+    fn groups_with_different_quotas_have_different_names() {
+        let tree = Tree::new(&Scope { root: "/t".into(), ..Scope::default() });
+        let mounts = [mount(&tree, b"30 23 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu").unwrap()];
+        let name = |text: &str| resolve(&tree, &mounts, text.as_bytes()).unwrap().name;
+        assert_eq!(name("4:memory:/service/with-a-long-name\n1:cpu:/\n0::/\n"), "/service/with-a-long-name");
+        assert_eq!(name("4:memory:/service/with-a-long-name\n1:cpu:/workers\n0::/\n"), "/workers");
+        assert_eq!(name("0::/a.slice/web.service\n"), "/a.slice/web.service");
+    }
 
     #[test]
     fn mounts_of_both_versions_are_understood() {

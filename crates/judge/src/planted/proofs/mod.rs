@@ -4,7 +4,7 @@ mod runs;
 mod sentences;
 mod trials;
 
-use run::{Bottleneck, Evidence, Proof, ProofTrial, Run, UpstreamLimit, WaitsFor};
+use run::{Bottleneck, Evidence, Proof, Run, UpstreamLimit, WaitsFor};
 pub(crate) use runs::*;
 pub(super) use sentences::sentences;
 pub(crate) use trials::*;
@@ -222,7 +222,7 @@ pub(crate) fn misses_threads() -> (Proof, Bottleneck) {
 /// the time. The run contains the counters of the experiment's load. `slots` makes the experiment's time slots from the
 /// ID of the verdict's lever.
 #[cfg(test)]
-fn recorded(waits: f64, slots: impl Fn(&str) -> ProofTrial) -> (Proof, Bottleneck) {
+fn recorded(waits: f64, slots: impl Fn(&str) -> run::ProofTrial) -> (Proof, Bottleneck) {
     let mut run = PlantedRun::new(10_000.0, 100.0)
         .per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 9_000.0)
         .per_s(Who::Server, "thread.cpu", "srv:100/101", |p| p.x * 9_000.0)
@@ -232,7 +232,7 @@ fn recorded(waits: f64, slots: impl Fn(&str) -> ProofTrial) -> (Proof, Bottlenec
     (load.kind, load.label) = (run::TrialKind::Proof, "proof".into());
     run.trials.push(load);
     tried_on(run, verdict("server-single-thread", 0.8), |proof, lever| {
-        proof.trials.push(ProofTrial { label: "proof".into(), ..slots(lever) });
+        proof.trials.push(run::ProofTrial { label: "proof".into(), ..slots(lever) });
     })
 }
 
