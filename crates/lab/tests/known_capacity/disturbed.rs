@@ -56,18 +56,21 @@ fn programs_that_come_and_go_do_not_bend_the_capacity() {
 }
 
 /// Nobody knows the true capacity of a machine whose CPUs another program mostly takes. The report must not say that
-/// the objective held at a rate that no window held, and the interval must contain the highest rate that a window held.
-/// An estimate may exceed this rate by what windows of a steady machine leave open.
+/// the objective held at a rate above a window that failed and above all windows that held, and the interval must
+/// contain the highest rate that a window held.
 #[test]
 fn on_a_swamped_machine_no_capacity_is_far_above_every_rate_that_held() {
     for (known, seed) in (1..=SEEDS).flat_map(|seed| [(own_objective(), seed), (slow_application(), seed)]) {
         let run = swamped(known.at(seed)).find().unwrap();
         let Some(c) = run.findings.capacity.as_ref().filter(|c| c.held && c.closed_loop.is_none()) else { continue };
         let searched = |kind| matches!(kind, run::TrialKind::Search | run::TrialKind::Overload);
-        let held = run.outcomes().filter(|(trial, outcome)| searched(trial.kind) && outcome.held);
-        let most = held.map(|(trial, _)| trial.rates.offered_rate).fold(0.0, f64::max);
+        let windows: Vec<_> = run.outcomes().filter(|(trial, _)| searched(trial.kind)).collect();
+        let rate = |(trial, _): &(&run::Trial, _)| trial.rates.offered_rate;
+        let most = windows.iter().filter(|(_, outcome)| outcome.held).map(rate).fold(0.0, f64::max);
+        let failed = windows.iter().filter(|(_, outcome)| outcome.chance_held.is_some_and(|chance| chance < 0.1));
+        let contradicts = failed.map(rate).any(|failed| (1.001 * most..c.rate).contains(&failed));
         let contains = c.low.is_none_or(|low| low <= 1.001 * most);
-        assert!(c.rate <= 1.1 * most && contains, "{} {seed}: {most} {c:?}", known.name);
+        assert!(!contradicts && contains, "{} {seed}: {most} {c:?}", known.name);
     }
 }
 
