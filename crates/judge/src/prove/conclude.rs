@@ -14,6 +14,7 @@ use self::verdict_test::{
 };
 use super::cpu_limit::CpuSigns;
 use super::decision::{Conclusion, MoreLoad, MoreSources, Own, Saturation, Subject, Test, decide};
+use super::heavier_load::why_too_light;
 use super::observed::{is_sampled, observed, other_cause};
 use super::parts::{self, REMAINDER, largest, part_of};
 use super::suspects::{SUSPECTS, suspect_of};
@@ -122,6 +123,7 @@ impl<'a> Experiment<'a> {
             saturation: saturation(facts, suspect(proof, verdict), (own, rival.as_deref()), more_load),
             more_sources,
             observed: observed(facts, verdict, other.as_ref()),
+            is_lighter: why_too_light(facts.run).is_some(),
             is_sampled: other.is_none() && is_sampled(verdict),
             is_definite: verdict.confidence >= SURE && names_a_cause(verdict),
         };
@@ -148,7 +150,9 @@ impl<'a> Experiment<'a> {
         }
         let own_most = self.lever.and_then(|lever| part_of(proof, lever)).map_or(1.0, |own| own.estimate.high);
         verdict.confidence = conclusion.confidence(verdict.confidence, own_most, &self.test);
-        verdict.evidence.extend(words::evidence(proof));
+        if conclusion != Conclusion::Lighter {
+            verdict.evidence.extend(words::evidence(proof));
+        }
         match conclusion {
             Conclusion::Close | Conclusion::OthersOpen => words::note_close(proof, verdict, self.lever),
             Conclusion::FullnessOpen => verdict.missing.push(words::MISSING_LOAD.into()),
@@ -223,6 +227,7 @@ impl<'a> Experiment<'a> {
                 self.filled(proof, verdict),
             ]),
             Conclusion::AgainstCounters => format!("{shares}, but the counters are sure of {}", verdict.id),
+            Conclusion::Lighter => why_too_light(self.facts.run).unwrap_or_default(),
             Conclusion::Slack => words::slack_sentence(proof, self.lever.unwrap_or_default()),
             Conclusion::TwoCauses => {
                 format!(

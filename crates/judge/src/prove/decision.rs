@@ -66,7 +66,7 @@ pub(super) enum MoreLoad {
     Open,
 }
 
-/// Whether signs show that the slowed resource is full, so that a larger load would not raise throughput. The decision
+/// Evidence on the question if the slowed resource is full: a larger load would then not raise throughput. The decision
 /// needs such signs, because throughput of a closed loop follows the speed of each resource even if nothing is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Saturation {
@@ -132,6 +132,8 @@ pub(super) struct Test {
     pub(super) observed: Observed,
     /// True if counters of the verdict's specific cause make the verdict sure.
     pub(super) is_definite: bool,
+    /// True if another load of the run got many more answers than the experiment's load.
+    pub(super) is_lighter: bool,
     /// True if sampled threads wait for what the verdict names, such as a lock, and nothing shows another cause.
     pub(super) is_sampled: bool,
 }
@@ -167,6 +169,8 @@ pub(super) enum Conclusion {
     LoadRaised,
     /// More source addresses raised throughput, so the server limits each address.
     SourcesRaised,
+    /// The experiment's load was much lighter than the load at which the verdict's resource is full.
+    Lighter,
     /// Something else changed throughput as much as the levers did.
     Disturbed,
     /// Throughput followed the lever of the verdict's own resource, but not as predicted.
@@ -192,6 +196,7 @@ pub(super) enum Conclusion {
 pub(super) fn decide(test: &Test) -> Conclusion {
     use Conclusion as C;
     match (test.own, test.rival) {
+        _ if test.is_lighter && test.subject != Subject::Load => C::Lighter,
         _ if test.is_disturbed => C::Disturbed,
         (Own::NoLever | Own::Unused | Own::Slack, _) => without_own_lever(test),
         _ if test.saturation == Saturation::Refuted && test.subject == Subject::Unknown => C::LoadFound,
@@ -256,7 +261,9 @@ impl Conclusion {
             | Self::Close
             | Self::AgainstCounters
             | Self::Slack => ProofOutcome::Inconclusive,
-            Self::TwoCauses | Self::OthersOpen | Self::LoadOpen | Self::NotSeen => ProofOutcome::NotTested,
+            Self::Lighter | Self::TwoCauses | Self::OthersOpen | Self::LoadOpen | Self::NotSeen => {
+                ProofOutcome::NotTested
+            }
         }
     }
 
@@ -266,8 +273,8 @@ impl Conclusion {
     ///
     /// If the counters made the verdict sure, an undecided experiment does not lower the confidence. Only a
     /// contradiction lowers the confidence: a share of throughput that is surely below one half, or throughput that
-    /// surely differs from the prediction. An undecided experiment does not lower the confidence either if sampled
-    /// threads show the cause.
+    /// surely differs from the prediction. If sampled threads show the cause, an undecided experiment does not lower
+    /// the confidence either.
     pub(super) fn confidence(self, before: f64, own_most: f64, test: &Test) -> f64 {
         let if_unsure = |most: f64| if before >= SURE { before } else { before.min(most) };
         match self {

@@ -12,6 +12,7 @@ mod decision;
 mod estimate;
 mod full_disk;
 mod further;
+mod heavier_load;
 mod looks;
 #[cfg(test)]
 mod network;
@@ -36,6 +37,7 @@ pub use conclude::{predicted, runner_up};
 pub use estimate::{Estimates, estimate, fewest_slots};
 pub use full_disk::full_disk;
 pub use further::{load_comes_first, may_be_rate_limit, may_follow_server_cpu, predicted_further};
+pub use heavier_load::heavier_load;
 pub use looks::{MAX_LOOKS, is_known};
 pub use request_way::{RequestWay, request_way};
 pub use response::{RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};

@@ -94,8 +94,14 @@ impl OperatingPoint {
     /// loads with a similar rate and enough requests in flight, chooses the load with the fewest connections. If no
     /// load of the run has a similar rate and enough requests in flight, the function returns an untested load. With
     /// too few requests in flight, slowing the generator's CPU would lower throughput although that CPU has spare time.
+    ///
+    /// If the open loop reached a much higher rate than the closed loop, chooses as many connections as the open loop
+    /// had requests in flight at this rate: only there is the suspected resource full.
     pub(super) fn busy(run: &Run, connections: u32) -> Self {
         let operating_point = Self::observed(run, connections);
+        if let Some(heavier) = operating_point.heavier(run) {
+            return heavier;
+        }
         let alike = (operating_point.pipeline, operating_point.think.clone());
         let as_good = |t: &&Trial| {
             judge::good(t) >= MIN_RATE_SHARE * operating_point.rate
@@ -111,6 +117,16 @@ impl OperatingPoint {
         let as_many = operating_point.clone().extended(run);
         let few = fewest(0.0).or(as_many).unwrap_or(operating_point);
         fewest(MIN_BUSY_S).or_else(|| few.clone().untested(most_served(run))).unwrap_or(few)
+    }
+
+    /// Returns the load with as many requests in flight as the run's heaviest open loop. Returns `None` if the open loop
+    /// did not get many more answers, or if the run allows no more connections.
+    fn heavier(&self, run: &Run) -> Option<Self> {
+        let heaviest = judge::prove::heavier_load(run, self.rate)?;
+        let in_flight = heaviest.rates.concurrency.ceil().min(f64::from(most_served(run)));
+        let rate = judge::good(heaviest);
+        let connections = Self { rate, ..self.clone() }.connections_for(in_flight).min(most_served(run));
+        (connections > self.connections).then(|| Self { rate, ..self.clone() }.with(connections))
     }
 
     /// Returns a load that the run has not tested, with [`MIN_CONNECTIONS`] connections, or with fewer if the run
@@ -200,7 +216,8 @@ fn served(run: &Run) -> Option<f64> {
     let closed = || run.trials.iter().filter(|t| closed_connections(t).is_some() && judge::good(t) > 0.0);
     let by_little = || {
         let alone_s = closed().min_by_key(|t| closed_connections(t))?.latency_us.p50 / 1e6;
-        Some(closed().map(judge::good).fold(0.0, f64::max) * alone_s)
+        let rate = closed().map(judge::good).fold(0.0, f64::max);
+        Some(judge::prove::heavier_load(run, rate).map_or(rate, judge::good) * alone_s)
     };
     let knee = run.findings.knee.as_ref().map(|k| k.concurrency);
     knee.filter(|served| served.is_finite()).or_else(by_little).filter(|served| *served > 0.0)

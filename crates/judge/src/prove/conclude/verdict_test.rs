@@ -243,6 +243,35 @@ mod tests {
         assert_eq!(one.outcome, ProofOutcome::Proven, "{}", one.why);
     }
 
+    /// Planted after a server whose answers take 40 ms. The closed loop ended with 50 clients, which used a tenth of the
+    /// server's only thread. The open loop filled the thread with 900 requests in flight. The experiment with 50 clients
+    /// called the full thread refuted, and named another cause with a confidence of 0.85.
+    #[test]
+    fn an_experiment_with_a_light_load_refutes_nothing() {
+        let with = |heaviest: f64| {
+            let mut run = full();
+            let mut light = run.trials[0].clone();
+            (light.kind, light.label) = (run::TrialKind::Proof, "proof, 50 connections".into());
+            let mut heavy = run.trials.iter().rfind(|trial| trial.kind == run::TrialKind::Search).unwrap().clone();
+            let best = run.trials.iter().map(|trial| trial.rates.completed_rate).fold(0.0, f64::max);
+            light.rates.completed_rate = best;
+            (heavy.rates.completed_rate, heavy.rates.concurrency) = (heaviest * best, 899.2);
+            run.trials.extend([heavy, light]);
+            tried_on(run, verdict("server-single-thread", 0.8), |proof, lever| {
+                proof.trials.push(slots(lever, 0.05, 0.02));
+            })
+        };
+        let (proof, after) = with(10.0);
+        assert_eq!(
+            (proof.outcome, after.id.as_str()),
+            (ProofOutcome::NotTested, "server-single-thread"),
+            "{}",
+            proof.why
+        );
+        assert!(proof.why.contains("--connections 900"), "{}", proof.why);
+        assert_eq!(with(1.3).0.outcome, ProofOutcome::Refuted);
+    }
+
     /// Four workers keep an SSD busy all the time, which would serve 32 requests at a time. The lever's requests are
     /// served beside those of the workers. An earlier version of loadline called the disk's limit proven.
     #[test]

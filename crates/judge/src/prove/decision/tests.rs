@@ -17,8 +17,24 @@ fn of(own: Own) -> Test {
         more_sources: MoreSources::NotTested,
         observed: Observed::Agrees,
         is_definite: false,
+        is_lighter: false,
         is_sampled: false,
     }
+}
+
+/// Under a light load, no resource is full, so neither a small effect nor a larger load says anything about the limit.
+#[test]
+fn a_load_much_lighter_than_the_verdict_s_decides_nothing() {
+    for own in [Own::Small, Own::Follows, Own::Unused, Own::Partly] {
+        let light = Test { is_lighter: true, more_load: MoreLoad::Raised, saturation: Saturation::Refuted, ..of(own) };
+        assert_eq!(
+            (decide(&light), decide(&light).outcome()),
+            (Conclusion::Lighter, ProofOutcome::NotTested),
+            "{own:?}"
+        );
+    }
+    let load = Test { is_lighter: true, subject: Subject::Load, more_load: MoreLoad::Raised, ..of(Own::NoLever) };
+    assert_eq!(decide(&load), Conclusion::Proven);
 }
 
 /// While nothing is full, throughput follows the speed of each resource, in proportion to the resource's share of

@@ -30,6 +30,27 @@ fn more_connections_are_taken_where_a_lever_would_stop_both_sides() {
     assert_eq!(OperatingPoint::busy(&run, 16).connections, 16, "a few more change nothing");
 }
 
+/// Seen live with a server whose answers take 40 ms: the closed loop ended with 50 clients, and the server's only thread
+/// was full with 900 requests in flight. With 50 connections, the experiment refuted the full thread.
+#[test]
+fn the_experiment_has_as_many_requests_in_flight_as_the_heaviest_open_loop() {
+    let mut run = sweep(&[(1, 25), (2, 49), (10, 246), (50, 1171)]);
+    run.trials.iter_mut().for_each(|t| t.latency_us.p50 = 40_700.0);
+    for (offered, completed, concurrency) in [(9366.0, 9330.0, 399.3), (18_732.0, 13_603.0, 876.5)] {
+        let intensity = Intensity::Open { rate: offered, arrival: run::Arrival::Poisson, max_connections: 1024 };
+        let rates = run::Rates { offered_rate: offered, completed_rate: completed, concurrency, ..Default::default() };
+        run.trials.push(Trial { kind: TrialKind::Search, intensity, rates, ..Trial::default() });
+    }
+    run.plan.search.max_connections = 1024;
+    let point = OperatingPoint::busy(&run, 50);
+    assert_eq!((point.connections, point.rate), (877, 13_603.0));
+    assert_eq!(point.or_fewer(&run).len(), 1, "fewer would leave the thread partly idle");
+    run.plan.search.max_connections = 600;
+    assert_eq!(OperatingPoint::busy(&run, 50).connections, 600);
+    run.trials.truncate(4);
+    assert_eq!(OperatingPoint::busy(&run, 50).connections, 50);
+}
+
 /// An earlier version of loadline kept the number of connections if the experiment needed more than eight times as
 /// many (the maximum factor). Three of ten searches on a server with two almost equally full resources therefore
 /// kept 8 connections, although the experiment needed 66. In these three searches, the sum of the measured

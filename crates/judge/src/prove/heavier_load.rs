@@ -1,0 +1,30 @@
+//! Loads of a run that got many more answers than an experiment. The closed loop may end before a resource is full, for
+//! example if answers take long, so that many clients are needed. The open loop may then reach much higher rates.
+
+use run::{Run, Trial};
+
+use crate::Facts;
+use crate::number::figure;
+use crate::single::good;
+use crate::thresholds::WIDE;
+
+/// Returns the load of the open-loop search with the most good answers per second. Returns `None` unless it got many
+/// more answers than the closed loop, and many more than `rate` (good answers per second).
+pub fn heavier_load(run: &Run, rate: f64) -> Option<&Trial> {
+    Facts::of(run).beyond_closed_loop().filter(|heaviest| good(heaviest) > WIDE * rate)
+}
+
+/// Returns the reason why an experiment with a light load decides nothing, if another load of the run got many more
+/// answers. The levers slow a part of the time only, so they alone do not explain the difference.
+pub(super) fn why_too_light(run: &Run) -> Option<String> {
+    let of_experiment = run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Proof);
+    let rate = of_experiment.map(good).reduce(f64::max)?;
+    let heaviest = heavier_load(run, rate)?;
+    Some(format!(
+        "the experiment's load got {} good answers/s, and the heaviest load {}: the limit may lie where this experiment did not look. \
+         Try `loadline prove` with --connections {}",
+        figure(rate),
+        figure(good(heaviest)),
+        figure(heaviest.rates.concurrency.ceil())
+    ))
+}
