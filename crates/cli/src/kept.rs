@@ -79,8 +79,8 @@ impl Kept {
         Ok(Self { dir, made: true, aside: None, link: Some(link), _lock: None })
     }
 
-    /// Creates the directory `name` in the folder of several runs. Sets `link` to the run once it is complete or
-    /// interrupted.
+    /// Creates the directory `name` in the folder of several runs. The returned value makes `link` point to the
+    /// directory when the run is complete or interrupted.
     pub(crate) fn inside(folder: &Path, name: &str, link: Option<PathBuf>) -> anyhow::Result<Self> {
         let dir = folder.join(name);
         fs::create_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;

@@ -31,8 +31,8 @@ impl Drop for MadeFolder {
 }
 
 impl KeptPair {
-    /// Prepares the folder that `--out` names, or without `--out`, a folder named by the current time. Returns `None` if
-    /// loadline only prints JSON, or if it cannot create a folder and the user gave no `--out`.
+    /// Prepares the folder that `--out` names, or without `--out`, a folder named by the current time. Without `--out`,
+    /// returns `None` if loadline only prints JSON, or if it cannot create a folder.
     pub(crate) fn prepare(out: Option<&Path>, force: bool, json: bool) -> anyhow::Result<Option<Self>> {
         match out {
             Some(out) => Self::named(out, force).map(Some),

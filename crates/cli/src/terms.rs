@@ -85,7 +85,10 @@ pub(crate) const TERMS: &[Term] = &[
         "turn",
         "one load of an experiment or comparison in which loads of two kinds alternate, such as with and without a lever",
     ),
-    term("round", "one reading of all counters, or of the states of all threads, at one moment"),
+    term(
+        "round",
+        "one reading of all counters, or of the states of all threads, at one moment; in `arena`, one pass in which every server is loaded once",
+    ),
     term(
         "instance",
         "thing that a counter belongs to, such as one CPU, disk or process; a counter may have many instances",

@@ -186,7 +186,7 @@ impl Membership {
         let declared = self.shared.lock();
         for (&fd, &(mask, version)) in &declared.everyone {
             if version > self.version {
-                // A lazy revocation would keep the file open, so a forgotten descriptor is also forgotten here.
+                // Forget the descriptor now: with a later revocation, the kernel would keep the closed file open.
                 let Some(mask) = mask else {
                     mechanism.forget(fd);
                     continue;

@@ -88,8 +88,8 @@ fn alone(run: &Run, trials: &[Trial]) -> Repeat {
 }
 
 /// Replaces the capacity that was estimated from all windows with the geometric mean over the repeats, and its
-/// interval. If only some repeats alone show no more than a lower bound, although the windows of all repeats show the
-/// capacity, the capacity from these windows remains: a mean of lower bounds is only a lower bound.
+/// interval. If any single repeat shows only a lower bound, but all windows together show the capacity, the capacity
+/// from all windows remains. A mean that includes lower bounds is only a lower bound itself.
 pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
     let logs: Vec<f64> = repeats.iter().filter_map(|r| positive(r.capacity?)).map(f64::ln).collect();
     if logs.len() < repeats.len() {
@@ -100,7 +100,7 @@ pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
     }
     let bounds = repeats.iter().filter(|r| r.is_lower_bound).count();
     if bounds > 0 && !capacity.at_least {
-        capacity.method += &format!("; {bounds} of {} repeats alone show only a lower bound", repeats.len());
+        capacity.method += &format!("; {bounds} of {} repeats, judged alone, show only a lower bound", repeats.len());
         return;
     }
     let Some(Sample { n, mean, sd }) = Sample::of(&logs) else { return };

@@ -1,5 +1,5 @@
-//! Servers that stop answering once more clients load them. Such a server serves only so many connections at a time, or
-//! its parts wait for each other.
+//! Servers that stop answering once more clients load them. Such a server serves only a limited number of connections
+//! at a time, or its parts wait for each other (deadlock).
 
 use run::Trial;
 
@@ -33,7 +33,7 @@ pub(crate) fn standstill(facts: &Facts<'_>) -> Option<String> {
 mod tests {
     use crate::planted::PlantedRun;
 
-    /// Planted after a proxy with keep-alive connections to servers that handle one connection at a time. The server
+    /// Modelled on a proxy with keep-alive connections to servers that handle one connection at a time. The server
     /// answers one client, and never answers two.
     #[test]
     fn a_server_that_stops_answering_is_told_with_its_load() {

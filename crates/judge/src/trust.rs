@@ -241,7 +241,7 @@ fn bounds(facts: &Facts<'_>, report: &mut TrustReport) {
     let Some(r1) = facts.unloaded.filter(|_| facts.sweep.len() >= 2).and_then(crate::single::r1_us) else { return };
     match crate::laws::beyond_bound(facts) {
         Some(t) => report.warn(format!(
-            "R1 is too high, so no knee is given: {} clients did more than {} times the work of one, which alone pays for every wake-up",
+            "R1 is too high, so no knee is given: {} clients did more than {} times the work of one client, because each request of a single client also waits for a wake-up",
             figure(crate::single::clients(t)),
             figure(crate::single::clients(t))
         )),

@@ -211,9 +211,9 @@ fn servers_at_once_swap_their_cpus_and_have_more_windows() {
     assert_eq!(c.outcome, ComparisonOutcome::Regressed);
 }
 
-/// The sweep of the new server ends before the sweep of the old server, which has eight workers. Without a limit of the
-/// user, the objective follows from the old server. An earlier version of loadline often searched on the new server
-/// with an objective of the new server's own.
+/// The sweep of the new server ends before the sweep of the old server, which has eight workers. The user gave no
+/// limit, so the objective follows from the response times of the old server. An earlier version of loadline often
+/// searched on the new server with an objective of the new server's own.
 #[test]
 fn both_searches_have_the_objective_of_the_old_server() {
     for seed in 1..=SEEDS {

@@ -6,8 +6,8 @@
 //! request follow the same number of answers, both have the same cause. A server that fails or dies ends its
 //! connections after different numbers of answers, or only after it received a request.
 
-/// Number of answers after which a server closes a connection, as far as this number is always the same. Which
-/// connections are counted depends on the use: those closed right after an answer, or those closed while idle.
+/// Number of answers after which a server closes a connection, if this number is always the same. One value counts only
+/// connections of one kind: closed right after an answer, or closed while idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum AnswersBeforeClose {
     /// The server closed no connection of the counted kind.

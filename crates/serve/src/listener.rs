@@ -69,8 +69,8 @@ pub(crate) type Open<'a> = &'a dyn Fn(SocketAddr) -> sys::Result<OwnedFd>;
 /// Opens `count` sockets on one address with the function `open_one`, and returns the sockets and their address. If the
 /// port of the address is 0, the kernel chooses a port for the first socket, and the other sockets use this port, too.
 ///
-/// If the sockets have SO_REUSEPORT, `alone` must bind a socket without SO_REUSEPORT to an address. This fails if
-/// another server uses the port, and a note then tells the user that the two servers share the port.
+/// `alone` is given if the sockets have SO_REUSEPORT. It tries to bind a socket without SO_REUSEPORT to the address. If
+/// this fails because another server listens there, a note tells the user that the two servers share the port.
 pub(crate) fn open_each(
     listen: &str,
     count: u32,
@@ -84,7 +84,7 @@ pub(crate) fn open_each(
     let (mut fds, is_shared) = (Vec::new(), std::cell::Cell::new(false));
     for n in 0..count {
         let try_once = || {
-            // The other sockets share the port with the first one, so the port is free only before the first one.
+            // Check only before the first socket is opened: afterwards, the first socket itself uses the port.
             if n == 0 {
                 is_shared.set(alone.is_some_and(|alone| alone(addr).err() == Some(Errno::ADDRINUSE)));
             }

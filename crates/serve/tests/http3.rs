@@ -33,10 +33,11 @@ fn a_datagram_from_port_0_does_not_end_the_server() {
         return testkit::skip("a_datagram_from_port_0_does_not_end_the_server", "a raw socket needs root");
     }
     let server = serve::start(&ServePlan { service: "h3".into(), ..ServePlan::default() }).unwrap();
-    let SocketAddr::V4(to) = server.local_addr() else { unreachable!("the default address is of IPv4") };
+    let SocketAddr::V4(to) = server.local_addr() else { unreachable!("the default address is an IPv4 address") };
     let client = UdpSocket::bind("127.0.0.1:0").unwrap();
     client.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    // In the first round, the server may receive both datagrams at once, and answer the second one before it ends.
+    // One try is not enough: a server that receives both datagrams at once may answer the second one before the first
+    // one ends it.
     for _ in 0..2 {
         send_from_port_0(to, &unknown_version());
         client.send_to(&unknown_version(), to).unwrap();

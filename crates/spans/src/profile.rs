@@ -44,8 +44,9 @@ fn told(store: &Store, name: u16, sum: &Sum) -> Option<SpanSum> {
 }
 
 /// Returns the spans without repeats. An exporter sends spans again if it has got no answer. Of several spans with the
-/// same ID and the same name, only the first one remains. The store limits the number of names, so only few spans can
-/// have one ID, even if a sender gives this ID to all of its spans. For each of them, `covered_ns` visits all children.
+/// same ID and the same name, only the first one remains. In the result, spans with the same ID have different names,
+/// and the store limits the number of names. A sender that gives one ID to all spans therefore causes little work,
+/// although `covered_ns` visits all children for each of these spans.
 fn without_repeats(spans: &[Span]) -> Vec<&Span> {
     let identity = |span: &&Span| (span.trace, span.id, span.name);
     let mut all: Vec<&Span> = spans.iter().collect();

@@ -110,7 +110,7 @@ impl Measured {
 }
 
 impl LiveArgs {
-    /// Returns a flag that was given and that saved runs do not have; `None` if no such flag was given.
+    /// Returns the first given flag that does not apply to saved runs; `None` if there is no such flag.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let given = [
             ("--budget", self.budget.is_some()),
@@ -135,8 +135,8 @@ impl LiveArgs {
         self.command_a.is_some() || self.command_b.is_some()
     }
 
-    /// Measures and compares the servers at two URLs. `is_json` is true if only JSON is printed, so that the runs are
-    /// kept only with `--out`.
+    /// Measures and compares the servers at two URLs. `is_json` is true if only JSON is printed. The runs are then kept
+    /// only with `--out`.
     pub(crate) fn measure(&self, urls: [&str; 2], threshold: f64, is_json: bool) -> anyhow::Result<Measured> {
         output::catch_interrupts();
         let mut lines = Vec::new();

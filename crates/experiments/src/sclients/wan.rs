@@ -112,7 +112,8 @@ fn conclude(run: &mut Run) {
             ""
         };
         let measured = line(near, far);
-        conclusions.push(format!("With threads for each connection, and a limit of them, {measured}{because}"));
+        conclusions
+            .push(format!("With threads for each connection, and a limited number of threads, {measured}{because}"));
         checks.push(check);
     }
     if let Some((near, far)) = ends(run, false) {

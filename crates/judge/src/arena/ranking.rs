@@ -112,9 +112,9 @@ fn rank(state: &ArenaState, cells: &mut [(ArenaPlace, ArenaCell)]) {
 
 /// Returns the effect of each round on all servers. Subtracting the effects removes the differences between slow and
 /// fast rounds. Without the subtraction, a server that took no part in a slow round would have an advantage. The mean
-/// of a round alone is no such effect: a round in which an expensive server took no part has a low mean, although the
-/// round was not fast. Servers and rounds are therefore fitted together (least squares of a two-way table): each pass
-/// fits the servers to the rounds and the rounds to the servers, until no pass makes the error smaller.
+/// of a round would be a wrong effect: it is low if an expensive server missed the round, although the round was not
+/// fast. Servers and rounds are therefore fitted together (least squares of a two-way table): each pass fits the
+/// servers to the rounds and the rounds to the servers, until no pass makes the error smaller.
 fn round_centres(values: &[(usize, Vec<f64>)]) -> Vec<f64> {
     let rounds = values.first().map_or(0, |(_, values)| values.len());
     let (mut error, mut centres) = (f64::INFINITY, vec![0.0; rounds]);

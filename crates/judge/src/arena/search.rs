@@ -21,8 +21,8 @@ pub fn searched(run: &Run) -> ArenaSearch {
     searched_with(run, refused(run))
 }
 
-/// Extracts the same as [`searched`], but a time without answers is no reason not to use the capacity, and does not
-/// hide another reason.
+/// Extracts the same as [`searched`], but ignores times without answers: the capacity is still used, and any other
+/// reason not to rank the server is returned.
 pub(crate) fn searched_through_stalls(run: &Run) -> ArenaSearch {
     searched_with(run, refused_otherwise(run))
 }

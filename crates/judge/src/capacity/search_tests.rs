@@ -30,8 +30,9 @@ fn capacity(planted: &PlantedRun) -> Capacity {
     run.findings.capacity.unwrap()
 }
 
-/// The time of the sweep ended after one client, at 150 requests/s. Open-loop windows held 600/s. An earlier version of
-/// loadline took 150/s for the rate at which the server is full, and reported a capacity of 511/s.
+/// The sweep had time for only one step, with one client, which reached 150 requests/s. Open-loop windows held 600/s.
+/// An earlier version of loadline took 150/s for the rate at which the server is full, and reported a capacity of
+/// 511/s.
 #[test]
 fn a_sweep_that_still_grew_does_not_tell_where_the_server_is_full() {
     let windows = &[(300.0, 0.0), (600.0, 0.04), (1200.0, 0.97), (440.0, 0.01), (450.0, 0.01)];
@@ -80,7 +81,7 @@ fn one_failed_request_does_not_hide_where_answers_become_late() {
 }
 
 /// The objective limits only the time to the first byte. Another program filled the machine's CPUs during three
-/// windows, in which answers were late. An earlier version of loadline used these windows without a word.
+/// windows, in which answers were late. An earlier version of loadline used these windows without a warning.
 #[test]
 fn a_window_beside_another_program_is_left_out_whatever_the_objective_limits() {
     let first_bytes = |t: &mut Trial, p: &Point| {
@@ -109,7 +110,7 @@ fn a_window_beside_another_program_is_left_out_whatever_the_objective_limits() {
     assert!(warnings.iter().any(|text| text.contains("other programs took")), "{warnings:?}");
 }
 
-/// The machine paused at the begin of each of four windows, so no time of them is undisturbed, and another program
+/// The machine paused at the beginning of each of four windows, so none of their time is undisturbed. Another program
 /// disturbed a fifth window. Only the fifth window is left out.
 #[test]
 fn time_that_is_included_does_not_count_as_left_out() {

@@ -42,9 +42,9 @@ impl Votes {
         votes
     }
 
-    /// Returns the lowest rate that is certainly above the capacity. At this rate and below it, clearly more windows
-    /// failed than held at this rate and above it: for example, 2 to 0, or 4 to 1. Returns infinity if there is no such
-    /// rate.
+    /// Returns the lowest failed rate that is very probably above the capacity. At this rate and below it, clearly more
+    /// windows failed than held at this rate and above it: for example, 2 to 0, or 4 to 1. Returns infinity if there is
+    /// no such rate.
     fn most(&self) -> f64 {
         let is_above = |rate: &f64| self.chance_failed(*rate) >= FAILURES_BELOW;
         self.failed.iter().copied().filter(is_above).fold(f64::INFINITY, f64::min)
@@ -59,10 +59,10 @@ impl Votes {
     }
 
     /// Moves an estimate between `least`, a rate that certainly held, and the upper bound of the windows. On a machine
-    /// whose speed changed, a window that failed below the estimate contradicts it. Only a window that held then shows
-    /// that the objective can be met, so the rate is at most the highest rate that a window held. The interval contains
-    /// the rate, and the highest rate that a window held. If the estimate comes from overloads, a window that held
-    /// shows little, because its queue may have grown without late answers.
+    /// whose speed changed, a failed window contradicts the estimate if its rate lies between the highest held rate and
+    /// the estimate. The estimate is then lowered to the highest rate that a window held. The interval always contains
+    /// the estimate. Its upper end is at least the highest held rate. If the estimate comes from overloads, a held rate
+    /// does not raise the upper end, because the window's queue may have grown without late answers.
     pub(super) fn bound(&self, p: &mut Pooled, least: f64) {
         let Some(held) = self.held.iter().copied().reduce(f64::max) else { return };
         let estimate = &mut p.estimate;

@@ -7,8 +7,8 @@ use run::{Intensity, RunSummary};
 
 use crate::number::figure;
 
-/// Keys of a plan that affect neither the load nor the figures. A step with the user's own number of connections
-/// (`reach_max`) changes no figure of the capacity, and older runs have no such key.
+/// Keys of a plan that affect neither the load nor the figures. The key `reach_max` only adds a sweep step with the
+/// user's own number of connections. Older runs do not have this key.
 const APART: [&str; 8] = [
     "expect",
     "load.seed",

@@ -119,8 +119,8 @@ fn a_change_that_shows_late_is_new_when_it_shows() {
     assert!(!fails[79], "the change was new for {} evaluations", fails.iter().filter(|fails| **fails).count());
 }
 
-/// In the last runs, an open loop held the objective again, so their capacity is lower by what a closed loop gains. The
-/// server is the same.
+/// In the last runs, an open loop met the objective again, so their capacity is lower than the earlier capacity of a
+/// closed loop. The server is the same.
 #[test]
 fn a_capacity_of_a_closed_loop_and_one_of_an_open_loop_are_not_compared() {
     let run = |at: usize| {

@@ -48,8 +48,8 @@ pub fn step(setting: &SizeSetting, run: &Run) -> SizeStep {
     }
 }
 
-/// Returns the warnings about a run, the times in which its server did not answer, and its notes, each once. A capacity
-/// that only a closed loop shows is no capacity for independent users, so it comes first.
+/// Returns the warnings about a run, the times in which its server did not answer, and its notes, each once. If only a
+/// closed loop shows the capacity, the first note says so, because such a capacity does not apply to independent users.
 fn notes(run: &Run) -> Vec<String> {
     let source = run.findings.capacity.as_ref().and_then(|capacity| capacity.closed_loop);
     let source = source.map(|source| format!("not comparable with capacities of open loops ({})", source.words()));

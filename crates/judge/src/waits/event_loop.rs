@@ -28,9 +28,10 @@ pub(crate) fn explain_idle_loop(verdict: &mut Bottleneck, findings: &[WaitFindin
     verdict.advice.insert(0, advice);
 }
 
-/// Objects of a program with one thread that may hold requests.
+/// Objects that may hold the requests, if fewer threads wait than there are requests.
 const OTHERS: &str = "a semaphore, a queue or a timer";
-/// Objects of a program that may hold requests, if each request may have a waiting thread.
+/// Objects that may hold the requests, if at least as many threads wait as there are requests. Only then can a lock
+/// hold them.
 const LOCK_OR_OTHERS: &str = "a lock, a semaphore, a queue or a timer";
 
 /// Returns the mean number of threads of `process` that wait for another thread. Idle threads of a pool also wait for
@@ -95,7 +96,7 @@ mod tests {
         not("threads that could not be read", |p| p.missing = vec!["run as root".into()]);
     }
 
-    /// Planted after a Java server whose threads wait for a `ReentrantLock`. Advice that named only a semaphore, a queue
+    /// Modelled on a Java server whose threads wait for a `ReentrantLock`. Advice that named only a semaphore, a queue
     /// or a timer led away from the lock.
     #[test]
     fn a_lock_may_hold_requests_if_as_many_threads_wait() {

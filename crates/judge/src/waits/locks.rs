@@ -106,16 +106,16 @@ fn holds_requests(profile: &WaitProfile, futex: &FutexProfile, per_waiter: Optio
     }
     let held = futex.unheld <= WAIT_UNHELD && futex.active >= WAIT_ACTIVE;
     // The content of a mutex in memory shows that it is a lock. The content of a semaphore does not show a lock: the
-    // semaphore may belong to a queue of work. Unless the waiting threads themselves read requests from clients, each
-    // waiting thread must therefore have nearly one request.
+    // semaphore may belong to a queue of work. If the waiting threads do not read requests from clients themselves, the
+    // semaphore counts as a lock only with nearly one request per waiting thread.
     let is_lock = futex.kind == FutexKind::Mutex || futex.kind == FutexKind::Semaphore && read_requests(profile, futex);
     let least = if is_lock { WAIT_MOSTLY } else { 1.0 - WAIT_HOLDS_NONE };
     held && per_waiter.is_some_and(|(low, high)| low >= least && high <= WAIT_HOLDS_TOO_MANY)
 }
 
 /// Returns true if at least half of the threads that waited for the futex also read requests from clients. Such threads
-/// do not wait for work from other threads. At least as many threads did both as the threads that waited and the threads
-/// that read exceed, together, the number of all threads.
+/// do not wait for work from other threads. If the numbers of waiting and of reading threads add up to more than all
+/// threads, at least the excess did both.
 fn read_requests(profile: &WaitProfile, futex: &FutexProfile) -> bool {
     let Some(process) = profile.processes.iter().find(|process| process.process == futex.process) else { return false };
     let readers = Activity::of(profile, process).all_threads(|state| state == ThreadState::ClientRead);

@@ -195,8 +195,8 @@ fn requests_that_wait_elsewhere_leave_the_cause_open() {
     assert!(causes(&profile).is_empty());
 }
 
-/// Planted after a server of Python with a thread per connection. A delayed acknowledgement of 40 ms per answer kept 8
-/// of 11 threads idle, although the lock was held for 93 % of the time. The threads that wait for the lock read requests
+/// Modelled on a Python server with one thread per connection. A delayed acknowledgement of 40 ms per answer kept 8 of
+/// 11 threads idle, although the lock was held for 93 % of the time. The threads that wait for the lock read requests
 /// at other times. Workers that wait for a queue of work never read requests.
 #[test]
 fn a_lock_with_a_short_queue_is_named_if_its_threads_also_read_requests() {

@@ -48,7 +48,8 @@ impl Sweep {
         }
     }
 
-    /// Returns a sweep that tries at most `most` clients, and this number in any case, because the user chose it.
+    /// Returns a sweep that tries at most `most` clients. The sweep tries this number even if throughput stopped
+    /// growing before, because the user chose it.
     pub fn reaching(most: u32) -> Self {
         Self { reaches_most: true, ..Self::new(most) }
     }

@@ -32,8 +32,8 @@ pub struct UserSearch {
 
 impl UserSearch {
     /// Returns a search that starts with `first` users. The range of the capacity reaches from the largest number of
-    /// users that passed to the smallest number that failed. The search ends when the range is at most `precision`
-    /// times its lower end wide, and repeated measurements have confirmed both ends.
+    /// users that passed to the smallest number that failed. The search ends when the width of the range is at most
+    /// `precision` times its lower end, and repeated measurements have confirmed both ends.
     pub fn new(first: u32, most: u32, precision: f64) -> Self {
         Self { first: first.clamp(1, most.max(1)), most: most.max(1), precision }
     }

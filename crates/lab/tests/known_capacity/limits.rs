@@ -16,8 +16,9 @@ fn no_step_uses_more_connections_than_it_is_allowed() {
     assert!(run.trials.len() > 3 && most == Some(3), "{most:?} connections at once, 3 are allowed");
 }
 
-/// A single worker is full with few connections, where an earlier version of loadline stopped. A server with 5 requests
-/// per second answers 64 connections once within 13 s, which fits into no step of a search of 30 s.
+/// A single worker is full with few connections, and an earlier version of loadline stopped there. A server that
+/// completes 5 requests per second needs 13 s to answer 64 connections once. A step of a search of 30 s cannot be so
+/// long.
 #[test]
 fn the_number_of_connections_that_the_user_chose_is_tried() {
     let mut plan = Plan::default();

@@ -126,7 +126,7 @@ impl Core {
     }
 
     /// Frees a connection index. Does nothing in the process that handles the connections of two-process S-Clients
-    /// (sockets that connect again and again), because the driver assigns the numbers there.
+    /// (sockets that connect again and again), because the driver assigns the connection indexes there.
     fn give_back<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match &self.mode {
             Mode::Handling => {}

@@ -59,8 +59,9 @@ impl Controller {
 /// The control groups of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProcessGroups {
-    /// Name of the process's group: the path of the group with a CPU quota, or the longest path of the process if all
-    /// quotas apply to the whole host. In control groups of version 1, a process's path may differ between controllers.
+    /// Name of the process's group: its path in the `cpu` hierarchy of version 1. If there is no such hierarchy, or the
+    /// path is `/`, the name is the longest path of the process. In control groups of version 1, a process's path may
+    /// differ between controllers.
     pub(super) name: String,
     pub(super) cpu: Option<Controller>,
     pub(super) cpuacct: Option<Controller>,
@@ -136,8 +137,9 @@ mod tests {
     use super::*;
     use crate::Scope;
 
-    /// Two processes in one group for memory and in different groups for CPU time are in different groups. An earlier
-    /// version of loadline named both groups by the longer path for memory, and took no notice of the second group.
+    /// Two processes share one memory group, but have different CPU groups, so their groups need different names. An
+    /// earlier version of loadline gave both the path of the memory group, which is longer, and ignored the second CPU
+    /// group.
     #[test]
     fn groups_with_different_quotas_have_different_names() {
         let tree = Tree::new(&Scope { root: "/t".into(), ..Scope::default() });

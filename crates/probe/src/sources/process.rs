@@ -107,10 +107,10 @@ impl Processes {
         round.writer.absent_all(INSTRUCTIONS, "", format_args!("{reason}"));
     }
 
-    /// Reads and writes the bytes that each process moved. All ends of processes are known before, because a parent's
-    /// counters contain the bytes of an ended child. A parent comes before its children, so a child that ends during the
-    /// readings is not in the parent's counters yet. The bytes of ended processes are handed from children to parents,
-    /// and so on to their parents, if several ended since the last sample.
+    /// Reads and writes the bytes that each process moved. The caller has already found all ended processes, because a
+    /// parent's counters contain the bytes of its ended children. A parent is read before its children. If a child ends
+    /// during the readings, the parent's value does not contain its bytes yet. The bytes of ended processes are handed
+    /// from children to parents, and so on to their parents, if several ended since the last sample.
     fn put_io(&mut self, round: &mut Round<'_>) {
         let followed: Vec<u32> = self.members.iter().filter(|m| m.has_read_io()).map(|m| m.pid).collect();
         self.members.iter_mut().for_each(|member| member.read_io(&followed, &mut self.buffer));

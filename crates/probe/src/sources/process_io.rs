@@ -28,7 +28,7 @@ pub(super) struct ProcessIo {
     counters: [IoCounter; 2],
     /// Reason why the last reading failed.
     failed: Option<String>,
-    /// True once the parent of the ended process has got its bytes.
+    /// True once the bytes of this ended process were handed to its parent, which subtracts them.
     is_claimed: bool,
 }
 
@@ -61,20 +61,22 @@ impl ProcessIo {
         }
     }
 
-    /// Returns true if the process ended after it was read before.
+    /// Returns true if the process has ended: either `is_ended` is true, or a reading failed after an earlier reading
+    /// succeeded.
     fn has_ended(&self, is_ended: bool) -> bool {
         is_ended || self.failed.is_some() && self.is_read()
     }
 
-    /// Returns the bytes that the columns of an ended process contain. Returns them only once, and `None` for a process
-    /// that still runs.
+    /// Returns the bytes that the columns of an ended process contain. Returns `None` if the process still runs, or if
+    /// its bytes were already returned.
     pub(super) fn take_of_ended(&mut self, is_ended: bool) -> Option<Bytes> {
         let takes = self.has_ended(is_ended) && !self.is_claimed;
         self.is_claimed |= takes;
         takes.then(|| self.counters.map(|counter| counter.in_columns()))
     }
 
-    /// Subtracts the bytes of a followed child that ended.
+    /// Takes over the bytes of a followed child that ended. Subtracts these bytes from the counters, or keeps them for
+    /// the parent if this process has ended, too.
     pub(super) fn claim(&mut self, of_child: Bytes, is_ended: bool) {
         let has_ended = self.has_ended(is_ended);
         self.counters.iter_mut().zip(of_child).for_each(|(counter, bytes)| counter.claim(bytes, has_ended));

@@ -199,12 +199,13 @@ impl Member {
         }
     }
 
-    /// Returns the parent and the bytes of an ended process, but only once.
+    /// Returns the parent and the bytes of an ended process. Returns `None` if the process still runs, or if its bytes
+    /// were already returned.
     pub(super) fn take_io_of_ended(&mut self) -> Option<(u32, Bytes)> {
         Some((self.children_cpu.parent(), self.io.take_of_ended(self.ended)?))
     }
 
-    /// Subtracts the bytes of a followed child that ended.
+    /// Takes over the bytes of a followed child that ended, so that they count only once.
     pub(super) fn claim_io(&mut self, of_child: Bytes) {
         self.io.claim(of_child, self.ended);
     }

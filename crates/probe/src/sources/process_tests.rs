@@ -237,7 +237,7 @@ struct Family {
 }
 
 impl Family {
-    /// Starts to follow the server, which has written 1000 bytes, and those of its children that are in `children`.
+    /// Starts to follow the server, which has written 1000 bytes, and its children with the process IDs `children`.
     fn new(children: &[u32]) -> Self {
         let tree = Tree::new(&[]).with_processes(&[12]);
         add(&tree, 12, "srv", 1);

@@ -56,7 +56,8 @@ fn tone(outcome: ProofOutcome) -> Tone {
 }
 
 /// Returns a prediction and the name of its table row. A prediction for throughput is converted to the dose of the
-/// measurement, as in the sentence about the outcome. Otherwise, the name says if another dose was planned.
+/// measurement, as in the sentence about the outcome. For other predictions, the row's name says if the planned dose
+/// differs from the measured one.
 fn predicted(proof: &Proof, name: &str, planned: &Effect, measured: Option<&Effect>) -> (String, Effect) {
     match measured.filter(|measured| measured.lever == planned.lever && measured.dose != planned.dose) {
         Some(measured) if proof.of.is_throughput() => (name.into(), planned.at_dose(measured.dose)),
@@ -193,9 +194,9 @@ fn shares(proof: &Proof) -> Vec<Block> {
 }
 
 /// Returns the dose of each slot: the share of its resource that a lever took, as measured. The doses agree with the
-/// dose in the table of effects, `measured`. That dose is the loss of speed relative to the slots without the lever. If
-/// the elasticity is only bounded, the users of the resource hardly felt the lever, and the dose is the share that the
-/// lever took by its own measurement.
+/// dose of `measured` in the table of effects: the loss of speed relative to the slots without the lever. If the
+/// elasticity is only bounded, the lever hardly slowed the users of the resource. The dose is then the share that the
+/// lever itself measured.
 fn slot_doses(lever: &LeverSlots, measured: &Effect, basis: ElasticityBasis) -> Option<Vec<f64>> {
     if !basis.is_measured() {
         return Some(lever.on.iter().map(|on| if *on { measured.dose } else { 0.0 }).collect());

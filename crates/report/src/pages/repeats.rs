@@ -94,7 +94,7 @@ fn caption(run: &Run) -> String {
             )
         }
         (None, Some(_)) if bounds > 0 && all > 1 => format!(
-            "{bounds} of {all} repeats alone show only a lower bound, so the capacity above is that of all windows \
+            "{bounds} of {all} repeats, judged alone, show only a lower bound, so the capacity above is that of all windows \
              together."
         ),
         (None, Some(_)) => "Only one repeat was finished, so the difference between repeats is unknown.".into(),

@@ -32,7 +32,7 @@ const MAX_ACCEPTS_PER_TURN: u32 = 64;
 const LINGER_MS: u64 = 2000;
 
 /// Deadlines of pairs, each with the place and the serial number of its pair. The earliest deadline is on top of the
-/// heap. A deadline that is postponed may be earlier than deadlines that were added before.
+/// heap. The deadlines must be sorted, because a deadline that is added later is not always the later one.
 pub(super) type Deadlines = BinaryHeap<Reverse<(u64, u32, u32)>>;
 
 pub(super) struct Worker {

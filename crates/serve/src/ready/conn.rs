@@ -76,8 +76,8 @@ impl Conn {
     }
 
     /// Returns true if the connection is parked and its socket is broken, such as after a reset. The server neither
-    /// reads from a parked connection nor writes to it, so it would not notice this in a turn. A level-triggered poller
-    /// reports a broken socket again and again, even without interest in it.
+    /// reads from a parked connection nor writes to it, so it would not otherwise notice the broken socket. A
+    /// level-triggered poller reports a broken socket again and again, even without interest in it.
     pub(crate) fn is_parked_and_broken(&self) -> bool {
         let broken = |found: i16| found & (poll::ERR | poll::HUP) != 0;
         self.state.activity.parked && poll::now(self.fd.as_raw_fd(), 0).is_ok_and(broken)

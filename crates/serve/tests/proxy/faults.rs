@@ -66,8 +66,8 @@ fn a_silent_upstream_fails_in_time_although_a_later_request_waits() {
             let first = scope.spawn(|| ended("/first"));
             std::thread::sleep(Duration::from_millis(1500));
             let second = scope.spawn(|| ended("/second"));
-            // The first request is due 1.4 s before the second one. Deadlines in the order of their addition would end
-            // both at the same time.
+            // The first request is due 1.4 s before the second one. If the proxy checked deadlines in the order in
+            // which they were added, both requests would end at the same time.
             let (first, second) = (first.join().unwrap(), second.join().unwrap());
             assert!(first + Duration::from_millis(700) < second, "{events}: {:?}", second - first);
         });

@@ -60,7 +60,7 @@ fn a_response_has_the_version_of_the_proxy() {
         });
         let server = proxy(addr, events, &[]);
         let mut client = connect(&server);
-        // An HTTP/1.0 client needs the field Connection, so it is forwarded.
+        // The proxy forwards `Connection: keep-alive`, because clients of HTTP/1.0 need this field.
         for (path, fields) in [("/keeps", "Connection: keep-alive\r\n"), ("/", ""), ("/", "")] {
             write!(client, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
             let expected = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n{fields}\r\nok");

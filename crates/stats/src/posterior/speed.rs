@@ -3,8 +3,9 @@
 //!
 //! In the model, each window has its own speed, which multiplies the capacity. The logarithms of the speeds are
 //! normally distributed around 0 with an unknown scatter. If windows contradict each other more than chance explains,
-//! the scatter becomes large and the interval wide. For each scatter, loadline takes a window's likelihood at constant
-//! speed, and smooths it over the logarithm of the capacity with a normal density of this width.
+//! the scatter becomes large and the interval wide. For each possible scatter, loadline smooths a window's likelihood
+//! at constant speed. The smoothing runs over the logarithm of the capacity. Its kernel is a normal density whose
+//! standard deviation is the scatter.
 
 /// Possible standard deviations of the logarithm of the speed, each with its prior probability. Small deviations are
 /// more probable, because most machines are steady.

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use crate::{Result, last_errno};
 
-/// Number of data pages in a ring. The header page is the 65th page of a ring. With pages of 4 KiB, a ring takes 260
-/// KiB, less than the 516 KiB that a user may lock per CPU. A ring has room for 15 samples.
+/// Number of data pages in a ring. With the header page, a ring has 65 pages. With pages of 4 KiB, these are 260 KiB,
+/// less than the 516 KiB that a user may lock per CPU. A ring has room for 15 samples.
 const DATA_PAGES: usize = 64;
 
 /// Offset of the kernel's write position in the header page.

@@ -56,7 +56,7 @@ fn chart_and_table_show_the_measured_dose() {
     assert_eq!(rows(&felt), [cells("predicted"), cells("measured")]);
 }
 
-/// A server that hardly wants its CPU does not feel that a lever takes a part of it.
+/// If a server hardly needs its CPU, a lever that takes a part of the CPU does not slow the server.
 #[test]
 fn the_dose_of_a_lever_that_nobody_felt_is_the_one_that_it_took() {
     assert_eq!(drawn(&experiment(0.89, 0.24, ElasticityBasis::Wanted)), [0.0, 0.24]);
