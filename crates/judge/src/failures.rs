@@ -2,6 +2,7 @@
 //! more answers fail than the objective allows while the server has CPU time left. The decisive trial of a run is the
 //! load that represents the run.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use run::{ErrorKind, FailureKind, Protocol, Run, SilentCloses, Trial};
@@ -141,7 +142,7 @@ impl<'a> Failures<'a> {
         kinds.extend(tally.errors.0.iter().map(|(kind, n)| (kind.words().into(), *n)));
         kinds.retain(|_, n| *n > 0);
         let each = kinds.iter().map(|(kind, n)| format!("{kind}: {}", figure(*n as f64)));
-        let first = first_reason(self.trial).map(|reason| format!("first: {reason}"));
+        let first = first_reason(self.trial).map(|reason| format!("first: {}", title_or_all(reason)));
         let each: Vec<String> = each.chain(first).collect();
         if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) }
     }
@@ -160,6 +161,21 @@ fn first_reason(trial: &Trial) -> Option<&str> {
     let known = trial.first_failures.iter().filter(|failure| !failure.reason.is_empty() && count(failure) > 0);
     known.max_by_key(|failure| count(failure)).map(|failure| failure.reason.as_str())
 }
+
+/// Returns the title of the page if a reason is a page of HTML, in quotation marks; otherwise the reason.
+fn title_or_all(reason: &str) -> Cow<'_, str> {
+    // The lower-case copy has the same length, so positions in it are positions in the reason.
+    let lower = reason.to_ascii_lowercase();
+    let title = || {
+        let from = lower.find(TITLE)? + TITLE.len();
+        let length = lower[from..].find("</title>")?;
+        Some(reason[from..from + length].trim()).filter(|title| !title.is_empty())
+    };
+    title().map_or(Cow::Borrowed(reason), |title| format!("\"{title}\"").into())
+}
+
+/// Tag before the title of a page of HTML.
+const TITLE: &str = "<title>";
 
 /// Returns the trial with the most requests, and the failed share of all trials together. Returns `None` if the
 /// objective allows this total share of failures, or if a trial's share differs from the total share by more than
@@ -208,6 +224,16 @@ mod tests {
             .run();
         crate::judge(&mut run);
         run.findings.bottleneck
+    }
+
+    /// An error page of nginx filled three lines of the answer.
+    #[test]
+    fn a_page_of_html_is_told_by_its_title() {
+        let page = "\"<html> <HEAD><Title>502 Bad Gateway</TITLE></head> <body>\u{e4} <h1>502</h1></body></html>\"";
+        assert_eq!(super::title_or_all(page), "\"502 Bad Gateway\"");
+        for other in ["\"no backend\"", "\"<title></title>\"", "\"<title>\u{e4}"] {
+            assert_eq!(super::title_or_all(other), other);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Findings about a server that handles only a few requests at the same time. The findings contain counts (such as a
 //! number of threads) that equal the number of these requests and may explain it, and advice for the user.
 
-use run::Counted;
+use run::{Counted, WaitCause};
 
 use crate::Facts;
 use crate::places::{self, Places};
@@ -24,7 +24,13 @@ impl Inside {
         let places = Places::of(facts);
         let serial = serial::is_serial(facts, places.as_ref());
         let counted: Vec<Counted> = places.iter().flat_map(Places::matching).cloned().collect();
-        let many = places.as_ref().and_then(|p| Some(places::advice_too_many(p.too_many()?, p.places)));
+        // Sampled threads of a pool show the number of its workers. The threads that ran also include those of a
+        // runtime, such as garbage collectors and compilers.
+        let is_pool_seen = facts.waits.iter().any(|finding| finding.cause == WaitCause::WorkerPool);
+        let many = places
+            .as_ref()
+            .filter(|_| !is_pool_seen)
+            .and_then(|p| Some(places::advice_too_many(p.too_many()?, p.places)));
         let more_processes = OneCpuEach::of(facts).map(|each| each.advice());
         let advice = match (serial, counted.is_empty()) {
             (true, _) => Some(crate::serial_words::ADVICE.map(str::to_string).into()),

@@ -40,13 +40,14 @@ fn lock(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> 
     let hold_one = low >= 1.0 - WAIT_HOLDS_NONE && (high <= WAIT_HOLDS_TOO_MANY || is_full);
     let others = activity.groups.iter().filter(|g| g.state.is_active() && g.state != ThreadState::FileLock);
     let holder = others.max_by(|a, b| a.threads.total_cmp(&b.threads)).map(|group| group.state);
+    let is_of_processes = process.processes > 1.0;
     (waiting >= WAIT_MOSTLY && hold_one).then(|| WaitFinding {
         cause: WaitCause::Lock,
         name: format!("file lock, {}", largest.key),
         process: process.process.clone(),
         threads: waiting,
-        of: process.threads,
-        counted: if process.processes > 1.0 { CountedKind::Processes } else { CountedKind::Threads },
+        of: if is_of_processes { process.processes.max(waiting) } else { process.threads },
+        counted: if is_of_processes { CountedKind::Processes } else { CountedKind::Threads },
         holder,
         holder_probable: holder.is_some(),
         share: (waiting / process.threads.max(waiting)).min(1.0),
@@ -84,6 +85,10 @@ mod tests {
         assert_eq!((found.len(), found[0].cause), (1, WaitCause::Lock), "{found:?}");
         let wanted = "6.92 of 10 processes of app:7 wait for one lock (file lock, flock); its holder probably sleeps";
         assert_eq!(found[0].sentence, wanted);
+        // One of the ten processes has a further thread, which is no process.
+        let mut with_thread = workers(8.0);
+        with_thread.processes[0].threads = 11.0;
+        assert_eq!(waits(&with_thread, &[])[0].sentence, wanted);
     }
 
     /// This test repeats a situation that was observed with PHP-FPM behind nginx, whose requests open one session.

@@ -6,6 +6,7 @@ use run::{Bottleneck, Effect, LOAD_LEVER, Proof, ProofTrial, SOURCES_LEVER};
 use super::own_turns::{OwnTurns, suspect};
 use crate::Facts;
 use crate::delayed::delayed_answers;
+use crate::number::percent;
 use crate::prove::cpu_limit::{CpuLimit, CpuSigns};
 use crate::prove::decision::{Kind, MoreLoad, Own, Rival, Saturation, Subject};
 use crate::prove::parts::{self, largest, part_of};
@@ -13,10 +14,12 @@ use crate::prove::saturated;
 use crate::prove::steadiness::doubt;
 use crate::prove::suspects::{Suspect, bottleneck_of, ids_of};
 use crate::prove::turns::{PredictionCheck, check};
+use crate::prove::utilization::load_of;
 use crate::prove::watched::WatchedShare;
 use crate::prove::words;
 use crate::rules::{RULES, Tier};
-use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, WORKS};
+use crate::single::failed_share;
+use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, MOST_FAIL, WORKS};
 use crate::upstreams;
 
 /// Returns true if the effect of the verdict's lever was predicted. If the lever was tested in turns, its effect must
@@ -188,8 +191,21 @@ pub(super) fn excluded(proof: &Proof, turns: Option<&OwnTurns>, more_load: MoreL
     of_slots.chain(refuted.map(|turns| turns.suspect.bottleneck)).chain(of_load).collect()
 }
 
+/// Returns the failed share of the experiment's requests, if most of them failed. The time slots count answers of any
+/// status, so they show how fast the server fails.
+fn mostly_failed(facts: &Facts<'_>, proof: &Proof) -> Option<f64> {
+    let loads = proof.trials.iter().filter_map(|trial| load_of(facts, trial));
+    loads.filter_map(failed_share).reduce(f64::max).filter(|failed| *failed > MOST_FAIL)
+}
+
 /// Returns the reason why the time slots of the experiment prove nothing, if any.
 pub(super) fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Option<String> {
+    if let Some(failed) = mostly_failed(facts, proof) {
+        let share = percent(failed);
+        return Some(format!(
+            "{share} of the requests of the experiment failed, so its throughput is that of failures"
+        ));
+    }
     if proof.remainder.is_some_and(|remainder| remainder.high < -EXCESS) {
         return Some(words::dependent_sentence(proof));
     }
@@ -241,6 +257,29 @@ mod tests {
         assert_eq!(proxy.outcome, ProofOutcome::Inconclusive, "{}", proxy.why);
         assert!(proxy.why.contains("session affinity"), "{}", proxy.why);
         assert_eq!(one.outcome, ProofOutcome::Proven, "{}", one.why);
+    }
+
+    /// Planted after nginx that answers 502 to what its upstream does not take. At the experiment's load, 98 % of the
+    /// answers were such pages, which cost only CPU time. Throughput followed the speed of the CPU, although the good
+    /// answers did not.
+    #[test]
+    fn an_experiment_whose_requests_fail_finds_no_cause() {
+        let with = |failed: f64| {
+            let mut run = full();
+            let mut load = run.trials[run.trials.len() - 1].clone();
+            (load.kind, load.label) = (run::TrialKind::Proof, "proof".into());
+            let tally = &mut load.measured.tally;
+            tally.unexpected_status = (tally.completed as f64 * failed) as u64;
+            run.trials.push(load);
+            tried_on(run, verdict("unknown", 0.0), |proof, _| {
+                let trial = slots("server-cpu", 0.95, 0.02);
+                proof.trials.push(run::ProofTrial { label: "proof".into(), ..trial });
+            })
+        };
+        let (proof, after) = with(0.98);
+        assert_eq!((proof.outcome, after.id.as_str()), (ProofOutcome::Inconclusive, "unknown"), "{}", proof.why);
+        assert!(proof.why.contains("98 % of the requests of the experiment failed"), "{}", proof.why);
+        assert_ne!(with(0.0).1.id, "unknown");
     }
 
     /// Planted after a server whose answers take 40 ms. The closed loop ended with 50 clients, which used a tenth of the
