@@ -132,29 +132,39 @@ pub(crate) struct HeldConnections<'a> {
     view: View<'a>,
     /// Number of connections on which the server answered.
     pub(crate) answered: f64,
-    /// Mean number of connections in the full accept queue.
+    /// Mean number of connections in the accept queue.
     pub(crate) waiting: f64,
+    /// True if the accept queue was full in the whole window.
+    is_full: bool,
 }
 
 impl<'a> HeldConnections<'a> {
-    /// Returns the held connections of a trial. Returns `None` unless the accept queue was full in the whole window, no
-    /// connect of the load succeeded in the window, and some connections were never answered. A server that merely
+    /// Returns the held connections of a trial. Returns `None` unless the accept queue was full in the whole window or
+    /// held all connections that were never answered, no connect of the load succeeded in the window, and some
+    /// connections were never answered. A server that merely
     /// accepts slowly takes connections from its queue, so other connects succeed in the window. A server whose workers
     /// each keep one connection takes no connection from its queue.
     pub(crate) fn of(trial: &'a Trial) -> Option<Self> {
         let view = server_of(trial)?;
-        let waiting = always_full(&view)?;
+        let (full, never_answered) = (always_full(&view), trial.tally.phantom as f64);
+        let waiting = full.or_else(|| view.value("listen.queue").filter(|queue| *queue >= never_answered))?;
         let answered = trial.tally.connected.saturating_sub(trial.tally.phantom);
         let none_more = trial.measured.tally.connected == 0 && trial.tally.phantom > 0;
-        (none_more && answered > 0).then_some(Self { view, answered: answered as f64, waiting })
+        (none_more && answered > 0).then_some(Self {
+            view,
+            answered: answered as f64,
+            waiting,
+            is_full: full.is_some(),
+        })
     }
 
     /// Returns the sentence about the held connections.
     pub(crate) fn text(&self) -> String {
         format!(
-            "the server answered on {} and accepted no other in the whole window, while {} waited in its full accept queue",
+            "the server answered on {} and accepted no other in the whole window, while {} waited in its {}accept queue",
             counted(self.answered, "connection"),
-            figure(self.waiting)
+            figure(self.waiting),
+            if self.is_full { "full " } else { "" }
         )
     }
 
@@ -219,6 +229,7 @@ mod tests {
         let loads = [
             single_load(workers_that_keep_connections(16.0)),
             workers_that_keep_connections(5.0).steps(&[1, 2, 4, 8, 16, 32]),
+            workers_that_keep_connections(511.0).steps(&[1, 2, 4, 8, 16, 32]),
         ];
         for load in loads {
             let b = load.verdict();
