@@ -249,6 +249,19 @@ mod tests {
         assert!(few.at_least && many.at_least && (few.rate / many.rate - 0.8).abs() < 0.01, "{few:?} {many:?}");
     }
 
+    /// The sweep ended early, at 200 requests/s. An open loop held 350 requests/s beside other programs. An earlier
+    /// version of loadline reported "at least" a rate below 200 requests/s.
+    #[test]
+    fn a_lower_bound_is_not_below_an_open_loop_that_held_beside_other_programs() {
+        let disturbs = |t: &mut run::Trial, p: &crate::planted::Point| {
+            let is_disturbed = t.kind == run::TrialKind::Search && p.offered > 300.0;
+            t.measured.others = vec![if is_disturbed { 0.6 } else { 0.02 }; 20];
+        };
+        let c = capacity(&PlantedRun::new(10_000.0, 1000.0).steps(&[1, 2]).rates(&[0.1, 0.35]).change(disturbs));
+        assert!(c.held && c.at_least && (c.rate - 350.0).abs() < 1e-6, "{c:?}");
+        assert!(c.method.contains("other programs disturbed the machine") && c.closed_loop.is_none(), "{c:?}");
+    }
+
     #[test]
     fn a_capacity_that_no_rate_reached_is_marked() {
         let c = capacity(&PlantedRun::new(20_000.0, 200.0).change(|t, _| t.measured.tally.unanswered = 1000));

@@ -54,9 +54,8 @@ impl<'f, 'a> Tried<'f, 'a> {
     }
 
     fn by(facts: &'f Facts<'a>, rate_of: fn(&Trial) -> f64) -> Self {
-        let failed_at = facts.failing.map(|t| t.rates.offered_rate).filter(|r| r.is_finite());
         let below = |steps: &[&'a Trial]| -> Vec<&'a Trial> {
-            steps.iter().copied().filter(|t| failed_at.is_none_or(|f| good(t) < f)).collect()
+            steps.iter().copied().filter(|t| is_below_failure(facts, t)).collect()
         };
         let lone = lone(facts);
         let best = |trials: &[&'a Trial]| best(facts, trials, rate_of);
@@ -67,7 +66,15 @@ impl<'f, 'a> Tried<'f, 'a> {
     }
 
     pub(super) fn found(&self) -> Option<&'a Trial> {
-        self.undisturbed().or(self.disturbed)
+        self.best_if_disturbed().or(self.undisturbed())
+    }
+
+    /// Returns the best disturbed step, if this step shows the capacity: no undisturbed step met the objective, or the
+    /// capacity is only a lower bound and the disturbed step reached a higher rate than all undisturbed steps.
+    fn best_if_disturbed(&self) -> Option<&'a Trial> {
+        let Some(undisturbed) = self.undisturbed() else { return self.disturbed };
+        let is_bound = self.at_least && self.alone.is_none();
+        self.disturbed.filter(|t| is_bound && (self.rate_of)(t) > (self.rate_of)(undisturbed))
     }
 
     fn undisturbed(&self) -> Option<&'a Trial> {
@@ -75,9 +82,9 @@ impl<'f, 'a> Tried<'f, 'a> {
         all.max_by(|a, b| (self.rate_of)(a).total_cmp(&(self.rate_of)(b)))
     }
 
-    /// Returns true if only disturbed steps met the objective.
+    /// Returns true if a disturbed step shows the capacity.
     fn is_disturbed(&self) -> bool {
-        self.undisturbed().is_none() && self.disturbed.is_some()
+        self.best_if_disturbed().is_some()
     }
 
     /// Returns the source of a capacity that is the rate of a closed-loop sweep step. Returns `None` for an estimated
@@ -86,7 +93,8 @@ impl<'f, 'a> Tried<'f, 'a> {
         let shown = self.found().zip(self.closed).is_some_and(|(found, closed)| std::ptr::eq(found, closed));
         // If a window met the objective although other programs disturbed it, it would also have met the objective
         // without these programs.
-        let disturbed: Vec<&Trial> = self.facts.spoiled.iter().copied().filter(|t| !closed(t)).collect();
+        let is_open = |t: &&'a Trial| !closed(t) && is_below_failure(self.facts, t);
+        let disturbed: Vec<&Trial> = self.facts.spoiled.iter().copied().filter(is_open).collect();
         let held = [self.open, best(self.facts, &disturbed, carried)].into_iter().flatten().map(carried);
         let open_held = held.filter(|rate| rate.is_finite()).reduce(f64::max);
         (shown && !has_estimate && !self.facts.run.plan.search.users).then_some(ClosedLoopSource { open_held })
@@ -166,6 +174,13 @@ impl<'f, 'a> Tried<'f, 'a> {
             ),
         }
     }
+}
+
+/// Returns true if a trial completed less than the offered rate at which the search failed. Always true if no rate of
+/// the search failed.
+fn is_below_failure(facts: &Facts<'_>, trial: &Trial) -> bool {
+    let failed_at = facts.failing.map(|t| t.rates.offered_rate).filter(|r| r.is_finite());
+    failed_at.is_none_or(|f| good(trial) < f)
 }
 
 /// Returns the rate of good answers of a trial. In an open loop, limits the result to the offered rate. A window may
