@@ -82,9 +82,11 @@ pub(super) fn count_seconds(left_s: f64, slots_s: f64) -> f64 {
     if rest_s >= MIN_COUNT_S { COUNT_S.max(left_s * COUNT_SHARE).min(rest_s) } else { 0.0 }
 }
 
-/// Returns `least_s`, the shortest time for turns with more load or more source addresses. Returns 0 if too little time
-/// for the time slots of the other levers would remain.
+/// Returns the time to reserve for turns with more load or more source addresses, seconds. This time is a little longer
+/// than `least_s`, the shortest time for these turns, because the time slots before the turns may end late. Returns 0
+/// if too little time for the time slots of the other levers would remain.
 pub(super) fn turns_seconds(left_s: f64, slots_s: f64, least_s: f64) -> f64 {
+    let least_s = SLOTS_MARGIN * least_s;
     if left_s - least_s >= needed_for_slots(slots_s) { least_s } else { 0.0 }
 }
 
@@ -111,13 +113,24 @@ pub(super) fn predict(lab: &mut Lab<'_>, row: &Lever) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prove::turns;
 
     #[test]
     fn the_trial_with_fewer_cpus_uses_only_time_that_the_other_slots_leave() {
         let count_seconds_of = |left_s| count_seconds(left_s, 0.5);
         assert_eq!((count_seconds_of(5.0), count_seconds_of(9.0), count_seconds_of(60.0)), (0.0, COUNT_S, 12.0));
         assert_eq!((count_seconds_of(6.0), count_seconds_of(7.0)), (0.0, 3.5), "a short trial is better than none");
-        assert_eq!((turns_seconds(7.9, 0.5, 4.5), turns_seconds(8.1, 0.5, 4.5)), (0.0, 4.5));
+        assert_eq!((turns_seconds(8.4, 0.5, 4.5), turns_seconds(8.6, 0.5, 4.5)), (0.0, SLOTS_MARGIN * 4.5));
+    }
+
+    /// The time slots ended 20 ms late. An earlier version of loadline reserved exactly the shortest time for the
+    /// turns, so the turns no longer fitted.
+    #[test]
+    fn turns_fit_their_reserved_time_although_the_slots_before_them_end_late() {
+        for (response_s, overhead_s) in [(0.001, 0.0), (0.04, 0.3), (0.2, 0.5)] {
+            let reserved_s = turns_seconds(20.0, 0.5, turns::least_seconds(response_s, overhead_s));
+            assert!(turns::pairs(response_s, reserved_s - 0.02, overhead_s).is_some(), "{response_s}: {reserved_s}");
+        }
     }
 
     /// With responses of 0.13 s, the time slots of all levers except `fewer CPUs` need 7.3 s (the second argument). An
