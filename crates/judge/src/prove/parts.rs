@@ -134,7 +134,8 @@ pub(super) fn add_untried_generator(facts: &Facts<'_>, proof: &mut Proof) {
 }
 
 /// Appends two elasticities of throughput to the proof: for the number of CPUs and for the load. The elasticities for
-/// the number of CPUs and for the load do not count as shares of the throughput.
+/// the number of CPUs and for the load do not count as shares of the throughput. Replaces the two elasticities of an
+/// earlier judgement of the same experiment.
 pub(super) fn add_others(proof: &mut Proof) {
     let host = |lever: &str| {
         let trial = ProofTrial::of_lever(&proof.trials, lever).and_then(|trial| trial.lever(lever));
@@ -150,6 +151,7 @@ pub(super) fn add_others(proof: &mut Proof) {
     let count = count_estimate(proof).map(|(elasticity, ..)| other(CPU_COUNT_LEVER, elasticity));
     let load = proof.effect(LOAD_LEVER).and_then(of_load).map(|elasticity| other(LOAD_LEVER, elasticity));
     let others: Vec<Elasticity> = count.into_iter().chain(load).collect();
+    proof.elasticities.retain(Elasticity::is_part);
     proof.elasticities.extend(others);
 }
 

@@ -6,6 +6,7 @@ use run::{LOAD_LEVER, ProofOutcome, Run};
 use crate::planted::Who::Server;
 use crate::planted::proofs::{count, few_clients, slots, tried_on, turns, verdict};
 use crate::planted::{PlantedRun, Point};
+use crate::prove::conclude;
 use crate::thresholds::{SHOWN, SUPPORTED};
 
 /// Makes an experiment on the verdict `id`. `own` is the elasticity of throughput for the speed of the server's CPU,
@@ -52,6 +53,20 @@ fn only_a_larger_load_refutes_that_nothing_is_saturated() {
         assert_eq!((outcome, id.as_str()), (said, found), "{why}");
         assert!(load.is_some() || confidence == 0.8 && why.starts_with("twice the load was not tested"), "{why}");
     }
+}
+
+/// The run is judged after each part of an experiment. In an experiment without time slots, an earlier version of
+/// loadline recorded the elasticity for the load once for each judgement.
+#[test]
+fn an_experiment_that_is_judged_twice_has_one_elasticity_for_the_load() {
+    let mut run = few_clients(0.85);
+    crate::judge(&mut run);
+    let (mut proof, mut found) = tried_on(few_clients(0.85), verdict("not-saturated", 0.8), |proof, _| {
+        proof.switched.push(turns(LOAD_LEVER, 1.9));
+    });
+    conclude(&crate::Facts::of(&run), &mut proof, &mut found);
+    let of_load = proof.elasticities.iter().filter(|elasticity| elasticity.lever == LOAD_LEVER);
+    assert_eq!(of_load.count(), 1, "{:?}", proof.elasticities);
 }
 
 /// Makes a server with `threads` equally busy threads on four CPUs, under one and eight clients. At `x_max` requests
