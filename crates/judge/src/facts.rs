@@ -122,8 +122,11 @@ impl<'a> Facts<'a> {
             false => alive().max_by(|a, b| good(a).total_cmp(&good(b))),
         };
         let decisive = top(&sweep).first().copied().or_else(alone);
+        let is_overload =
+            |t: &&Trial| usual.shows_rate_of_overload(t) && crate::own_pool(t, &run.trials, &limits).is_none();
+        let loads: Vec<&Trial> = search.iter().chain(spoiled.iter().filter(|t| is_overload(t))).copied().collect();
         let plateau = match outgrown.is_empty() {
-            true => plateau(&sweep, &search, decisive),
+            true => plateau(&sweep, &loads, decisive),
             false => plateau_of_open_loops(&search),
         };
         let grows = plateau == Plateau::Grows && failing.is_none();

@@ -51,12 +51,21 @@ impl UsualShare {
             TrialKind::Overload => true,
             _ => false,
         };
-        if !may_be_repeated {
-            return false;
-        }
-        let periods = self.exceeded(trial);
         // A closed loop builds up no backlog, because its clients wait for their answers.
-        let disturbed = disturbed_tenths(trial, &periods, if closed(trial) { 0.0 } else { CATCHES_UP });
+        may_be_repeated && self.disturbs_most(trial, if closed(trial) { 0.0 } else { CATCHES_UP })
+    }
+
+    /// Returns true for an overload that other programs disturbed for at most half of its time. An overload has a
+    /// backlog of requests from its start. The time in which the server catches up with the backlog of a disturbance
+    /// therefore does not count as disturbed: the rate that the server completes is the same with any backlog.
+    pub(crate) fn shows_rate_of_overload(self, trial: &Trial) -> bool {
+        trial.kind == TrialKind::Overload && !self.disturbs_most(trial, 0.0)
+    }
+
+    /// Returns true if other programs disturbed most of a trial. After a disturbance, the server catches up for
+    /// `catches_up` times its length.
+    fn disturbs_most(self, trial: &Trial, catches_up: f64) -> bool {
+        let disturbed = disturbed_tenths(trial, &self.exceeded(trial), catches_up);
         let lost = disturbed.iter().filter(|d| **d).count();
         lost as f64 > SPOILED * disturbed.len() as f64
     }

@@ -94,6 +94,25 @@ fn two_open_loops_that_complete_the_same_are_a_plateau() {
     assert!(matches!(Facts::of(&run).plateau, Plateau::Flat { .. }), "{:?}", Facts::of(&run).plateau);
 }
 
+/// This test repeats a situation that was observed with three synchronous workers on a quiet machine. The start of the
+/// overload itself used CPU time of other programs for 0.4 s. An earlier version of loadline left out the whole
+/// overload, so it did not see that twice the clients raised no rate.
+#[test]
+fn an_overload_whose_start_was_disturbed_shows_a_plateau() {
+    let told = |disturbed: usize| {
+        let mut run = PlantedRun::new(13_200.0, 228.0).steps(&[1, 2, 15]).rates(&[0.8, 0.96, 1.5]).run();
+        run.trials.iter_mut().for_each(|trial| trial.measured.others = vec![0.02; 20]);
+        let overload = run.trials.last_mut().unwrap();
+        overload.kind = run::TrialKind::Overload;
+        overload.measured.others[..disturbed].fill(0.5);
+        Facts::of(&run).plateau
+    };
+    for disturbed in [0, 4] {
+        assert!(matches!(told(disturbed), Plateau::Flat { from: 15.0, .. }), "{disturbed}: {:?}", told(disturbed));
+    }
+    assert_eq!(told(12), Plateau::Grows, "other programs may have lowered the rate");
+}
+
 /// The rates come from a real sweep: a server with four sleeping workers on a busy machine. The last step has the
 /// highest rate.
 #[test]
