@@ -37,6 +37,7 @@ mod server_memory;
 mod server_rate_limit;
 mod server_single_thread;
 mod signs;
+mod slow_without_load;
 mod streams;
 mod tcp_delayed_ack;
 mod tcp_window;

@@ -5,6 +5,7 @@ use run::{FigureUnit, Trial};
 use super::network_medium::medium_use;
 use super::queue_signs::held_connections;
 use super::rule::{PLAIN, Rule, Tier, Verdict};
+use super::slow_without_load::{self, without_load};
 use crate::Facts;
 use crate::course::offered;
 use crate::evidence::{line, measured};
@@ -30,6 +31,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     judge,
     advice: &["Send more load: more connections, a higher rate, or a larger --budget."],
+    advise: slow_without_load::advice,
     explain: "Throughput still grew with the last step (or the one offered rate completed), the objective held, and no known \
               device was likely to be full. The server can take at least the tried load; how much more is unknown.",
     ..PLAIN
@@ -158,7 +160,8 @@ fn quiet(facts: &Facts<'_>, trial: &Trial) -> Verdict {
     // more requests.
     evidence.extend(super::streams::waits(&View::new("client", trial, &trial.client)));
     let confidence = room * if trial.server.is_some() { ROOM_SEEN } else { ROOM_UNSEEN };
-    Verdict::Binds { confidence, sentence: format!("nothing was full: {what}"), evidence }
+    let slow = without_load(facts).map_or(String::new(), |slow| format!(", but {slow}"));
+    Verdict::Binds { confidence, sentence: format!("nothing was full: {what}{slow}"), evidence }
 }
 
 #[cfg(test)]
