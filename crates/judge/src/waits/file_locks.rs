@@ -60,8 +60,9 @@ mod tests {
     use run::PeerConnections;
 
     use super::super::tests::{clients, peer, process};
-    use super::super::waits;
+    use super::super::{of_run, waits};
     use super::*;
+    use crate::planted::{PlantedRun, Who};
 
     /// This test repeats a situation that was observed with eight workers of gunicorn that take one lock for each
     /// request.
@@ -102,6 +103,33 @@ mod tests {
         assert_eq!(waits(&behind, &[])[0].cause, WaitCause::Lock);
         behind.clients = Some(clients(44.0, 0.0));
         assert_eq!(waits(&behind, &[])[0].cause, WaitCause::Lock, "most requests wait in nginx");
+    }
+
+    /// This test repeats a situation that was observed with PHP-FPM behind nginx, which opens a connection for each
+    /// request. The counter of sent data misses connections that end between two readings. An earlier version of
+    /// loadline therefore took the connections for polls for news, and did not name the lock.
+    #[test]
+    fn a_connection_for_each_request_is_no_poll_for_news() {
+        let names_the_lock = |opens: f64| {
+            let mut profile = workers(32.0);
+            profile.processes[0].behind = true;
+            let to = "app:7".into();
+            profile.peers =
+                vec![PeerConnections { to, answers: Some(1.02), max_open: 32.0, ..peer("nginx:8", 19.3, 19.3) }];
+            let mut run = PlantedRun::new(9000.0, 111.0)
+                .steps(&[1, 2, 4, 8, 16])
+                .rates(&[])
+                .per_s(Who::Server, "behind.data_out", "10.0.0.2:5432", |_| 16.0)
+                .per_s(Who::Server, "tcp.active_opens", "", move |p| opens * p.x)
+                .change(move |trial, _| {
+                    trial.server.iter_mut().for_each(|side| side.waits = Some(Box::new(profile.clone())));
+                })
+                .run();
+            crate::sides::derive(&mut run);
+            of_run(&run, |_| false).iter().any(|found| found.cause == WaitCause::Lock)
+        };
+        assert!(names_the_lock(1.0));
+        assert!(!names_the_lock(0.0), "replies on kept connections take longer than any request");
     }
 
     /// This test repeats a situation that was observed with 24 workers of PHP-FPM, whose requests open one session.
