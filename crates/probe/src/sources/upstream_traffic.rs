@@ -18,23 +18,41 @@ pub(super) struct AddressTraffic {
     pub(super) data_in: f64,
 }
 
+/// An open connection in one sample.
+#[derive(Debug)]
+pub(super) struct Open {
+    /// Address of the upstream.
+    pub(super) to: String,
+    pub(super) traffic: Traffic,
+    /// True if data waits at the upstream's end of the connection, because the upstream has not read it yet.
+    pub(super) is_unread: bool,
+}
+
+impl Open {
+    /// Returns true if the connection awaits a reply. The kernel of the upstream also acknowledges requests that the
+    /// upstream has not read yet, so times and acknowledgements alone may look like an answered request.
+    fn awaits_reply(&self) -> bool {
+        self.is_unread || awaits_reply(&self.traffic) == Some(true)
+    }
+}
+
 /// Counts of the traffic on all connections so far.
 #[derive(Debug, Default)]
 pub(super) struct TrafficCounts {
-    /// Last counts of each open connection, by inode.
-    open: HashMap<u32, (String, Traffic)>,
+    /// Each open connection in the last sample, by inode.
+    open: HashMap<u32, Open>,
     /// Total traffic of the connections that have ended, by the upstream's address.
     ended: BTreeMap<String, AddressTraffic>,
 }
 
 impl TrafficCounts {
-    /// Replaces the open connections by those of a new sample: inode, address and counts.
-    pub(super) fn update(&mut self, now: impl Iterator<Item = (u32, String, Traffic)>) {
-        let now: HashMap<u32, (String, Traffic)> = now.map(|(inode, to, traffic)| (inode, (to, traffic))).collect();
-        for (inode, (address, last)) in self.open.drain() {
+    /// Replaces the open connections by those of a new sample, each with its inode.
+    pub(super) fn update(&mut self, now: impl Iterator<Item = (u32, Open)>) {
+        let now: HashMap<u32, Open> = now.collect();
+        for (inode, Open { to, traffic: last, .. }) in self.open.drain() {
             // The inode may already belong to a new connection.
-            let goes_on = now.get(&inode).is_some_and(|(to, next)| *to == address && next.data_out >= last.data_out);
-            let sums = self.ended.entry(address).or_default();
+            let goes_on = now.get(&inode).is_some_and(|next| next.to == to && next.traffic.data_out >= last.data_out);
+            let sums = self.ended.entry(to).or_default();
             if !goes_on {
                 sums.data_out += f64::from(last.data_out);
                 sums.data_in += f64::from(last.data_in);
@@ -46,11 +64,11 @@ impl TrafficCounts {
     /// Returns the sums of each address.
     pub(super) fn by_address(&self) -> impl Iterator<Item = (String, AddressTraffic)> {
         let mut all = self.ended.clone();
-        for (address, traffic) in self.open.values() {
-            let sums = all.entry(address.clone()).or_default();
-            sums.busy += f64::from(u8::from(awaits_reply(traffic) == Some(true)));
-            sums.data_out += f64::from(traffic.data_out);
-            sums.data_in += f64::from(traffic.data_in);
+        for open in self.open.values() {
+            let sums = all.entry(open.to.clone()).or_default();
+            sums.busy += f64::from(u8::from(open.awaits_reply()));
+            sums.data_out += f64::from(open.traffic.data_out);
+            sums.data_in += f64::from(open.traffic.data_in);
         }
         all.into_iter()
     }
@@ -66,11 +84,29 @@ mod tests {
         Traffic { data_out, data_in: data_out, sent_ms_ago, ..base }
     }
 
+    fn connection(traffic: Traffic, is_unread: bool) -> Open {
+        Open { to: "db".into(), traffic, is_unread }
+    }
+
+    /// A full upstream left requests unread that its kernel had acknowledged. An earlier version of loadline took these
+    /// requests for answered.
+    #[test]
+    fn a_request_that_the_upstream_has_not_read_awaits_a_reply() {
+        let busy = |is_unread: bool| {
+            let mut counts = TrafficCounts::default();
+            let acknowledged = [(1, traffic(5, 10)), (2, traffic(7, 10))];
+            counts
+                .update(acknowledged.into_iter().map(|(inode, own)| (inode, connection(own, is_unread && inode == 2))));
+            counts.by_address().map(|(_, sums)| sums.busy).sum::<f64>()
+        };
+        assert_eq!((busy(false), busy(true)), (0.0, 1.0));
+    }
+
     #[test]
     fn sums_include_ended_connections() {
         let mut counts = TrafficCounts::default();
         let mut after = |open: &[(u32, Traffic)]| {
-            counts.update(open.iter().map(|(inode, traffic)| (*inode, "db".to_string(), *traffic)));
+            counts.update(open.iter().map(|(inode, traffic)| (*inode, connection(*traffic, false))));
             counts.by_address().map(|(_, sums)| (sums.busy, sums.data_out)).collect::<Vec<_>>()
         };
         assert_eq!(after(&[(1, traffic(5, 2)), (2, traffic(7, 10))]), [(1.0, 12.0)]);

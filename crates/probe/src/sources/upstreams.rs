@@ -27,7 +27,7 @@ use crate::tree::Tree;
 
 use super::cgroup::Throttle;
 use super::cgroup_paths::{Mount, mounts};
-use super::upstream_traffic::TrafficCounts;
+use super::upstream_traffic::{Open, TrafficCounts};
 use limits::{MAX_ENDS, MAX_UPSTREAMS};
 use same_port::SamePort;
 
@@ -122,6 +122,8 @@ struct ConnectionEnd {
     /// Address of the connection's other end.
     to: Address,
     traffic: Option<Traffic>,
+    /// True if data waits at the other end, because the upstream has not read it yet.
+    is_unread: bool,
 }
 
 /// The sockets of a network namespace, without those of the server's own clients.
@@ -173,11 +175,15 @@ impl UpstreamChain {
             self.same_port.add((diag, tree), server, describe, &mut tcp)?;
         }
         let listening: HashSet<u16> = found.listeners.iter().map(|l| l.local.port()).collect();
+        let has_unread = |end: &&OtherConnection| listening.contains(&end.local.port()) && end.receive_queue > 0;
+        let unread: HashSet<[SocketAddr; 2]> =
+            tcp.iter().filter(has_unread).map(|end| [end.local, end.remote]).collect();
         for OtherConnection { local, remote, inode, receive_queue, traffic, .. } in tcp {
             if listening.contains(&local.port()) {
                 *found.unread.entry(local).or_default() += f64::from(receive_queue);
             } else if inode != 0 {
-                found.ends.push(ConnectionEnd { inode, to: Address::Inet(remote), traffic });
+                let is_unread = unread.contains(&[remote, local]);
+                found.ends.push(ConnectionEnd { inode, to: Address::Inet(remote), traffic, is_unread });
             }
         }
         found.ends.extend(unix_ends(diag, listen)?);
@@ -221,7 +227,11 @@ impl UpstreamChain {
     /// Writes the traffic on the connections to each upstream.
     fn put_traffic(&mut self, ends: &[ConnectionEnd], round: &mut Round<'_>) {
         let held = ends.iter().filter(|end| matches!(self.holders.get(&end.inode), Some(Some(_))));
-        self.counts.update(held.filter_map(|end| Some((end.inode, end.to.to_string(), end.traffic?))));
+        let described = |end: &ConnectionEnd| {
+            let open = Open { to: end.to.to_string(), traffic: end.traffic?, is_unread: end.is_unread };
+            Some((end.inode, open))
+        };
+        self.counts.update(held.filter_map(described));
         for (address, counts) in self.counts.by_address() {
             let Some(slots) = self.traffic.slots(round.writer, address.as_bytes()) else { continue };
             for (at, value) in [counts.busy, counts.data_out, counts.data_in].into_iter().enumerate() {
@@ -352,7 +362,7 @@ fn unix_ends(diag: &mut Diag, listen: &Address) -> std::io::Result<Vec<Connectio
             accepted.push((peer, name.to_owned()));
         }
     })?;
-    let end = |(inode, path)| ConnectionEnd { inode, to: Address::Unix(path), traffic: None };
+    let end = |(inode, path)| ConnectionEnd { inode, to: Address::Unix(path), traffic: None, is_unread: false };
     Ok(accepted.into_iter().map(end).collect())
 }
 

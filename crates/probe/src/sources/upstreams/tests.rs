@@ -1,6 +1,6 @@
 use super::*;
 use crate::Probe;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
@@ -113,6 +113,31 @@ fn processes_that_an_upstream_starts_later_are_followed() {
     let name = found.processes.iter().find(|name| name.ends_with(&format!(":{forked}"))).unwrap();
     assert!(seen.column("process.cpu", name).is_some_and(|column| column.values.len() == 3), "{name}");
     assert!(probe.processes().iter().all(|own| own != name), "it is no process of the server");
+}
+
+/// The upstream answers the first request, and leaves the second request unread. The server sends the second request as
+/// soon as it has the answer, and the kernel acknowledges it at once.
+#[test]
+fn a_connection_with_an_unread_request_is_busy() {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = upstream.local_addr().unwrap();
+    let code = format!(
+        "import socket,sys\nc=socket.create_connection(('127.0.0.1',{}))\nc.sendall(b'1'); c.recv(1); c.sendall(b'2')\n\
+         s=socket.create_server(('127.0.0.1',0))\nprint('%s:%d' % s.getsockname(), flush=True)\nsys.stdin.read()",
+        at.port(),
+    );
+    let mut command = Command::new("python3");
+    let mut server = command.args(["-c", &code]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut accepted, _) = upstream.accept().unwrap();
+    accepted.read_exact(&mut [0]).unwrap();
+    accepted.write_all(b"a").unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let listen: SocketAddr = line.trim().parse().unwrap();
+    let seen = sampled_twice(server, listen.into()).take();
+    for id in ["behind.unread", "behind.busy"] {
+        assert_eq!(seen.column(id, &at.to_string()).unwrap().values, [Some(1.0), Some(1.0)], "{id}");
+    }
 }
 
 /// A proxy at port 80 passes its requests on to port 80 of a container.

@@ -29,7 +29,7 @@ pub(super) const ROWS: &[CounterSpec] = &[
         "Behind",
         Count,
         Gauge,
-        "tcp_info last_data_sent, last_data_recv: connections to this address whose last data is a request",
+        "tcp_info last_data_sent, last_data_recv; sock_diag rqueue: connections to this address whose last request has no reply yet",
     ),
     c(
         "behind.data_out",
