@@ -138,7 +138,8 @@ impl<'a> Facts<'a> {
         let refusals = Refusals::of(loaded(&sweep, &search, decisive), &completed);
         // The load of an experiment is slowed, so its low rate does not show that the load is light.
         let is_light = |t: &Trial| !t.kind.is_auxiliary() && is_outdone(t, loaded(&sweep, &search, decisive));
-        let waits = crate::waits::of_run(run, is_light);
+        let need = crate::waits::PoolNeed { unloaded, decisive, at_a_time };
+        let waits = crate::waits::without_large_pools(crate::waits::of_run(run, is_light), need);
         Self {
             run,
             limits,

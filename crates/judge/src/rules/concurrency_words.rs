@@ -13,9 +13,10 @@ use crate::thresholds::{BUSY, HALF_BUSY};
 use crate::upstreams;
 use crate::upstreams::awaited::{Awaited, by_nearly_all};
 use crate::view::View;
+use crate::waits;
 
-/// Returns the advice about a server that holds some connections and accepts no others, or that may accept too few
-/// connections per second.
+/// Returns the advice about a server that holds some connections and accepts no others, that may accept too few
+/// connections per second, or that has far more connections to an upstream than requests at a time.
 pub(super) fn advise(facts: &Facts<'_>) -> Option<String> {
     if server_queue::may_wait_for_accept(facts, Places::of(facts).as_ref()) {
         return Some(
@@ -24,6 +25,9 @@ pub(super) fn advise(facts: &Facts<'_>) -> Option<String> {
              thread. If not, raise the number of workers."
                 .into(),
         );
+    }
+    if let Some(pool) = facts.waits.iter().find(|finding| waits::is_of_large_pool(finding)) {
+        return Some(format!("Look at {} for a lock, a row or a worker that all requests share.", pool.peer));
     }
     let awaited = awaited(facts).filter(|_| upstreams::full(facts).is_none());
     if let Some(all) = awaited {

@@ -4,6 +4,7 @@ use run::WaitCause::{BlockingCall, ConnectionPool, Disk, Lock, Peer, RowLock, Se
 use run::{SessionState, ThreadState, WaitFinding};
 
 use super::collectors::is_collection;
+use super::large_pools::is_of_large_pool;
 use super::pools::is_of_processes;
 use super::runtime_cpus;
 
@@ -50,6 +51,10 @@ pub(crate) fn advice(finding: &WaitFinding) -> String {
             )
         }
         SerialCpu => format!("Spread the work of {process} over more threads or processes."),
+        Peer if is_of_large_pool(finding) => format!(
+            "More connections of {process} to {peer} will not help, because most of them already wait there: run \
+             `loadline waits` on its host."
+        ),
         Peer if !name.is_empty() => {
             format!("Look at the program at the other end of the pipe: it is slower than {process}, or does not read.")
         }
