@@ -125,7 +125,7 @@ fn a_change_that_shows_late_is_new_when_it_shows() {
 fn a_capacity_of_a_closed_loop_and_one_of_an_open_loop_are_not_compared() {
     let run = |at: usize| {
         let mut run = find(if at < 24 { 1000.0 } else { 930.0 } * (1.0 + 0.002 * (at % 3) as f64));
-        let source = (at < 24).then(|| run::ClosedLoopSource { open_held: Some(900.0) });
+        let source = (at < 24).then_some(run::ClosedLoopSource { open_held: Some(900.0) });
         run.findings.capacity.iter_mut().for_each(|capacity| capacity.closed_loop = source);
         run.trials[0].server = None;
         run

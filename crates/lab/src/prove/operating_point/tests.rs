@@ -37,7 +37,8 @@ fn the_experiment_has_as_many_requests_in_flight_as_the_heaviest_open_loop() {
     let mut run = sweep(&[(1, 25), (2, 49), (10, 246), (50, 1171)]);
     run.trials.iter_mut().for_each(|t| t.latency_us.p50 = 40_700.0);
     for (offered, completed, concurrency) in [(9366.0, 9330.0, 399.3), (18_732.0, 13_603.0, 876.5)] {
-        let intensity = Intensity::Open { rate: offered, arrival: run::Arrival::Poisson, max_connections: 1024 };
+        let intensity =
+            Intensity::Open { rate: offered, arrival: run::Arrival::Poisson, max_connections: 1024, pipeline: 1 };
         let rates = run::Rates { offered_rate: offered, completed_rate: completed, concurrency, ..Default::default() };
         run.trials.push(Trial { kind: TrialKind::Search, intensity, rates, ..Trial::default() });
     }
