@@ -231,9 +231,9 @@ mod tests {
             workers_that_keep_connections(5.0).steps(&[1, 2, 4, 8, 16, 32]),
             workers_that_keep_connections(511.0).steps(&[1, 2, 4, 8, 16, 32]),
         ];
-        for load in loads {
+        for (load, confidence) in loads.into_iter().zip([0.5..0.9, 0.5..0.9, 0.85..0.96]) {
             let b = load.verdict();
-            assert!(b.id == "server-concurrency" && (0.5..0.9).contains(&b.confidence), "{b:#?}");
+            assert!(b.id == "server-concurrency" && confidence.contains(&b.confidence), "{b:#?}");
             assert!(b.sentence.contains("holds no more than 8 connections"), "{}", b.sentence);
             assert!(b.advice.iter().any(|advice| advice.contains("With a longer backlog")), "{:?}", b.advice);
         }

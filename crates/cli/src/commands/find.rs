@@ -32,8 +32,8 @@ pub(crate) struct Args {
     /// End early once half of the 95 % interval is at most this share of the capacity
     #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Search")]
     precision: Option<f64>,
-    /// Maximum number of connections, in the closed and in the open loop; the closed loop tries this number even if
-    /// throughput stopped growing before, if the budget allows it
+    /// Most connections, in the closed and in the open loop; the closed loop also tries this number, if the budget
+    /// allows it
     #[arg(long, visible_alias = "max-connections", value_name = "N", help_heading = "Search")]
     connections: Option<u32>,
     /// Find the capacity in users, at most N; each has a connection and pauses for --think after each answer; with

@@ -9,9 +9,10 @@ use crate::single::good;
 use crate::thresholds::WIDE;
 
 /// Returns the load of the open-loop search with the most good answers per second. Returns `None` unless it got many
-/// more answers than the closed loop, and many more than `rate` (good answers per second).
+/// more than `rate` good answers per second, the rate of a closed loop.
 pub fn heavier_load(run: &Run, rate: f64) -> Option<&Trial> {
-    Facts::of(run).beyond_closed_loop().filter(|heaviest| good(heaviest) > WIDE * rate)
+    let searched = Facts::of(run).search;
+    searched.into_iter().max_by(|a, b| good(a).total_cmp(&good(b))).filter(|heaviest| good(heaviest) > WIDE * rate)
 }
 
 /// Returns the reason why an experiment with a light load decides nothing, if another load of the run got many more
