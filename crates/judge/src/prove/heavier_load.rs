@@ -16,13 +16,14 @@ pub fn heavier_load(run: &Run, rate: f64) -> Option<&Trial> {
 }
 
 /// Returns the reason why an experiment with a light load decides nothing, if another load of the run got many more
-/// answers. The levers slow a part of the time only, so they alone do not explain the difference.
+/// answers. The levers slow a part of the time only, so they alone do not explain the difference. Failed answers of the
+/// experiment count, too, because its time slots count them.
 pub(super) fn why_too_light(run: &Run) -> Option<String> {
     let of_experiment = run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Proof);
-    let rate = of_experiment.map(good).reduce(f64::max)?;
+    let rate = of_experiment.map(|trial| trial.rates.completed_rate).reduce(f64::max)?;
     let heaviest = heavier_load(run, rate)?;
     Some(format!(
-        "the experiment's load got {} good answers/s, and the heaviest load {}: the limit may lie where this experiment did not look. \
+        "the experiment's load got {} answers/s, and the heaviest load {}: the limit may lie where this experiment did not look. \
          Try `loadline prove` with --connections {}",
         figure(rate),
         figure(good(heaviest)),
