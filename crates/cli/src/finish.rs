@@ -107,7 +107,7 @@ fn save(run: &Run, kept: &Kept) -> anyhow::Result<String> {
     kept.settle()
 }
 
-/// Writes a run and its reports into a directory.
+/// Writes a run (`run.json`) and its reports into a directory.
 pub(crate) fn write(run: &Run, dir: &Path) -> anyhow::Result<()> {
     let dir = RunDir::create(dir)?;
     // Each trial was already saved when it ended, unless the disk was full. The call of `save` below also stores the

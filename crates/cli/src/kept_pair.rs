@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::kept::{Kept, LATEST, RUNS, fresh, stamp};
 
-/// Names of the two directories: the run of the first server, and the run of the second one.
+/// Names of the directories for the run of the first server and for the run of the second server.
 const NAMES: [&str; 2] = ["old", "new"];
 
 /// Directories of two runs. If this value is dropped before a run was written, it restores the earlier state.
@@ -25,7 +25,7 @@ struct MadeFolder(Option<PathBuf>);
 
 impl Drop for MadeFolder {
     fn drop(&mut self) {
-        // A folder with a run is not empty, so it stays.
+        // `remove_dir` removes only empty folders, so a folder with a run stays.
         self.0.iter().for_each(|folder| drop(fs::remove_dir(folder)));
     }
 }

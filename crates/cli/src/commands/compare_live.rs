@@ -65,7 +65,7 @@ pub(crate) struct LiveArgs {
     server_host_b: Option<String>,
 }
 
-/// Choice between measuring the two servers at the same time (a duet), and measuring them in turn.
+/// When to measure the two servers at the same time (a duet) instead of one after the other.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Duet {
     Auto,
@@ -85,7 +85,7 @@ impl From<Duet> for lab::DuetMode {
 
 /// Result of a comparison of two live servers.
 pub(crate) struct Measured {
-    /// The comparison; `None` if the user interrupted it before both servers had a measurement.
+    /// Result of the comparison; `None` if the user interrupted the measurements before both servers had one.
     pub(crate) comparison: Option<Comparison>,
     /// True if the user interrupted the comparison.
     pub(crate) interrupted: bool,
@@ -179,7 +179,8 @@ impl LiveArgs {
         })
     }
 
-    /// Starts the servers for which the user gave commands. The servers end when the returned value is dropped.
+    /// Starts the servers for which the user gave commands (`--command-a`, `--command-b`). Dropping the returned value
+    /// ends these servers.
     fn own_servers(&self, plans: &[Plan; 2]) -> anyhow::Result<[Option<CommandServer>; 2]> {
         let commands = [&self.command_a, &self.command_b];
         if commands.iter().all(|command| command.is_some()) {

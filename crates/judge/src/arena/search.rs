@@ -21,8 +21,8 @@ pub fn searched(run: &Run) -> ArenaSearch {
     searched_with(run, refused(run))
 }
 
-/// Extracts the same as [`searched`], but ignores times without answers: the capacity is still used, and any other
-/// reason not to rank the server is returned.
+/// Extracts the same as [`searched`], but a time in which the server gave no answers is no reason to refuse the result.
+/// All other reasons still count.
 pub(crate) fn searched_through_stalls(run: &Run) -> ArenaSearch {
     searched_with(run, refused_otherwise(run))
 }

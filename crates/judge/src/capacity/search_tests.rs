@@ -7,8 +7,8 @@ use crate::planted::{PlantedRun, Point};
 /// Limit on the median response time, microseconds.
 const LIMIT_US: f64 = 50_000.0;
 
-/// Makes a run whose closed loop has steps with `steps` clients. Each entry of `windows` is an open-loop window: its
-/// offered rate, and the share of its answers that took longer than [`LIMIT_US`].
+/// Makes a run whose closed loop has steps with `steps` clients. Each entry of `windows` describes one open-loop
+/// window: the offered rate, and the share of the answers in this window that took longer than [`LIMIT_US`].
 fn searched(r1_us: f64, x_max: f64, steps: &[u32], windows: &'static [(f64, f64)]) -> PlantedRun {
     let rates: Vec<f64> = windows.iter().map(|(rate, _)| rate / x_max).collect();
     let counts = move |t: &mut Trial, p: &Point| {

@@ -67,8 +67,8 @@ impl Part {
     }
 
     /// Returns the queue of the resource, with the nearest whole number of servers. If the number of servers is
-    /// rounded, the speed of the servers makes up for the difference. If there are 0.5 units, such as half of a link
-    /// for a container, a request takes twice as long.
+    /// rounded, their speed is scaled so that the total capacity stays the same. For example, half of a link becomes
+    /// one server at half speed.
     pub(super) fn station(&self) -> Station {
         if self.units.is_infinite() {
             return Station::delay(self.work_s);

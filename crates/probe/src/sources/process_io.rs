@@ -106,7 +106,7 @@ struct IoCounter {
     of_children: f64,
     /// Bytes that no column contains, because the process moved them before its first sample.
     before: f64,
-    /// Bytes of followed children that ended after the last reading.
+    /// Bytes that followed child processes moved, if these processes ended after the last reading.
     after: f64,
 }
 

@@ -12,7 +12,7 @@ struct Wan(LinePlan);
 
 struct Running {
     engine: Engine,
-    /// Name of the wire on which each host sends. The order is that of the hosts.
+    /// Names of the wires: one wire per host, on which this host sends. The wires are in the order of the hosts.
     names: Vec<String>,
     /// Type of the interfaces between the forwarder and the hosts, on which the forwarder reads and writes frames.
     ends: &'static str,
