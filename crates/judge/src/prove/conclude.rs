@@ -88,6 +88,8 @@ struct Experiment<'a> {
     signs: Option<CpuSigns>,
     /// Reason why the time slots prove nothing, if any.
     doubt: Option<String>,
+    /// Reason why the experiment's load was too light to decide, if any.
+    too_light: Option<String>,
     /// IDs of the bottlenecks that the experiment excluded, because slowing their resources had only small effects.
     excluded: Vec<&'static str>,
     /// Sign of another cause that no lever tested, in words, if any.
@@ -109,6 +111,7 @@ impl<'a> Experiment<'a> {
         let excluded = excluded(proof, turns.as_ref(), more_load);
         let other = other_cause(facts, verdict, &excluded).or_else(|| may_be_a_limit(facts, verdict));
         let doubt = doubts(facts, proof, effects);
+        let too_light = why_too_light(facts);
         let own = own(proof, effects, verdict, turns.as_ref(), WatchedShare::of(facts.decisive));
         let of_turns = turns.is_some() && matches!(own, Own::Follows | Own::Small);
         let test = Test {
@@ -123,11 +126,11 @@ impl<'a> Experiment<'a> {
             saturation: saturation(facts, suspect(proof, verdict), (own, rival.as_deref()), more_load),
             more_sources,
             observed: observed(facts, verdict, other.as_ref()),
-            is_lighter: why_too_light(facts.run).is_some(),
+            is_lighter: too_light.is_some(),
             is_sampled: other.is_none() && is_sampled(verdict),
             is_definite: verdict.confidence >= SURE && names_a_cause(verdict),
         };
-        Self { facts, effects, turns, lever, rival, signs, doubt, excluded, other, test }
+        Self { facts, effects, turns, lever, rival, signs, doubt, too_light, excluded, other, test }
     }
 
     /// Decides the outcome of the experiment, records it in the proof, and changes the verdict.
@@ -227,7 +230,7 @@ impl<'a> Experiment<'a> {
                 self.filled(proof, verdict),
             ]),
             Conclusion::AgainstCounters => format!("{shares}, but the counters are sure of {}", verdict.id),
-            Conclusion::Lighter => why_too_light(self.facts.run).unwrap_or_default(),
+            Conclusion::Lighter => self.too_light.clone().unwrap_or_default(),
             Conclusion::Slack => words::slack_sentence(proof, self.lever.unwrap_or_default()),
             Conclusion::TwoCauses => {
                 format!(

@@ -11,17 +11,21 @@ use crate::thresholds::WIDE;
 /// Returns the load of the open-loop search with the most good answers per second. Returns `None` unless it got many
 /// more than `rate` good answers per second, the rate of a closed loop.
 pub fn heavier_load(run: &Run, rate: f64) -> Option<&Trial> {
-    let searched = Facts::of(run).search;
-    searched.into_iter().max_by(|a, b| good(a).total_cmp(&good(b))).filter(|heaviest| good(heaviest) > WIDE * rate)
+    heavier(&Facts::of(run), rate)
+}
+
+fn heavier<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
+    let heaviest = facts.search.iter().copied().max_by(|a, b| good(a).total_cmp(&good(b)));
+    heaviest.filter(|heaviest| good(heaviest) > WIDE * rate)
 }
 
 /// Returns the reason why an experiment with a light load decides nothing, if another load of the run got many more
 /// answers. The levers slow a part of the time only, so they alone do not explain the difference. Failed answers of the
 /// experiment count, too, because its time slots count them.
-pub(super) fn why_too_light(run: &Run) -> Option<String> {
-    let of_experiment = run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Proof);
+pub(super) fn why_too_light(facts: &Facts<'_>) -> Option<String> {
+    let of_experiment = facts.run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Proof);
     let rate = of_experiment.map(|trial| trial.rates.completed_rate).reduce(f64::max)?;
-    let heaviest = heavier_load(run, rate)?;
+    let heaviest = heavier(facts, rate)?;
     Some(format!(
         "the experiment's load got {} answers/s, and the heaviest load {}: the limit may lie where this experiment did not look. \
          Try `loadline prove` with --connections {}",
