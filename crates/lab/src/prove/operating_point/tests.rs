@@ -111,7 +111,7 @@ fn fewer_connections_that_still_fill_a_server_are_offered_from_the_most_down() {
         |run: &Run| operating_point.clone().or_fewer(run).iter().map(|s| s.connections).collect::<Vec<_>>();
     assert_eq!(
         (connections(&with_knee(3.13)), connections(&with_knee(1.1)), connections(&Run::default())),
-        (vec![64, 13, 7], vec![64, 8, 3], vec![64])
+        (vec![64, 13, 6], vec![64, 8, 2], vec![64])
     );
     assert_eq!(connections(&with_knee(f64::NAN)), vec![64]);
     assert!((operating_point.clone().or_fewer(&with_knee(3.0))[1].response_s - 0.08).abs() < 1e-9);
