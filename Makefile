@@ -13,7 +13,7 @@ STARTED_S := $(shell date +%s)
 FUZZ_S ?= 60
 SOAK_S ?= 3600
 
-.PHONY: run build dist release test verify cases lint bench fuzz soak docs clean install install-event deb
+.PHONY: run build dist release test build-tests verify cases lint bench fuzz soak docs clean install install-event deb
 
 run: | cargo
 	@echo "make run: builds loadline (2 to 3 minutes on 2 CPUs the first time, then seconds), starts its own test server,"
@@ -43,10 +43,15 @@ release: | cargo
 	rm -rf target/release-files
 	FROM=target/release-full scripts/release target/release-files
 
-# Formatting, lints, unit and simulated tests, and one live test for each main path: minutes.
-test: lint dist
-	cargo test --workspace --locked --no-run --message-format=json-render-diagnostics >target/tests.json
+# Formatting, lints, unit and simulated tests, and one live test for each main path: minutes. The program and the tests are built at
+# the same time: cargo builds them in different folders, and neither of the two keeps all CPUs busy until its end.
+test: lint
+	$(MAKE) --no-print-directory -j2 dist build-tests
 	target/debug/run-tests --since $(STARTED_S) --skip $(LONG_TESTS) target/tests.json paths
+
+build-tests: | cargo
+	mkdir -p target
+	cargo test --workspace --locked --no-run --message-format=json-render-diagnostics >target/tests.json
 
 # Everything else, live: tests that measure run one at a time, all others side by side. So do those that measure, but whose checks
 # hold while a few others of them run; they run after those that do not measure. Run it before you call a change done.
