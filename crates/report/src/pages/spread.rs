@@ -1,5 +1,5 @@
 //! Histogram of response times for a terminal. The histogram has a few ranges of response times. The ratio of a range's
-//! upper end to its lower end is about equal for all ranges.
+//! upper end to its lower end is about equal for all ranges. A last line counts the requests that were never answered.
 
 use run::{Hist, Trial};
 
@@ -18,16 +18,15 @@ const HEAD: f64 = 0.001;
 pub(super) fn histogram(trial: &Trial) -> Option<Bars> {
     let hist = trial.histograms.get("response").filter(|hist| !hist.is_empty())?;
     let edges = edges(hist);
-    let within: Vec<f64> = edges.iter().map(|us| hist.share_within_ns((us * 1e3) as u64)).collect();
+    let answered = 1.0 - trial.latency_us.unanswered_share();
+    let within: Vec<f64> = edges.iter().map(|us| answered * hist.share_within_ns((us * 1e3) as u64)).collect();
     let mut rows = Vec::new();
     for (i, us) in edges.iter().enumerate() {
         let before = if i == 0 { 0.0 } else { within[i - 1] };
         rows.push(row(format!("to {}", quantity(*us, Unit::Micros)), within[i] - before));
     }
-    let rest = 1.0 - within.last()?;
-    if rest > 0.0 {
-        rows.push(row("slower".into(), rest));
-    }
+    let others = [("slower", answered - within.last()?), ("no answer", 1.0 - answered)];
+    rows.extend(others.into_iter().filter(|(_, share)| *share > 0.0).map(|(name, share)| row(name.into(), share)));
     Some(Bars { title: "Requests by latency".into(), unit: Unit::Share, rows, terminal_only: true, ..Bars::default() })
 }
 
@@ -72,6 +71,20 @@ mod tests {
         assert!((all - 1.0).abs() < 1e-9 && rows.len() == 8, "{rows:?}");
         assert_eq!(rows[0].label, "to 140 µs");
         assert!(rows[7].label == "slower" && rows[7].sum() < 1e-3, "{rows:?}");
+    }
+
+    /// Seen live: "p90 at least 1.75 s" stood above bars that put 99.9 % of the requests below 1.6 s.
+    #[test]
+    fn requests_without_an_answer_have_a_line_of_their_own() {
+        let mut trial = Trial::default();
+        let mut hist = Hist::new();
+        (0..80).for_each(|i| hist.record_ns(1_000_000 + i * 1000));
+        trial.histograms.insert("response".into(), hist);
+        (trial.latency_us.count, trial.latency_us.unanswered) = (80, 20);
+        let rows = histogram(&trial).unwrap().rows;
+        let last = rows.last().unwrap();
+        assert!(last.label == "no answer" && (last.sum() - 0.2).abs() < 1e-9, "{rows:?}");
+        assert!((rows.iter().map(BarRow::sum).sum::<f64>() - 1.0).abs() < 1e-9, "{rows:?}");
     }
 
     /// In an earlier version of loadline, the last range ended at 55 ms, so one request in a hundred was in the line
