@@ -48,7 +48,8 @@ fn of_file(text: &str, behind: &Behind) -> Option<String> {
     let host = if behind.host.starts_with('/') { "localhost" } else { &behind.host };
     let database = if behind.database.is_empty() { &behind.user } else { &behind.database };
     let wanted = [host, &behind.port.to_string(), database, &behind.user];
-    text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
+    let lines = text.trim_start_matches('\u{feff}').lines();
+    lines.filter(|line| !line.starts_with('#')).find_map(|line| {
         let fields = fields(line);
         let (password, place) = fields.split_last()?;
         let matches = |(field, wanted): (&String, &&str)| field == "*" || field == wanted;
@@ -82,6 +83,8 @@ mod tests {
         assert_eq!(of("postgres://app@localhost/shop").as_deref(), Some(r"p:a\ss"));
         assert_eq!(of("host=/run/pg user=app dbname=shop").as_deref(), Some(r"p:a\ss"));
         assert_eq!(of("postgres://app@db/shop").as_deref(), Some("last"));
+        let marked = format!("\u{feff}{}", &file[file.find("localhost").unwrap()..]);
+        assert_eq!(of_file(&marked, &"postgres://app@localhost/shop".parse().unwrap()).as_deref(), Some(r"p:a\ss"));
         assert_eq!(of_file("broken\n::::\n", &"postgres://app@db/shop".parse().unwrap()), None);
     }
 }

@@ -228,6 +228,13 @@ pub(crate) fn read(what: &'static str, path: &str) -> Result<Arc<[u8]>, ProtoErr
     read.map(Arc::from).map_err(|error| ProtoError::Unreadable { what, path: path.into(), error })
 }
 
+/// Reads a text file that the user named, as [`read`] does. Leaves out a byte order mark, with which editors of Windows
+/// begin a file.
+pub(crate) fn read_text(what: &'static str, path: &str) -> Result<String, ProtoError> {
+    let bytes = read(what, path)?;
+    Ok(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').to_owned())
+}
+
 /// Returns the command-line flag that sets the message size, for protocols whose message size the user can choose.
 pub(crate) const fn message_bytes(set: fn(&mut Protocol, u64)) -> Flag {
     let help = "echo, discard, source, ws: bytes per message";

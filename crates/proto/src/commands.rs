@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::ProtoError;
-use crate::client::read;
+use crate::client::read_text;
 
 /// Encoded commands of a load. The longest command comes first, because the load code derives the maximum size of a
 /// connection's sends from the connection's first request.
@@ -31,14 +31,10 @@ impl Commands {
         encode: impl Fn(&str) -> Result<B, ProtoError>,
     ) -> Result<Self, ProtoError> {
         let text = match file {
-            Some(file) => String::from_utf8_lossy(&read("the commands", file)?).into_owned(),
+            Some(file) => read_text("the commands", file)?,
             None => command.to_owned(),
         };
-        let lines = text
-            .trim_start_matches('\u{feff}')
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let name = |line: &str| line.split_ascii_whitespace().next().unwrap_or_default().to_owned();
         let only_read = lines.clone().all(|line| reads.iter().any(|read| read.eq_ignore_ascii_case(&name(line))));
         let mut commands = lines.map(|line| Ok(encode(line)?.into())).collect::<Result<Vec<Box<[u8]>>, _>>()?;

@@ -8,7 +8,7 @@ use super::cluster::{NodeQueue, Reply, Routes};
 use super::command::{array, encode};
 use super::reply::{Kind, Reader};
 use super::slots::slot_of;
-use crate::client::read;
+use crate::client::read_text;
 use crate::commands::{CommandQueue, Commands, copy_rest};
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
 
@@ -39,11 +39,11 @@ impl ClientPlan {
             greeting_replies += 1;
         };
         if let Some(file) = auth_file {
-            let secret = read("the credentials", file)?;
-            let secret = String::from_utf8_lossy(&secret).trim().to_owned();
+            let secret = read_text("the credentials", file)?;
+            let secret = secret.trim();
             match secret.split_once(':') {
                 Some((user, password)) => say(&["AUTH", user, password]),
-                None => say(&["AUTH", &secret]),
+                None => say(&["AUTH", secret]),
             }
         }
         if *resp3 {
@@ -323,6 +323,19 @@ mod tests {
         session.receive(b"+OK\r\n$1\r\nv\r\n-ERR no\r\n+OK\r\n", &mut |done| ended.push(done.outcome)).unwrap();
         assert_eq!(ended, [Outcome::Expected, Outcome::Expected, Outcome::Unexpected, Outcome::Expected]);
         assert!(session.receive(b"+more\r\n", &mut drop).is_err());
+    }
+
+    /// An editor of Windows wrote the file. An earlier version of loadline sent the byte order mark as a part of the
+    /// password, and the server answered `WRONGPASS`.
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_password() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "\u{feff}secret\r\n").unwrap();
+        let auth_file = Some(file.path().display().to_string());
+        let (command, commands_file, cluster) = ("PING".into(), None, Vec::new());
+        let plan = Protocol::Redis { command, commands_file, auth_file, database: 0, resp3: false, cluster };
+        let mut session = ClientPlan::new(&plan).unwrap().session();
+        assert_eq!(sent(&mut session), "*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n");
     }
 
     #[test]
