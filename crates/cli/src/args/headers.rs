@@ -34,6 +34,12 @@ fn header(text: &str, secrets: &mut Secrets) -> anyhow::Result<Header> {
 
 /// Replaces each `$env:NAME` in a header's value by the value of that environment variable, as a secret.
 pub(crate) fn from_environment(header: &str, value: &str, secrets: &mut Secrets) -> anyhow::Result<String> {
+    filled_from_environment(&format!("header {header:?}"), value, secrets)
+}
+
+/// Replaces each `$env:NAME` in a text by the value of that environment variable. A text with such a variable becomes a
+/// secret as a whole. `what` names the text in errors, such as `header "X-A"`.
+pub(crate) fn filled_from_environment(what: &str, value: &str, secrets: &mut Secrets) -> anyhow::Result<String> {
     let mut pieces = value.split("$env:");
     let mut out = pieces.next().unwrap_or_default().to_string();
     for piece in pieces {
@@ -41,7 +47,7 @@ pub(crate) fn from_environment(header: &str, value: &str, secrets: &mut Secrets)
         let (variable, rest) = piece.split_at(end);
         let set = std::env::var(variable).ok().filter(|v| !variable.is_empty() && !v.contains(['\r', '\n']));
         let set = set.with_context(|| {
-            format!("header {header:?} needs the variable $env:{variable}, which is not set to one line of text; export it first")
+            format!("{what} needs the variable $env:{variable}, which is not set to one line of text; export it first")
         })?;
         out.extend([set.as_str(), rest]);
     }

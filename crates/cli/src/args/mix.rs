@@ -7,7 +7,7 @@ use clap::Args;
 use requests::{Imported, ReplayOptions};
 use run::{DataOrder, Intensity, Plan, Protocol, RecordedTimes, RequestOrder, RequestSet, STATEMENT_METHOD};
 
-use super::headers::from_environment;
+use super::headers::{filled_from_environment, from_environment};
 use crate::output;
 
 /// Flags of a request set. The flags are in a box, because the arguments of a command would otherwise become large.
@@ -230,10 +230,19 @@ fn target_path(url: &str) -> &str {
     if parts.transport().1 { parts.rest.find(":/").map_or("", |at| &parts.rest[at + 1..]) } else { parts.path }
 }
 
-/// Replaces `$env:NAME` by the value of the environment variable, in the headers of a request set.
+/// Replaces `$env:NAME` by the value of the environment variable, in the headers and bodies of a request set. A path
+/// cannot contain a variable, because reports show the paths.
 pub(crate) fn fill_variables(set: &mut RequestSet, secrets: &mut run::Secrets) -> anyhow::Result<()> {
-    for (name, value) in set.requests.iter_mut().flat_map(|request| &mut request.headers) {
-        *value = from_environment(name, value, secrets)?;
+    for request in &mut set.requests {
+        let path = run::visible(&request.path).into_owned();
+        ensure!(
+            !path.contains("$env:"),
+            "the path {path:?} contains $env:, but loadline replaces variables only in headers and bodies: move the value there"
+        );
+        for (name, value) in &mut request.headers {
+            *value = from_environment(name, value, secrets)?;
+        }
+        request.body = filled_from_environment(&format!("the body of {path:?}"), &request.body, secrets)?;
     }
     Ok(())
 }
@@ -339,6 +348,20 @@ mod tests {
         let mut without_speed = plan(Some(times(2)));
         in_time(&mut without_speed, None).unwrap();
         assert_eq!(without_speed.load.requests.unwrap().recorded, None);
+    }
+
+    /// In an earlier version of loadline, the server got a body with the text `$env:PATH`.
+    #[test]
+    fn variables_are_filled_in_bodies_and_refused_in_paths() {
+        let fill = |path: &str, body: &str| {
+            let request = run::RequestPlan { path: path.into(), body: body.into(), ..run::RequestPlan::default() };
+            let mut set = RequestSet { requests: vec![request], ..RequestSet::default() };
+            fill_variables(&mut set, &mut run::Secrets::default()).map(|()| set.requests.remove(0).body)
+        };
+        assert!(fill("/", "a=$env:PATH").unwrap().starts_with("<redacted:"));
+        assert_eq!(fill("/", "a=1").unwrap(), "a=1");
+        assert!(fill("/$env:PATH", "").unwrap_err().to_string().contains("headers and bodies"));
+        assert!(fill("/x", "$env:LOADLINE_NO_SUCH").unwrap_err().to_string().contains("the body of \"/x\" needs"));
     }
 
     #[test]
