@@ -23,8 +23,9 @@ pub(super) fn explain(error: &Error, name: &ServerName<'_>, again: bool) -> Stri
             InvalidMessage::HandshakePayloadTooLarge
             | InvalidMessage::CertificatePayloadTooLarge
             | InvalidMessage::MessageTooLarge,
-        ) => "it sends a message of the handshake of more than 64 KiB: most likely a certificate chain with far more \
-              certificates than clients need; leave all but its own and those of the authorities between out"
+        ) => "it announces a message of the handshake of more than 64 KiB: either its certificate chain has far more \
+              certificates than clients need (leave all but its own and those of the authorities between out), or its \
+              answer is damaged or no TLS at all"
             .into(),
         Error::InvalidCertificate(why) => certificate(why, &name.to_str()),
         Error::AlertReceived(alert) => alerted(*alert),
