@@ -36,7 +36,7 @@ fn denied(processes: &str, yama: Option<u32>, root: bool) -> String {
         _ if root => format!("the threads of {processes} may not be read: {}", advice_for(root, "")),
         Some(1..) => format!(
             "this system forbids reading the threads of {processes} (kernel.yama.ptrace_scope is not 0): run loadline \
-             as root, or give it CAP_SYS_PTRACE"
+             as root, or give it CAP_SYS_PTRACE once: sudo setcap cap_sys_ptrace+ep \"$(command -v loadline)\""
         ),
         _ => format!("the threads of {processes} belong to another user: {}", advice_for(root, "that user")),
     }
@@ -56,6 +56,7 @@ mod tests {
     fn each_reason_says_what_to_do() {
         let of_user = |yama| denied("process 7", yama, false);
         assert!(of_user(Some(1)).contains("ptrace_scope") && of_user(Some(1)).contains("CAP_SYS_PTRACE"));
+        assert!(of_user(Some(1)).contains("sudo setcap cap_sys_ptrace+ep"));
         assert!(of_user(Some(0)).contains("as root") && of_user(None).contains("another user"));
         for yama in [Some(1), Some(0), None] {
             let of_root = denied("process 7", yama, true);
