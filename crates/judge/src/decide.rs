@@ -1,7 +1,9 @@
 //! Decisions about a run as data, for display and exit codes: see [`run::Picks`] and [`run::Outcome`]. The decisive
 //! trial of a run is the load that represents the run.
 
-use run::{Bottleneck, Capacity, Failure, Findings, LoadState, Outcome, Picks, Trial, TrialKind};
+use run::{
+    Bottleneck, Capacity, CourseFinding, Failure, Findings, LoadState, Objective, Outcome, Picks, Run, Trial, TrialKind,
+};
 
 use crate::Facts;
 use crate::capacity::Found;
@@ -64,10 +66,13 @@ fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     (capacity.held && capacity.rate < CAPACITY_APART * good(most)).then_some(most)
 }
 
-/// Returns the outcome of each trial; `chances` comes from [`crate::capacity::chances`].
-pub(crate) fn outcomes(facts: &Facts<'_>, chances: &[Option<f64>]) -> Vec<Outcome> {
+/// Returns the outcome of each trial; `chances` comes from [`crate::capacity::chances`]. If the user gave an objective
+/// for a load whose rate changes, each part of this load (`course`) must meet the objective: percentiles over all rates
+/// would describe no single rate.
+pub(crate) fn outcomes(facts: &Facts<'_>, chances: &[Option<f64>], course: Option<&CourseFinding>) -> Vec<Outcome> {
+    let of_part = course.filter(|_| is_asked(facts.run)).and_then(|course| course.parts.get(course.failed?)?.breach);
     let of = |(trial, chance_held): (&Trial, &Option<f64>)| {
-        let breach = breach(trial, &facts.limits);
+        let breach = breach(trial, &facts.limits).or(of_part.filter(|_| trial.kind == TrialKind::Fixed));
         let measured = trial.measured.tally.completed > 0;
         let good_rate = finite(good(trial)).filter(|_| measured);
         Outcome {
@@ -101,7 +106,13 @@ pub(crate) fn failure(facts: &Facts<'_>, findings: &Findings) -> Option<Failure>
     if findings.expected.iter().any(|e| !e.met) {
         return Some(Failure::Expectation);
     }
-    findings.capacity.as_ref().is_some_and(|c| !c.held).then_some(Failure::Objective)
+    let part_failed = is_asked(run) && findings.course.as_ref().is_some_and(|course| course.failed.is_some());
+    (part_failed || findings.capacity.as_ref().is_some_and(|c| !c.held)).then_some(Failure::Objective)
+}
+
+/// Returns true if the user gave an objective.
+fn is_asked(run: &Run) -> bool {
+    run.plan.objective != Objective::default()
 }
 
 #[cfg(test)]

@@ -180,13 +180,14 @@ pub fn judge_so_far(run: &mut Run) {
     let capacity = found.map(|found| found.capacity);
     let mut classes = classes::classes(&facts, &picks);
     let class_costs = class_costs::tell(run, &mut classes);
+    let course = course::course(run);
     let mut findings = run::Findings {
         limits: facts.limits.clone(),
         classes,
         class_costs,
-        course: course::course(run),
         picks,
-        outcomes: decide::outcomes(&facts, &chances),
+        outcomes: decide::outcomes(&facts, &chances, course.as_ref()),
+        course,
         devices: Vec::new(),
         cost_names: COSTS.iter().map(|spec| (spec.id.to_string(), spec.help)).collect(),
         state: decide::state(&facts, &bottleneck),

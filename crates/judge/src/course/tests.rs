@@ -168,3 +168,22 @@ fn a_moment_of_two_stages_shows_neither_that_they_held_nor_that_they_failed() {
     let found = course(&run).unwrap();
     assert_eq!((found.held_rate, found.failed, found.unknown), (None, None, Some(0)), "no time was read: {found:?}");
 }
+
+/// Seen live: a ramp "met" a limit of 20 ms on the 99th percentile over all its rates, and ended with status 0, although
+/// its last stage took 26.8 ms.
+#[test]
+fn an_objective_that_the_last_stage_missed_is_not_met() {
+    let step = |rate| Stage { seconds: 2.0, from: rate, to: rate };
+    let mut run = load(&[step(500.0), step(1000.0), step(2000.0)], f64::INFINITY, &mut fastrand::Rng::with_seed(6));
+    divide(&mut run, 1.0, 4.0..6.0);
+    let trial = &mut run.trials[0];
+    (trial.measured.tally.completed, trial.rates.completed_rate) = (7000, 1166.0);
+    (trial.latency_us.count, trial.latency_us.p99) = (7000, 15_000.0);
+    crate::judge(&mut run);
+    assert!(run.findings.outcomes[0].held && run.findings.failure.is_none(), "without an objective: {run:?}");
+    run.plan.objective.p99_us = Some(20_000.0);
+    crate::judge(&mut run);
+    let outcome = run.findings.outcomes[0];
+    assert!(!outcome.held && outcome.breach.is_some_and(|breach| breach.kind == BreachKind::P99), "{outcome:?}");
+    assert_eq!(run.findings.failure, Some(run::Failure::Objective));
+}
