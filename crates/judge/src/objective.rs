@@ -183,8 +183,8 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
 }
 
 /// Returns the breach of a limit on a time, if any. If only a lower bound of a percentile is known, the limit counts as
-/// exceeded even if the bound is below the limit. If only a lower bound of the mean is known, this bound is compared
-/// with the limit. The limit on errors already bounds the number of missing answers.
+/// exceeded even if the bound is below the limit. The same holds for the mean: a single request without an answer may
+/// have waited for any time, so its mean is unknown.
 fn time_breach(seen: &Summary, (kind, figure): (BreachKind, SummaryFigure), limit: f64) -> Option<Breach> {
     let found = seen.figure(figure);
     let lost = seen.unanswered_share();
@@ -193,7 +193,7 @@ fn time_breach(seen: &Summary, (kind, figure): (BreachKind, SummaryFigure), limi
             let at_least = matches!(found, TimeFigure::AtLeast(_));
             Some(Breach { kind, value: finite(value), limit: finite(limit), at_least })
         }
-        _ if found.exact().is_some() || figure == SummaryFigure::Mean || lost <= 0.0 => None,
+        _ if found.exact().is_some() || lost <= 0.0 => None,
         _ => Some(Breach {
             kind: BreachKind::Unanswered,
             value: finite(lost),
@@ -224,7 +224,7 @@ pub(crate) fn words(breach: &Breach) -> String {
         BreachKind::Errors => format!("{} of the requests failed", percent(value)),
         BreachKind::Behind => format!("{} of the offered load completed", percent(value)),
         BreachKind::Unanswered => {
-            format!("{} of the requests were never answered, so p99 is unknown", percent(value))
+            format!("{} of the requests were never answered, so their response times are unknown", percent(value))
         }
         BreachKind::P50 => format!("the median was {}", time(value)),
         BreachKind::P99 => format!("p99 was {}", time(value)),

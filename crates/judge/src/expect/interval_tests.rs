@@ -80,7 +80,7 @@ fn intervals_of_few_windows_of_different_speed_hold_the_true_percentiles() {
             let figure = if quantile > 0.9 { "p99" } else { "p50" };
             let holds = |_: &u32| {
                 let trials: Vec<run::Trial> = (0..windows).map(|_| window()).collect();
-                let found = Seen(trials.iter().collect()).time(run::AnswerTime::LastByte, figure, 0.0);
+                let found = Seen(trials.iter().collect()).time(run::AnswerTime::LastByte, figure);
                 found.low.is_none_or(|low| low <= truth_us) && found.high.is_none_or(|high| truth_us <= high)
             };
             (0..100).filter(holds).count()
@@ -102,7 +102,7 @@ fn the_interval_of_a_mean_with_slow_refusals_contains_it() {
     (trial.measured.tally.completed, trial.measured.tally.unexpected_status) = (1000, 100);
     trial.latency_us = run::response_summary(&trial.histograms, 0);
     let of = |trials: Vec<&run::Trial>| {
-        let found = Seen(trials).time(run::AnswerTime::LastByte, "mean", 0.0);
+        let found = Seen(trials).time(run::AnswerTime::LastByte, "mean");
         [found.value, found.low, found.high].map(Option::unwrap)
     };
     // The standard deviation is 30 ms, so the half-width is 1.96 * 30 / sqrt(1000) = 1.86 ms.
@@ -139,7 +139,7 @@ fn a_share_of_errors_ends_at_one() {
         trial
     });
     let parts: Vec<_> = trials.iter().map(|trial| Some(Seen(vec![trial]))).collect();
-    let found = super::over(&parts, "errors", 0.0);
+    let found = super::over(&parts, "errors");
     // 0.8983 - 4.303 * 0.1 / sqrt(3)
     assert!((found.low.unwrap() - 0.650).abs() < 2e-3 && found.high == Some(1.0));
 }

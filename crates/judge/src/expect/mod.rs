@@ -35,8 +35,8 @@ pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<ExpectationResult>
 
 /// Returns the mean of a figure over the repeats, with its interval. If any repeat lacks the figure, the mean is
 /// unknown. If any repeat has only a lower bound, the mean is a lower bound, too.
-fn over(parts: &[Option<Seen<'_>>], figure: &str, allowed: f64) -> Figure {
-    let found: Vec<Figure> = parts.iter().flatten().map(|seen| seen.of(figure, allowed)).collect();
+fn over(parts: &[Option<Seen<'_>>], figure: &str) -> Figure {
+    let found: Vec<Figure> = parts.iter().flatten().map(|seen| seen.of(figure)).collect();
     let values: Option<Vec<f64>> = found.iter().map(|found| found.value.and_then(finite)).collect();
     let values = values.filter(|values| values.len() == parts.len());
     let Some(sample) = values.and_then(|values| Sample::of(&values)) else { return Figure::default() };
@@ -67,12 +67,12 @@ fn fixed(parts: &[Option<Seen<'_>>]) -> bool {
 }
 
 fn one(expectation: &Expectation, parts: &[Option<Seen<'_>>], findings: &Findings, all: usize) -> ExpectationResult {
-    let (figure, allowed) = (expectation.figure.as_str(), findings.limits.errors);
+    let figure = expectation.figure.as_str();
     let found = match (figure, parts) {
         ("capacity", _) if fixed(parts) => Figure::default(),
         ("capacity", _) => capacity(findings),
-        (_, [one]) => one.as_ref().map_or_else(Figure::default, |seen| seen.of(figure, allowed)),
-        _ => over(parts, figure, allowed),
+        (_, [one]) => one.as_ref().map_or_else(Figure::default, |seen| seen.of(figure)),
+        _ => over(parts, figure),
     };
     let value = found.value.and_then(finite);
     let met = value.is_some_and(|v| match expectation.at_least {

@@ -13,9 +13,8 @@ use super::windows::Seen;
 
 impl Seen<'_> {
     /// Returns a figure of the response time, or of another time such as the time to the first byte, in microseconds.
-    /// `allowed` is the share of failed requests that the objective allows. If a larger share was never answered, the
-    /// mean is only a lower bound.
-    pub(super) fn time(&self, time: AnswerTime, figure: &str, allowed: f64) -> Figure {
+    /// If any request was never answered, the mean is only a lower bound.
+    pub(super) fn time(&self, time: AnswerTime, figure: &str) -> Figure {
         let of = SummaryFigure::of_label(figure).unwrap_or(SummaryFigure::Mean);
         let quantile = of.share();
         if self.none_good() {
@@ -29,7 +28,7 @@ impl Seen<'_> {
             (Some(times), None) => times.mean(),
             (None, _) => self.0[0].answer_summary(time).figure(of),
         };
-        let open = !matches!(found, TimeFigure::Exact(_)) && (quantile.is_some() || self.lost() > allowed);
+        let open = !matches!(found, TimeFigure::Exact(_)) && (quantile.is_some() || self.lost() > 0.0);
         let lost = Some(self.lost()).filter(|_| open && found != TimeFigure::Unknown);
         let known = Figure { value: found.lowest(), lost, ..Figure::default() };
         let (Some(hist), Some(times)) = (hist, times.as_ref()) else { return known };

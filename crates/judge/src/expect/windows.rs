@@ -31,14 +31,14 @@ impl<'a> Seen<'a> {
         Self(if all.is_empty() { vec![chosen] } else { all })
     }
 
-    pub(super) fn of(&self, figure: &str, allowed: f64) -> Figure {
+    pub(super) fn of(&self, figure: &str) -> Figure {
         match figure {
             "rate" => self.rate(),
             "errors" => self.failed(),
             _ => {
                 let found = TIMES.iter().find_map(|(prefix, time)| Some((*time, figure.strip_prefix(prefix)?)));
                 let (time, figure) = found.unwrap_or((AnswerTime::LastByte, figure));
-                self.time(time, figure, allowed)
+                self.time(time, figure)
             }
         }
     }
