@@ -1,7 +1,7 @@
 //! Encodes figures as OTLP metrics in JSON. Source: OpenTelemetry protocol 1.x, `metrics.proto` and "JSON Protobuf
 //! Encoding". In OTLP's JSON encoding, 64-bit integers are strings, and enums are numbers.
 
-use run::CoarseHist;
+use run::{CoarseHist, TickDetail};
 use serde_json::{Value, json};
 
 use crate::live::Totals;
@@ -35,7 +35,7 @@ impl Figures<'_> {
             self.sum("loadline.responses.unexpected", "{response}", refused.collect()),
             self.gauge("loadline.requests.in_flight", "{request}", self.in_flight),
             self.gauge("loadline.connections.open", "{connection}", self.open),
-            self.histogram("loadline.response.duration", &detail.responses),
+            self.histogram("loadline.response.duration", detail),
         ];
         let metrics: Vec<Value> = metrics.into_iter().flatten().collect();
         let scope = json!({"name": "loadline", "version": env!("CARGO_PKG_VERSION")});
@@ -61,13 +61,20 @@ impl Figures<'_> {
                "timeUnixNano": now.to_string(), "asInt": value})
     }
 
-    fn histogram(&self, name: &str, hist: &CoarseHist) -> Option<Value> {
+    /// Returns the histogram of the response times. Requests that were never answered count in the last bucket, because
+    /// they took longer than every finite time. The sum contains their times until the failure, as far as these times
+    /// are known.
+    fn histogram(&self, name: &str, detail: &TickDetail) -> Option<Value> {
         let (start, now) = self.times_ns;
-        let (bounds_s, counts) = buckets(hist);
+        let (bounds_s, mut counts) = buckets(&detail.responses);
+        let unanswered = detail.failed_requests().max(detail.unanswered.len());
+        counts.last_mut().into_iter().for_each(|last| *last = last.saturating_add(unanswered));
         let counts: Vec<String> = counts.iter().map(u64::to_string).collect();
-        let sum_s = hist.mean_us().unwrap_or(0.0) * hist.len() as f64 / 1e6;
+        let sum_s = |hist: &CoarseHist| hist.mean_us().unwrap_or(0.0) * hist.len() as f64 / 1e6;
+        let sum_s = sum_s(&detail.responses) + sum_s(&detail.unanswered);
+        let count = detail.responses.len().saturating_add(unanswered);
         let point = json!({"startTimeUnixNano": start.to_string(), "timeUnixNano": now.to_string(),
-                           "count": hist.len().to_string(), "sum": sum_s, "bucketCounts": counts,
+                           "count": count.to_string(), "sum": sum_s, "bucketCounts": counts,
                            "explicitBounds": bounds_s});
         Some(json!({"name": name, "unit": "s",
                     "histogram": {"aggregationTemporality": CUMULATIVE, "dataPoints": [point]}}))
@@ -101,7 +108,7 @@ fn id(kind: &run::ErrorKind) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use run::{ErrorKind, Errors, TickDetail};
+    use run::{ErrorKind, Errors};
 
     #[test]
     fn figures_have_the_form_of_otlp() {
@@ -131,10 +138,10 @@ mod tests {
         let counts: Vec<String> = serde_json::from_value(point["bucketCounts"].clone()).unwrap();
         assert_eq!(counts.len(), bounds.len() + 1);
         assert!(bounds.is_sorted_by(|a, b| a < b) && bounds.len() < 60, "{bounds:?}");
-        // A response time of 1 ms lies between the bounds of the bucket that counts it. The longest response time is
-        // above all bounds.
+        // A response time of 1 ms lies between the bounds of the bucket that counts it. The longest response time, and
+        // the four requests without an answer, are above all bounds.
         let at = counts.iter().position(|n| n == "5").unwrap();
         assert!(bounds[at - 1] <= 1e-3 && 1e-3 < bounds[at], "{bounds:?}");
-        assert_eq!((counts.last().map(String::as_str), &point["count"]), (Some("1"), &json!("8")));
+        assert_eq!((counts.last().map(String::as_str), &point["count"]), (Some("5"), &json!("12")));
     }
 }
