@@ -10,6 +10,7 @@ mod formats;
 mod found;
 mod log;
 mod mistaken;
+mod odd_bytes;
 mod other_tools;
 mod row;
 mod timeless;
@@ -36,12 +37,23 @@ use run::is_token;
 const MAX_BYTES: u64 = 64 << 20;
 
 /// Reads a file of requests. If `format` is not given, loadline recognizes the format of the file by its content.
+/// Requests with bytes that are not UTF-8 are left out, except in a file in TOML, which a user wrote by hand.
 pub fn read_file(path: &Path, format: Option<&str>) -> Result<(Imported, &'static FormatSpec), ReadError> {
     let name = path.display().to_string();
     let advice = "name a file of requests; `loadline list formats` shows the forms";
-    let text = run::read_text(path, MAX_BYTES, advice).map_err(|e| error::unread(&e))?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    read_text(&name, &text, folder, format)
+    let error = match run::read_text(path, MAX_BYTES, advice) {
+        Ok(text) => return read_text(&name, &text, folder, format),
+        Err(error) => error::unread(&error),
+    };
+    let Some(text) = odd_bytes::marked(path, MAX_BYTES) else { return Err(error) };
+    match read_text(&name, &text, folder, format) {
+        Ok((mut all, row)) if !all.templates => {
+            odd_bytes::leave_out_marked(&mut all);
+            if all.found.is_empty() { Err(error) } else { Ok((all, row)) }
+        }
+        _ => Err(error),
+    }
 }
 
 /// Reads a text, as [`read_file`] does. Files that the text names are looked up in `folder`.
