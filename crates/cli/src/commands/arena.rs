@@ -230,4 +230,15 @@ mod tests {
         assert_eq!(with("512MiB"), Ok(Some(512 << 20)));
         assert!(with("512").unwrap_err().contains("512MiB") && with("big").is_err());
     }
+
+    /// A new I/O model of `serve` gets an entry in the example that compares all models.
+    #[test]
+    fn the_example_of_the_io_models_has_all_of_them() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/arena/io-models.toml");
+        let text = std::fs::read_to_string(file).unwrap();
+        for model in serve::MODELS {
+            let command = format!("serve --model {} ", model.name);
+            assert!(text.contains(&command) && text.contains(&format!("name = {:?}", model.name)), "{}", model.name);
+        }
+    }
 }
