@@ -175,7 +175,14 @@ pub(crate) const ROWS: &[Row] = &[
         Some(AtMost(50.0)),
         latency::start_error,
     ),
-    row("uring-p50", "p50 at 5,000/s, io_uring driver over epoll driver", AtMost(1.10), None, latency::uring_p50),
+    row(
+        "uring-p50-1",
+        "p50 of one connection, io_uring driver over epoll driver",
+        AtMost(1.05),
+        None,
+        latency::uring_p50_1,
+    ),
+    row("uring-p50-8", "the same of 8 connections", AtMost(1.05), None, latency::uring_p50_8),
     row("server-cpu", "CPU us per request of `serve http` over nginx's", AtMost(0.70), Some(AtMost(0.50)), server::cpu),
     row(
         "echo-64",
