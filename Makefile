@@ -13,7 +13,7 @@ STARTED_S := $(shell date +%s)
 FUZZ_S ?= 60
 SOAK_S ?= 3600
 
-.PHONY: run build dist release test build-tests verify cases lint bench fuzz soak docs clean install install-event deb
+.PHONY: run build dist release test build-tests verify cases lint bench bench-all fuzz soak docs clean install install-event deb
 
 run: | cargo
 	@echo "make run: builds loadline (2 to 3 minutes on 2 CPUs the first time, then seconds), starts its own test server,"
@@ -72,10 +72,17 @@ lint: | cargo
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --features loadline/verify --locked -- -D warnings
 
-# Containers hold the static program, the rest is of the release build, which `dist` makes, too.
+# Measures the default set of rows, which is planned for 20 minutes after the build. BENCH has words of the names of rows, or options:
+# `make bench BENCH="--save FILE"` keeps the result. Containers hold the static program, the rest is of the release
+# build, which `dist` makes, too.
 bench: dist
 	scripts/install-needs bench
 	cargo run --release --locked -p loadline-bench -- $(BENCH)
+
+# Measures all rows, which takes about three hours.
+bench-all: dist
+	scripts/install-needs bench
+	cargo run --release --locked -p loadline-bench -- --all $(BENCH)
 
 # Longer than the short run inside the tests: FUZZ_S seconds a parser; needs `cargo install cargo-fuzz`.
 fuzz:

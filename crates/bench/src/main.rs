@@ -2,47 +2,63 @@
 //!
 //! `make bench` is not a test, because its results depend on the machine and on other programs. Each row of the result
 //! table measures loadline and its peer alternately for several rounds and compares the medians. The table shows the
-//! spread over the rounds beside the ratio. `make bench BENCH="generator server"` runs only rows whose ID contains the
-//! word "generator" or the word "server". `--rounds N` sets the number of rounds (at least 5).
+//! spread over the rounds beside the ratio.
+//!
+//! - Without arguments: measures the default set, which takes 20 minutes at most.
+//! - `--all` (`make bench-all`): measures all rows, which takes hours.
+//! - Words: measures only rows whose ID contains one of the words, such as `make bench BENCH="generator server"`.
+//! - `--rounds N`: sets the number of rounds of every row.
+//! - `--save FILE`: stores the result as JSON, with a description of the machine.
+//! - `--list`: lists the rows.
 
 mod compare;
 mod cpu;
 mod curve;
 mod delayed;
+mod groups;
+mod measure;
+mod options;
 mod programs;
+mod row;
 mod rows;
 mod show;
 mod sshd;
+mod stored;
 
 use std::process::ExitCode;
 
-use rows::ROWS;
+use anyhow::Result;
+
+use options::{Job, Options};
+use row::RowSet;
 
 fn main() -> ExitCode {
-    let mut rounds = 5;
-    let mut words = Vec::new();
     let mut args = std::env::args().skip(1).peekable();
     if args.next_if(|first| first == "delayed").is_some() {
         return delayed::run(args);
     }
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "--rounds" => rounds = args.next().and_then(|n| n.parse().ok()).unwrap_or(rounds).max(5),
-            "--list" => {
-                ROWS.iter().for_each(|row| println!("{:<24} {}", row.id, row.what));
-                return ExitCode::SUCCESS;
-            }
-            _ => words.push(arg),
+    match Options::parse(args).and_then(|options| run(&options)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(e) => {
+            eprintln!("{e:#}");
+            ExitCode::from(2)
         }
     }
-    let chosen = ROWS.iter().filter(|row| words.is_empty() || words.iter().any(|w| row.id.contains(w.as_str())));
-    let mut results = Vec::new();
-    for row in chosen {
-        eprintln!("{}: {} …", row.id, row.what);
-        let outcome = (row.measure)(rounds);
-        show::line(row, &outcome);
-        results.push((row, outcome));
+}
+
+/// Does the program's job. Returns false if a measured row misses its goal.
+fn run(options: &Options) -> Result<bool> {
+    match &options.job {
+        Job::Measure => measure::measure(options),
+        Job::List => list(),
     }
-    println!("{}", show::table(&results));
-    if results.iter().any(|(row, outcome)| show::missed(row, outcome)) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn list() -> Result<bool> {
+    for (_, row) in groups::rows() {
+        let set = if row.effort(RowSet::Default).is_some() { "default" } else { "all" };
+        println!("{:<26} {set:<8} {}", row.id, row.what);
+    }
+    Ok(true)
 }

@@ -1,73 +1,76 @@
 //! Prints the results of the benchmark.
 
-use anyhow::Result;
-use comfy_table::{Cell, ContentArrangement, Table};
+use std::time::Duration;
 
-use testkit::SetupError;
+use comfy_table::{ContentArrangement, Table};
 
-use crate::compare::{Compared, median};
-use crate::rows::{Goal, Row};
+use crate::stored::{RowResult, StoredRow};
 
 /// Prints the result of a row immediately after its measurement.
-pub(crate) fn line(row: &Row, outcome: &Result<Compared>) {
-    match outcome {
-        Ok(c) => eprintln!("  {} {:.3} ({})", row.id, c.ratio(), verdict(row, outcome)),
-        Err(e) => eprintln!("  {} {}: {e:#}", row.id, verdict(row, outcome)),
-    }
+pub(crate) fn line(row: &StoredRow) {
+    let figure = row.figures.as_ref().map_or(row.note.clone(), |figures| format!("{:.3}", figures.ratio));
+    eprintln!("  {} {figure} ({}, {:.0} s)", row.id, row.result.words(), row.took_s);
 }
 
 /// Formats the table of all rows.
-pub(crate) fn table(results: &[(&Row, Result<Compared>)]) -> String {
+pub(crate) fn table(rows: &[StoredRow]) -> String {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(["row", "ours", "peer", "unit", "ratio", "spread", "goal", "aim", "result", "note"]);
-    for (row, outcome) in results {
-        table.add_row(cells(row, outcome));
+    for row in rows {
+        table.add_row(cells(row));
     }
     table.to_string()
 }
 
-fn cells(row: &Row, outcome: &Result<Compared>) -> Vec<Cell> {
-    let goals = [row.goal.to_string(), row.aim.map_or(String::new(), |aim| aim.to_string()), verdict(row, outcome)];
-    let mut cells = vec![row.id.to_string()];
-    match outcome {
-        Ok(c) => {
-            let (low, high) = c.spread();
-            let peer = if c.peer.is_empty() { String::new() } else { format!("{:.4}", median(&c.peer)) };
-            cells.extend([format!("{:.4}", median(&c.ours)), peer, c.unit.into(), format!("{:.3}", c.ratio())]);
-            cells.push(format!("{low:.3} to {high:.3}"));
-            cells.extend(goals);
-            cells.push(c.note.clone());
-        }
-        Err(e) => {
-            cells.extend(std::iter::repeat_n(String::new(), 5));
-            cells.extend(goals);
-            cells.push(format!("{e:#}"));
-        }
-    }
-    cells.into_iter().map(Cell::new).collect()
+fn cells(row: &StoredRow) -> Vec<String> {
+    let figures = row.figures.as_ref().map_or([const { String::new() }; 5], |f| {
+        let peer = f.peer.map_or(String::new(), figure);
+        [figure(f.ours), peer, f.unit.clone(), figure(f.ratio), format!("{} to {}", figure(f.low), figure(f.high))]
+    });
+    let goals = [row.goal.clone(), row.aim.clone().unwrap_or_default(), row.result.words().into(), row.note.clone()];
+    [vec![row.id.clone()], figures.into(), goals.into()].concat()
 }
 
-fn verdict(row: &Row, outcome: &Result<Compared>) -> String {
-    match outcome {
-        Err(e) if e.is::<SetupError>() => "SKIP".into(),
-        Err(_) => "not measured".into(),
-        Ok(c) if row.aim.is_some_and(|aim| aim.met(c.ratio())) => "aim reached".into(),
-        Ok(c) if row.goal.met(c.ratio()) => "goal reached".into(),
-        Ok(_) => "MISSED".into(),
+/// Formats a figure with three significant digits, or all digits before the decimal point. A share just below 1 gets
+/// four digits, because a goal can be 0.999.
+pub(crate) fn figure(value: f64) -> String {
+    let digits = if (0.9..1.0).contains(&value) { 4 } else { 3 };
+    let digits_before_point = value.abs().max(1e-9).log10().floor() as i32 + 1;
+    let decimals = (digits - digits_before_point).clamp(0, 6) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Formats a duration in minutes, or in seconds below two minutes.
+pub(crate) fn duration(time: Duration) -> String {
+    match time.as_secs() {
+        s @ 0..120 => format!("{s} s"),
+        s => format!("{:.0} min", s as f64 / 60.0),
     }
 }
 
-/// Returns true if the measurement of the row succeeded, but the result misses the goal.
-pub(crate) fn missed(row: &Row, outcome: &Result<Compared>) -> bool {
-    outcome.as_ref().is_ok_and(|c| !row.goal.met(c.ratio()))
-}
-
-impl std::fmt::Display for Goal {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl RowResult {
+    /// Returns the words for this result in a table.
+    pub(crate) fn words(self) -> &'static str {
         match self {
-            Self::AtMost(x) => write!(f, "<= {x}"),
-            Self::AtLeast(x) => write!(f, ">= {x}"),
+            Self::AimReached => "aim reached",
+            Self::Reached => "reached",
+            Self::Missed => "MISSED",
+            Self::Skipped => "SKIP",
+            Self::Failed => "not measured",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_three_digits() {
+        let shown = [0.0, 0.012_34, 0.5, 0.998_7, 1.002_3, 12.345, 99_876.0].map(figure);
+        assert_eq!(shown, ["0", "0.0123", "0.5", "0.9987", "1", "12.3", "99876"]);
+        assert_eq!([30, 119, 1140].map(|s| duration(Duration::from_secs(s))), ["30 s", "119 s", "19 min"]);
     }
 }

@@ -45,7 +45,8 @@ fn find(rounds: usize) -> Result<CapacityRuns> {
 /// variation of wrk's throughput, as a comparison.
 pub(crate) fn variation(rounds: usize) -> Result<Compared> {
     let found = found(rounds)?;
-    let note = format!("median {:.0}/s; wrk {:.1} %", median(&found.capacities), scatter(&found.wrk));
+    let (count, middle) = (found.capacities.len(), median(&found.capacities));
+    let note = format!("{count} finds, median {middle:.0}/s; wrk {:.1} %", scatter(&found.wrk));
     Ok(Compared { ours: vec![scatter(&found.capacities)], peer: Vec::new(), unit: "%", note })
 }
 

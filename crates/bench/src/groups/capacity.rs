@@ -1,0 +1,45 @@
+//! Rows about the results of `find`, `prove`, `compare` and `arena`: their precision, and the time that they take.
+
+use crate::row::Goal::{AtLeast, AtMost};
+use crate::row::{Row, long};
+use crate::rows::{arena, capacity, speed, told_apart};
+
+pub(super) const ROWS: &[Row] = &[
+    long(
+        "capacity-variation",
+        "coefficient of variation of the capacities of several `find` in 30 s, %",
+        AtMost(3.0),
+        350,
+        capacity::variation,
+    )
+    .aim(AtMost(2.0))
+    .shortened(2, 140),
+    long("capacity-covers", "of those, intervals that hold the median, %", AtLeast(90.0), 1, capacity::covers)
+        .shortened(2, 1),
+    long("find-unmeasured", "share of a `find` of 10 s that measures nothing", AtMost(0.15), 60, speed::unmeasured),
+    long(
+        "proof-interval",
+        "half of the interval of the main elasticity of nginx in 12 s of `prove`",
+        AtMost(0.10),
+        75,
+        capacity::proof,
+    )
+    .aim(AtMost(0.05)),
+    long(
+        "compare-same",
+        "comparisons of a live server with itself that tell them apart, %",
+        AtMost(10.0),
+        450,
+        told_apart::equal,
+    ),
+    long(
+        "compare-5",
+        "comparisons in 60 s that find 5 % more CPU per request, %",
+        AtLeast(90.0),
+        640,
+        told_apart::by_5_percent,
+    ),
+    long("compare-2", "the same of 2 %, in CPU per request, %", AtLeast(80.0), 640, told_apart::by_2_percent),
+    long("arena-time", "s of an arena of ten servers, with their builds", AtMost(600.0), 650, arena::seconds),
+    long("arena-ranked", "of these ten, servers that get a rank", AtLeast(9.0), 1, arena::ranked),
+];

@@ -1,0 +1,20 @@
+//! Rows about the cost of measuring, of kept runs, and of the experiments.
+
+use crate::row::Goal::{AtLeast, AtMost};
+use crate::row::{Row, long, row};
+use crate::rows::{kept_run, probe, waits};
+
+pub(super) const ROWS: &[Row] = &[
+    long("probe-cpu", "CPU share of the probe at 2 samples per second, %", AtMost(0.5), 30, probe::share),
+    row("run-size", "kB of run.json of a `find` of 30 s", AtMost(500.0), 40, kept_run::size),
+    row("run-reading", "CPU ms to read it", AtMost(10.0), 1, kept_run::reading),
+    row("run-judging", "CPU ms to judge it", AtMost(50.0), 1, kept_run::judging),
+    long("waits-rate", "rate of nginx with sampled threads over that without", AtLeast(0.99), 190, waits::throughput),
+    long(
+        "waits-rate-threads",
+        "the same of a server with a thread per connection, without root",
+        AtLeast(0.99),
+        190,
+        waits::throughput_of_threads,
+    ),
+];

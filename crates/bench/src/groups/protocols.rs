@@ -1,0 +1,33 @@
+//! Rows about protocols other than HTTP/1.1 without TLS.
+
+use crate::row::Goal::{AtLeast, AtMost};
+use crate::row::{Row, long};
+use crate::rows::transports;
+
+pub(super) const ROWS: &[Row] = &[
+    long("https-cpu", "CPU us per request of `load` within TLS over wrk's", AtMost(0.80), 55, transports::https)
+        .aim(AtMost(0.60))
+        .shortened(3, 40),
+    long(
+        "tls-handshakes",
+        "full TLS 1.3 handshakes per CPU second of `load` over openssl s_time's",
+        AtLeast(1.0),
+        55,
+        transports::handshakes,
+    )
+    .shortened(3, 40),
+    long("http2-cpu", "CPU us per request of `load --http2` over h2load's", AtMost(1.0), 55, transports::http2)
+        .aim(AtMost(0.70))
+        .shortened(3, 40),
+    long(
+        "http3-cpu",
+        "CPU us per request of `load --http3` over that of `load --http2` without TLS",
+        AtMost(3.0),
+        70,
+        transports::http3,
+    ),
+    long("http3-cpu-oha", "CPU us per request of `load --http3` over oha's", AtMost(0.80), 80, transports::http3_oha),
+    long("redis-cpu", "CPU us per PING of `load` over redis-benchmark's", AtMost(0.70), 55, transports::redis)
+        .shortened(3, 40),
+    long("postgres-cpu", "CPU us per SELECT 1 of `load` over pgbench's", AtMost(0.80), 60, transports::postgres),
+];
