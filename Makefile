@@ -13,7 +13,7 @@ STARTED_S := $(shell date +%s)
 FUZZ_S ?= 60
 SOAK_S ?= 3600
 
-.PHONY: run build dist release test build-tests verify cases lint bench bench-all fuzz soak docs clean install install-event deb
+.PHONY: run build dist release test build-tests verify cases lint bench bench-all speed-page fuzz soak docs clean install install-event deb
 
 run: | cargo
 	@echo "make run: builds loadline (2 to 3 minutes on 2 CPUs the first time, then seconds), starts its own test server,"
@@ -73,7 +73,7 @@ lint: | cargo
 	cargo clippy --workspace --all-targets --features loadline/verify --locked -- -D warnings
 
 # Measures the default set of rows, which is planned for 20 minutes after the build. BENCH has words of the names of rows, or options:
-# `make bench BENCH="--save FILE"` keeps the result. Containers hold the static program, the rest is of the release
+# `make bench BENCH="--save docs/speed/run.json"` keeps the result. Containers hold the static program, the rest is of the release
 # build, which `dist` makes, too.
 bench: dist
 	scripts/install-needs bench
@@ -83,6 +83,10 @@ bench: dist
 bench-all: dist
 	scripts/install-needs bench
 	cargo run --release --locked -p loadline-bench -- --all $(BENCH)
+
+# Writes the tables of a kept result into the page about speed; a test fails while they differ.
+speed-page: | cargo
+	cargo run --release --locked -p loadline-bench -- --write-page docs/speed/run.json docs/explanation/speed.md
 
 # Longer than the short run inside the tests: FUZZ_S seconds a parser; needs `cargo install cargo-fuzz`.
 fuzz:

@@ -9,6 +9,7 @@
 //! - Words: measures only rows whose ID contains one of the words, such as `make bench BENCH="generator server"`.
 //! - `--rounds N`: sets the number of rounds of every row.
 //! - `--save FILE`: stores the result as JSON, with a description of the machine.
+//! - `--write-page FILE PAGE` (`make speed-page`): writes the tables of a stored result into a page.
 //! - `--list`: lists the rows.
 
 mod compare;
@@ -18,6 +19,7 @@ mod delayed;
 mod groups;
 mod measure;
 mod options;
+mod page;
 mod programs;
 mod row;
 mod rows;
@@ -52,6 +54,7 @@ fn run(options: &Options) -> Result<bool> {
     match &options.job {
         Job::Measure => measure::measure(options),
         Job::List => list(),
+        Job::WritePage { stored, page } => page::write(stored, page).map(|()| true),
     }
 }
 

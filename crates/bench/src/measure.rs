@@ -15,6 +15,8 @@ pub(crate) fn measure(options: &Options) -> Result<bool> {
     let chosen = options.chosen();
     anyhow::ensure!(!chosen.is_empty(), "no row has this name: --list lists all rows");
     let (begun, mut bench) = (Instant::now(), StoredBench::new(options.set_name()));
+    // A file that cannot be written is an error before the first row, not after it.
+    store(&bench, options.save.as_deref())?;
     for (index, (group, row, effort)) in chosen.iter().enumerate() {
         announce(index, &chosen);
         bench.rows.push(measured(group, row, *effort));

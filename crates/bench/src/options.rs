@@ -14,6 +14,13 @@ pub(crate) enum Job {
     Measure,
     /// Lists all rows.
     List,
+    /// Writes the tables of a stored benchmark into a page.
+    WritePage {
+        /// File of the stored benchmark.
+        stored: PathBuf,
+        /// The page, in Markdown.
+        page: PathBuf,
+    },
 }
 
 /// Parsed arguments.
@@ -45,6 +52,10 @@ impl Options {
                     options.rounds = Some(rounds.context("--rounds needs a number above 0")?);
                 }
                 "--save" => options.save = Some(next("a file")?.into()),
+                "--write-page" => {
+                    let stored = next("the file of a stored benchmark, and a page")?.into();
+                    options.job = Job::WritePage { stored, page: next("also a page")?.into() };
+                }
                 flag if flag.starts_with('-') => bail!("there is no option {flag}"),
                 word => options.words.push(word.to_owned()),
             }
@@ -114,9 +125,10 @@ mod tests {
 
     #[test]
     fn files_are_read_and_wrong_arguments_are_errors() {
-        assert_eq!(options("--list").job, Job::List);
+        let pages = options("--write-page run.json page.md");
+        assert_eq!(pages.job, Job::WritePage { stored: "run.json".into(), page: "page.md".into() });
         assert_eq!(options("--save a.json x").save, Some("a.json".into()));
-        for wrong in ["--rounds 0", "--rounds", "--save", "--nosuch"] {
+        for wrong in ["--rounds 0", "--rounds", "--save", "--write-page a", "--nosuch"] {
             assert!(Options::parse(wrong.split_whitespace().map(String::from)).is_err(), "{wrong}");
         }
     }

@@ -114,10 +114,17 @@ impl StoredBench {
         Self { machine: Machine::this(), date, commit: commit(), set: set.into(), took_s: 0.0, rows: Vec::new() }
     }
 
-    /// Writes the benchmark to `file`.
+    /// Reads a stored benchmark.
+    pub(crate) fn read(file: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+        serde_json::from_str(&text).with_context(|| format!("{} is no stored benchmark", file.display()))
+    }
+
+    /// Writes the benchmark to `file`, and creates its folder if there is none.
     pub(crate) fn write(&self, file: &Path) -> Result<()> {
         let text = serde_json::to_string_pretty(self)? + "\n";
-        std::fs::write(file, text).with_context(|| file.display().to_string())
+        let created = file.parent().map_or(Ok(()), std::fs::create_dir_all);
+        created.and_then(|()| std::fs::write(file, text)).with_context(|| file.display().to_string())
     }
 }
 
@@ -216,10 +223,10 @@ mod tests {
     #[test]
     fn a_stored_benchmark_is_read_back_unchanged() {
         let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("bench.json");
+        let file = dir.path().join("below/bench.json");
         let bench = StoredBench { rows: vec![stored(&measured(7.123_456))], ..StoredBench::new("chosen rows") };
         bench.write(&file).unwrap();
-        let read: StoredBench = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        let read = StoredBench::read(&file).unwrap();
         assert_eq!(read, bench);
         assert!(read.machine.cpus > 0 && read.machine.memory_gb > 0.0 && !read.machine.kernel.is_empty());
         let figures = read.rows[0].figures.clone().unwrap();
