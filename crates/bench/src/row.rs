@@ -102,6 +102,11 @@ impl Row {
         Self { aim: Some(aim), ..self }
     }
 
+    /// Sets the number of rounds in the set of all rows.
+    pub(crate) const fn rounds(self, rounds: usize) -> Self {
+        Self { all: Effort { rounds, ..self.all }, ..self }
+    }
+
     /// Lets the default set contain the row with fewer rounds, which take `seconds` seconds.
     pub(crate) const fn shortened(self, rounds: usize, seconds: u32) -> Self {
         Self { default: Some(Effort { rounds, seconds }), ..self }

@@ -2,7 +2,7 @@
 
 use crate::row::Goal::{AtLeast, AtMost};
 use crate::row::{Row, long};
-use crate::rows::{arena, capacity, speed, told_apart};
+use crate::rows::{arena, capacity, neighbour, speed, told_apart};
 
 pub(super) const ROWS: &[Row] = &[
     long(
@@ -16,6 +16,33 @@ pub(super) const ROWS: &[Row] = &[
     .shortened(2, 140),
     long("capacity-covers", "of those, intervals that hold the median, %", AtLeast(90.0), 1, capacity::covers)
         .shortened(2, 1),
+    long(
+        "capacity-neighbour",
+        "finds beside a program that burns a CPU for 8 of 30 s, within 10 % of the undisturbed median, %",
+        AtLeast(90.0),
+        1280,
+        neighbour::near,
+    )
+    .rounds(20)
+    .shortened(2, 130),
+    long(
+        "capacity-neighbour-covers",
+        "of those, intervals that hold the undisturbed median, %",
+        AtLeast(95.0),
+        1,
+        neighbour::covers,
+    )
+    .rounds(20)
+    .shortened(2, 1),
+    long(
+        "capacity-neighbour-named",
+        "of those, finds that name the disturbance, %",
+        AtLeast(95.0),
+        1,
+        neighbour::named,
+    )
+    .rounds(20)
+    .shortened(2, 1),
     long("find-unmeasured", "share of a `find` of 10 s that measures nothing", AtMost(0.15), 60, speed::unmeasured),
     long(
         "proof-interval",

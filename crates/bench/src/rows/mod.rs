@@ -14,6 +14,7 @@ pub(crate) mod kept_run;
 pub(crate) mod latency;
 pub(crate) mod million;
 pub(crate) mod mix;
+pub(crate) mod neighbour;
 pub(crate) mod probe;
 pub(crate) mod proxy;
 pub(crate) mod server;

@@ -1,0 +1,158 @@
+//! Repeatability of `find` beside another program, which burns one of the two CPUs for 8 of 30 s. The moment and the
+//! CPU are random, but equal in every benchmark. Finds with and without this neighbour alternate. The server is nginx.
+
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+use testkit::Hog;
+
+use super::generator::json;
+use super::shared::Shared;
+use crate::compare::{Compared, median};
+use crate::programs::{self, CLIENT_CPU, SERVER_CPU};
+
+/// Seed of the moments and CPUs of the neighbour.
+const SEED: u64 = 36;
+/// Time budget of each `find`, seconds.
+const BUDGET_S: f64 = 30.0;
+/// Time for which the neighbour burns a CPU, seconds.
+const BURN_S: f64 = 8.0;
+/// Maximum distance of a capacity from the median of the undisturbed capacities, as a share.
+const MAX_DISTANCE: f64 = 0.1;
+
+/// Result of one `find`.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    rate: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+    /// True if a warning of the run says which share of the CPUs other programs took.
+    named: bool,
+}
+
+/// Results of all finds of this file.
+#[derive(Clone, Debug, Default)]
+struct Finds {
+    /// Capacities of the finds without a neighbour, requests per second.
+    alone: Vec<f64>,
+    /// Finds beside the neighbour.
+    beside: Vec<Found>,
+}
+
+static FINDS: Shared<Finds> = Shared::new();
+
+/// Measures the percentage of disturbed finds whose capacity is near the median of the undisturbed ones.
+pub(crate) fn near(rounds: usize) -> Result<Compared> {
+    let finds = finds(rounds)?;
+    let alone = median(&finds.alone);
+    let distances = finds.beside.iter().map(|found| format!("{:+.0}", 100.0 * (found.rate / alone - 1.0)));
+    let note = format!("undisturbed {alone:.0}/s; distances, %: {}", distances.collect::<Vec<_>>().join(" "));
+    share(&finds, note, |found, alone| (found.rate / alone - 1.0).abs() <= MAX_DISTANCE)
+}
+
+/// Measures the percentage of disturbed finds whose interval contains the median of the undisturbed capacities.
+pub(crate) fn covers(rounds: usize) -> Result<Compared> {
+    let contains = |found: &Found, alone: f64| {
+        found.low.is_some_and(|low| low <= alone) && found.high.is_some_and(|high| high >= alone)
+    };
+    share(&finds(rounds)?, String::new(), contains)
+}
+
+/// Measures the percentage of disturbed finds that name the disturbance and its share.
+pub(crate) fn named(rounds: usize) -> Result<Compared> {
+    share(&finds(rounds)?, String::new(), |found, _| found.named)
+}
+
+/// Returns the percentage of disturbed finds for which `right` returns true. The second argument of `right` is the
+/// median of the undisturbed capacities.
+fn share(finds: &Finds, note: String, right: impl Fn(&Found, f64) -> bool) -> Result<Compared> {
+    let alone = median(&finds.alone);
+    let (count, all) = (finds.beside.iter().filter(|found| right(found, alone)).count(), finds.beside.len());
+    let note = format!("{count} of {all}; {note}").trim_end_matches("; ").to_owned();
+    Ok(Compared { ours: vec![100.0 * count as f64 / all.max(1) as f64], unit: "%", note, ..Compared::default() })
+}
+
+/// Returns the finds of `rounds` rounds. Each round has one `find` without and one beside the neighbour.
+fn finds(rounds: usize) -> Result<Finds> {
+    FINDS.get_or_measure(rounds, || {
+        let nginx = programs::nginx()?;
+        let url = format!("http://{}/file", nginx.addr);
+        let (mut finds, mut random) = (Finds::default(), fastrand::Rng::with_seed(SEED));
+        for _ in 0..rounds {
+            finds.alone.push(found(&find(&url)?)?.rate);
+            let (start_s, cpu) = disturbance(&mut random);
+            let neighbour = thread::spawn(move || burn(start_s, cpu));
+            let run = find(&url);
+            let _ = neighbour.join();
+            finds.beside.push(found(&run?)?);
+        }
+        Ok(finds)
+    })
+}
+
+/// Returns the random start of a disturbance after the start of a `find`, in seconds, and the CPU that it burns.
+fn disturbance(random: &mut fastrand::Rng) -> (f64, u32) {
+    let start_s = random.f64() * (BUDGET_S - BURN_S);
+    (start_s, if random.bool() { SERVER_CPU } else { CLIENT_CPU })
+}
+
+fn burn(start_s: f64, cpu: u32) {
+    thread::sleep(Duration::from_secs_f64(start_s));
+    let neighbour = Hog::on(cpu, 1);
+    thread::sleep(Duration::from_secs_f64(BURN_S));
+    drop(neighbour);
+}
+
+fn find(url: &str) -> Result<Value> {
+    json(&["find", url, "--json", "--budget"], &format!("{BUDGET_S}s"))
+}
+
+fn found(run: &Value) -> Result<Found> {
+    let capacity = &run["findings"]["capacity"];
+    let warnings = run["findings"]["trust"]["warnings"].as_array().map_or(&[][..], Vec::as_slice);
+    let names = |warning: &Value| warning.as_str().is_some_and(|text| text.contains("other programs took"));
+    Ok(Found {
+        rate: capacity["rate"].as_f64().context("the run has no capacity")?,
+        low: capacity["low"].as_f64(),
+        high: capacity["high"].as_f64(),
+        named: warnings.iter().any(names),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn disturbances_fit_into_a_find_and_are_equal_in_every_benchmark() {
+        let draw = || {
+            let mut random = fastrand::Rng::with_seed(SEED);
+            (0..20).map(|_| disturbance(&mut random)).collect::<Vec<_>>()
+        };
+        let all = draw();
+        assert_eq!(all, draw());
+        assert!(all.iter().all(|(start_s, _)| (0.0..=22.0).contains(start_s)), "{all:?}");
+        for cpu in [CLIENT_CPU, SERVER_CPU] {
+            assert!(all.iter().filter(|(_, burnt)| *burnt == cpu).count() >= 5, "{all:?}");
+        }
+    }
+
+    #[test]
+    fn shares_count_near_capacities_intervals_and_names() {
+        let run = |rate: f64, warning: &str| {
+            let capacity = json!({"rate": rate, "low": rate - 50.0, "high": rate + 50.0});
+            found(&json!({"findings": {"capacity": capacity, "trust": {"warnings": [warning]}}})).unwrap()
+        };
+        let beside = vec![run(1040.0, "other programs took 52 % of the CPUs"), run(914.0, ""), run(1200.0, "")];
+        let finds = Finds { alone: vec![900.0, 1000.0, 1100.0], beside };
+        FINDS.get_or_measure(3, || Ok(finds)).unwrap();
+        let figures = [near, covers, named].map(|row| row(3).unwrap());
+        assert_eq!(figures.each_ref().map(|c| c.ours[0].round()), [67.0, 33.0, 33.0]);
+        assert_eq!(figures[0].note, "2 of 3; undisturbed 1000/s; distances, %: +4 -9 +20");
+        assert_eq!(figures[1].note, "1 of 3");
+    }
+}
