@@ -2,7 +2,7 @@
 
 use crate::row::Goal::{AtLeast, AtMost};
 use crate::row::{Row, long};
-use crate::rows::{arena, capacity, neighbour, speed, told_apart};
+use crate::rows::{arena, capacity, neighbour, short_find, speed, told_apart};
 
 pub(super) const ROWS: &[Row] = &[
     long(
@@ -43,6 +43,15 @@ pub(super) const ROWS: &[Row] = &[
     )
     .rounds(20)
     .shortened(2, 1),
+    long(
+        "find-10s",
+        "finds of 10 s on planted servers with the bottleneck and within 5 % of the capacity of those of 30 s, %",
+        AtLeast(90.0),
+        450,
+        short_find::agreement,
+    )
+    .rounds(10)
+    .shortened(2, 95),
     long("find-unmeasured", "share of a `find` of 10 s that measures nothing", AtMost(0.15), 60, speed::unmeasured),
     long(
         "proof-interval",

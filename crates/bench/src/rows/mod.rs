@@ -19,6 +19,7 @@ pub(crate) mod probe;
 pub(crate) mod proxy;
 pub(crate) mod server;
 mod shared;
+pub(crate) mod short_find;
 pub(crate) mod speed;
 pub(crate) mod told_apart;
 pub(crate) mod transports;
