@@ -143,6 +143,14 @@ pub(crate) fn serve(service: &str, extra: &[&str]) -> Result<Server> {
     await_listening(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?, addr, None)
 }
 
+/// Compiles a program in C in the directory `dir`, and returns its path.
+pub(crate) fn compile(source: &str, dir: &TempDir, name: &str) -> Result<PathBuf> {
+    let (file, program) = (dir.path().join(format!("{name}.c")), dir.path().join(name));
+    std::fs::write(&file, source)?;
+    output(Command::new(find("cc")?).arg("-O2").arg("-o").arg(&program).arg(&file))?;
+    Ok(program)
+}
+
 /// Runs a command to its end and returns its standard output. Fails if the exit status is not 0.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     output_of(command, &[0])

@@ -2,7 +2,7 @@
 
 use crate::row::Goal::{AtLeast, AtMost};
 use crate::row::{Row, long, row};
-use crate::rows::{generator, growth, latency, million, mix, speed};
+use crate::rows::{generator, growth, latency, million, mix, pacing, speed};
 
 pub(super) const ROWS: &[Row] = &[
     row("generator-cpu", "CPU us per request of `load` over wrk's, 64 connections", AtMost(0.50), 55, generator::cpu),
@@ -46,6 +46,14 @@ pub(super) const ROWS: &[Row] = &[
         1,
         million::answered,
     ),
+    row(
+        "pacing-rate",
+        "rate of an open loop of 100,000/s from one thread, over the planned rate",
+        AtLeast(0.999),
+        50,
+        pacing::rate,
+    ),
+    row("pacing-lag", "p99 of the delay from due to sent in that loop, us", AtMost(100.0), 1, pacing::lag),
     long("start-error", "p99 of the delay from due to sent at 5,000/s, us", AtMost(100.0), 25, latency::start_error)
         .aim(AtMost(50.0)),
     long(

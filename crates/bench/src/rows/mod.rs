@@ -15,6 +15,7 @@ pub(crate) mod latency;
 pub(crate) mod million;
 pub(crate) mod mix;
 pub(crate) mod neighbour;
+pub(crate) mod pacing;
 pub(crate) mod probe;
 pub(crate) mod proxy;
 pub(crate) mod server;

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::generator::{self, SECONDS, json};
 use crate::compare::{Compared, interleave};
 use crate::cpu;
-use crate::programs::{self, CLIENT_CPU, SERVER_CPU, output, pinned};
+use crate::programs::{self, CLIENT_CPU, SERVER_CPU, compile, output, pinned};
 
 /// Source code of the minimal loop in C, which the benchmark compiles when it measures the row.
 const FLOOR_C: &str = include_str!("floor.c");
@@ -23,9 +23,7 @@ const FIND_BUDGET: &str = "10s";
 /// Measures loadline's CPU microseconds per request, divided by the CPU microseconds of a minimal loop in C.
 pub(crate) fn floor(rounds: usize) -> Result<Compared> {
     let (nginx, dir) = (programs::nginx()?, TempDir::new()?);
-    let (source, bare) = (dir.path().join("floor.c"), dir.path().join("floor"));
-    std::fs::write(&source, FLOOR_C)?;
-    output(std::process::Command::new(programs::find("cc")?).arg("-O2").arg("-o").arg(&bare).arg(&source))?;
+    let bare = compile(FLOOR_C, &dir, "floor")?;
     let (port, connections) = (nginx.addr.port().to_string(), generator::CONNECTIONS.to_string());
     let run = || {
         let (text, cpu_us) =
