@@ -24,6 +24,14 @@ pub(super) const ROWS: &[Row] = &[
         mix::cpu,
     ),
     long(
+        "generator-user-growth",
+        "user CPU us per request at 100,000 connections over that at 64",
+        AtMost(1.5),
+        250,
+        growth::own,
+    )
+    .shortened(2, 120),
+    long(
         "generator-growth",
         "growth of CPU per request from 64 to 12,000 connections over that of wrk's; curves to 100,000, hot and cold",
         AtMost(1.0),

@@ -12,6 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 
 use super::generator::{self, CONNECTIONS, SECONDS};
 use crate::compare::{Compared, median};
@@ -74,6 +75,34 @@ pub(crate) fn ratio(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
+/// Measures the growth of loadline's own code: its CPU time in user mode per request with 100,000 hot connections,
+/// beside that with 64. The note shows the kernel's part, too, of which the sockets take most.
+pub(crate) fn own(rounds: usize) -> Result<Compared> {
+    const MANY_CONNECTIONS: u32 = HOT[HOT.len() - 1];
+    let nginx = programs::nginx_of_many(ADDRESSES)?;
+    let mut compared = Compared { unit: "us", ..Compared::default() };
+    let mut kernel_us = [Vec::new(), Vec::new()];
+    for _ in 0..rounds {
+        let few = user_and_kernel_us(nginx.addr, CONNECTIONS)?;
+        let many = user_and_kernel_us(nginx.addr, MANY_CONNECTIONS)?;
+        compared.ours.push(many.0);
+        compared.peer.push(few.0);
+        kernel_us[0].push(many.1);
+        kernel_us[1].push(few.1);
+    }
+    let [many_us, few_us] = kernel_us.map(|us| median(&us));
+    compared.note = format!("the kernel's part: {many_us:.1} over {few_us:.1} us");
+    Ok(compared)
+}
+
+/// Returns loadline's CPU microseconds per request within the measured window, in user mode and in the kernel.
+fn user_and_kernel_us(addr: SocketAddr, connections: u32) -> Result<(f64, f64)> {
+    let run = load(addr, connections, SECONDS + connections / CONNECTS_PER_S)?;
+    let costs = &generator::first_trial(&run)?["client"]["costs"];
+    let cost = |name: &str| generator::number(&costs[name], "per_request");
+    Ok((cost("process_user_us")?, cost("process_system_us")?))
+}
+
 /// Stores the measurement of a point in `points`. If the measurement failed, stores the error in `missing`, so that
 /// only one point is missing from the curve.
 fn keep(points: &mut Vec<Point>, missing: &mut Vec<String>, seen: Result<Point>, what: &str) {
@@ -101,13 +130,18 @@ fn point(nginx: &Server, connections: u32) -> Result<Point> {
 
 /// Returns loadline's CPU microseconds per request, and the number of answers.
 fn ours(addr: SocketAddr, connections: u32, seconds: u32) -> Result<(f64, f64)> {
-    let (url, connections) = (format!("http://{addr}/file"), connections.to_string());
-    let args =
-        ["load", &url, "--connections", &connections, "--source", "127.0.0.11-127.0.0.18", "--json", "--duration"];
-    let (run, cpu_us) = cpu::of_children(|| generator::json(&args, &format!("{seconds}s")))?;
+    let (run, cpu_us) = cpu::of_children(|| load(addr, connections, seconds))?;
     let completed = generator::number(generator::first_trial(&run)?, "completed")?;
     ensure!(completed > 0.0, "nothing was completed with {connections} connections");
     Ok((cpu_us / completed, completed))
+}
+
+/// Runs a load from several source addresses.
+fn load(addr: SocketAddr, connections: u32, seconds: u32) -> Result<Value> {
+    let (url, connections) = (format!("http://{addr}/file"), connections.to_string());
+    let args =
+        ["load", &url, "--connections", &connections, "--source", "127.0.0.11-127.0.0.18", "--json", "--duration"];
+    generator::json(&args, &format!("{seconds}s"))
 }
 
 /// Returns wrk's CPU microseconds per request. Uses several processes if there are many connections. Each process
