@@ -19,6 +19,16 @@ pub(super) const ROWS: &[Row] = &[
     long("http2-cpu", "CPU us per request of `load --http2` over h2load's", AtMost(1.0), 55, transports::http2)
         .aim(AtMost(0.70))
         .shortened(3, 40),
+    long("grpc-cpu", "CPU us per gRPC call of `load` over h2load's", AtMost(1.0), 55, transports::grpc)
+        .shortened(3, 40),
+    long(
+        "stream-cpu",
+        "CPU us per stream of 20 events of `load --http2 --stream sse` over h2load's, which times no events",
+        AtMost(1.5),
+        55,
+        transports::stream,
+    )
+    .shortened(3, 40),
     long(
         "http3-cpu",
         "CPU us per request of `load --http3` over that of `load --http2` without TLS",

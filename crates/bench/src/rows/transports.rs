@@ -1,5 +1,5 @@
 //! Compares the CPU time of loadline's generator with the CPU time of the usual load generator for each protocol: TLS,
-//! HTTP/2, HTTP/3, Redis and PostgreSQL. Both programs of a row load the same server.
+//! HTTP/2, gRPC, streams of events, HTTP/3, Redis and PostgreSQL. Both programs of a row load the same server.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -55,6 +55,43 @@ pub(crate) fn http2(rounds: usize) -> Result<Compared> {
         Ok(us / before(&text, "requests:")?)
     };
     interleave(rounds, "us", || ours(&url, &["--http2", "--connections", "16", "--streams", "10"]), h2load)
+}
+
+/// Message of a gRPC call without content: no compression (1 byte), length 0 (4 bytes).
+const EMPTY_GRPC_MESSAGE: [u8; 5] = [0; 5];
+
+/// Compares loadline with h2load for gRPC calls: 16 connections with 10 calls each. h2load sends the bytes of a call, but
+/// does not check the gRPC status of the answer.
+pub(crate) fn grpc(rounds: usize) -> Result<Compared> {
+    let (server, dir) = (programs::serve("grpc", &[])?, tempfile::tempdir()?);
+    let (url, h2_url) =
+        (format!("grpc://{}/bench.Bench/Call", server.addr), format!("http://{}/bench.Bench/Call", server.addr));
+    let message = dir.path().join("message");
+    std::fs::write(&message, EMPTY_GRPC_MESSAGE)?;
+    let (message, calls) = (message.display().to_string(), REQUESTS.to_string());
+    let headers = ["-H", "content-type: application/grpc", "-H", "te: trailers", "-d", &message];
+    let args = [&["-t1", "-c16", "-m10", "-n", &calls][..], &headers, &[h2_url.as_str()]].concat();
+    let h2load = || {
+        let (text, us) = peer("h2load", &args)?;
+        Ok(us / before(&text, "requests:")?)
+    };
+    interleave(rounds, "us", || ours(&url, &["--connections", "16", "--streams", "10"]), h2load)
+}
+
+/// Number of streams per run of h2load.
+const STREAMS: u32 = 20_000;
+
+/// Compares loadline with h2load for streams of 20 events without gaps over HTTP/2: 16 connections with 10 streams each.
+/// loadline times each event. h2load only receives the bytes.
+pub(crate) fn stream(rounds: usize) -> Result<Compared> {
+    let server = programs::serve("h2", &["--events", "20", "--first", "0s", "--gap", "0s"])?;
+    let (url, streams) = (format!("http://{}/", server.addr), STREAMS.to_string());
+    let h2load = || {
+        let (text, us) = peer("h2load", &["-t1", "-c16", "-m10", "-n", &streams, &url])?;
+        Ok(us / before(&text, "requests:")?)
+    };
+    let flags = ["--http2", "--stream", "sse", "--connections", "16", "--streams", "10"];
+    interleave(rounds, "us", || ours(&url, &flags), h2load)
 }
 
 /// Compares HTTP/3 with HTTP/2, both with loadline: 16 connections with 10 streams each.
