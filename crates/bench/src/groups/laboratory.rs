@@ -5,6 +5,13 @@ use crate::row::{Row, long, row};
 use crate::rows::{kept_run, probe, waits};
 
 pub(super) const ROWS: &[Row] = &[
+    row(
+        "laboratory-cpu",
+        "CPU share of conductor and probe during a measured window, % of one CPU",
+        AtMost(2.0),
+        45,
+        probe::laboratory,
+    ),
     long("probe-cpu", "CPU share of the probe at 2 samples per second, %", AtMost(0.5), 30, probe::share),
     row("run-size", "kB of run.json of a `find` of 30 s", AtMost(500.0), 40, kept_run::size),
     row("run-reading", "CPU ms to read it", AtMost(10.0), 1, kept_run::reading),
