@@ -2,7 +2,7 @@
 
 use crate::row::Goal::{AtLeast, AtMost};
 use crate::row::{Row, long, row};
-use crate::rows::{kept_run, probe, waits};
+use crate::rows::{experiments, kept_run, probe, waits};
 
 pub(super) const ROWS: &[Row] = &[
     row(
@@ -24,4 +24,12 @@ pub(super) const ROWS: &[Row] = &[
         190,
         waits::throughput_of_threads,
     ),
+    long(
+        "quick-experiments",
+        "longest `lab NAME --quick` of all experiments, s",
+        AtMost(60.0),
+        450,
+        experiments::quick,
+    ),
+    long("event-api-time", "`lab event-api`, s", AtMost(120.0), 120, experiments::event_api),
 ];

@@ -6,6 +6,7 @@ pub(crate) mod capacity;
 pub(crate) mod connects;
 pub(crate) mod echo;
 pub(crate) mod event;
+pub(crate) mod experiments;
 pub(crate) mod generator;
 pub(crate) mod growth;
 pub(crate) mod hosts;
