@@ -2,7 +2,7 @@
 
 use crate::row::Goal::{AtLeast, AtMost};
 use crate::row::{Row, long, row};
-use crate::rows::{generator, growth, latency, million, mix, pacing, speed};
+use crate::rows::{generator, growth, latency, million, mix, pacing, release, speed};
 
 pub(super) const ROWS: &[Row] = &[
     row("generator-cpu", "CPU us per request of `load` over wrk's, 64 connections", AtMost(0.50), 55, generator::cpu),
@@ -83,4 +83,12 @@ pub(super) const ROWS: &[Row] = &[
         speed::merge,
     ),
     long("build", "seconds of a build from nothing", AtMost(90.0), 200, speed::build),
+    long(
+        "release-full-cpu",
+        "CPU us per request of the release (`make release`) over that of the quick build",
+        AtMost(1.0),
+        700,
+        release::load_cpu,
+    ),
+    long("release-full-judging", "CPU ms of judging a kept run, the same", AtMost(1.0), 60, release::judging_cpu),
 ];

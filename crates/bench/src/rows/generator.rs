@@ -2,6 +2,7 @@
 //! server is nginx with one worker and a file of 1294 bytes.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -50,7 +51,12 @@ fn cpu_with(rounds: usize, connections: u32) -> Result<Compared> {
 
 /// Returns loadline's CPU microseconds per request.
 pub(crate) fn ours_per_request(addr: SocketAddr, connections: u32) -> Result<f64> {
-    ours(addr, connections).map(|o| o.cpu_us / o.completed)
+    per_request_of(&programs::loadline()?, addr, connections)
+}
+
+/// Returns the CPU microseconds per request of another build of loadline, whose path is `program`.
+pub(crate) fn per_request_of(program: &Path, addr: SocketAddr, connections: u32) -> Result<f64> {
+    ours(program, addr, connections).map(|o| o.cpu_us / o.completed)
 }
 
 /// Returns wrk's CPU microseconds per request.
@@ -61,13 +67,15 @@ fn wrk_per_request(addr: SocketAddr, connections: u32) -> Result<f64> {
 /// Measures the throughput in requests per second.
 pub(crate) fn rate(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
-    interleave(rounds, "1/s", || Ok(ours(nginx.addr, CONNECTIONS)?.rate), || Ok(wrk(nginx.addr, "/file")?.rate))
+    let loadline = programs::loadline()?;
+    let ours = || Ok(ours(&loadline, nginx.addr, CONNECTIONS)?.rate);
+    interleave(rounds, "1/s", ours, || Ok(wrk(nginx.addr, "/file")?.rate))
 }
 
-fn ours(addr: SocketAddr, connections: u32) -> Result<Outcome> {
+fn ours(program: &Path, addr: SocketAddr, connections: u32) -> Result<Outcome> {
     let (url, connections) = (format!("http://{addr}/file"), connections.to_string());
     let args = ["load", &url, "--connections", &connections, "--threads", "1", "--json", "--duration"];
-    let (run, cpu_us) = cpu::of_children(|| json(&args, &format!("{SECONDS}s")))?;
+    let (run, cpu_us) = cpu::of_children(|| json_of(program, &args, &format!("{SECONDS}s")))?;
     let trial = first_trial(&run)?;
     Ok(Outcome { completed: number(trial, "completed")?, rate: number(trial, "completed_rate")?, cpu_us })
 }
@@ -91,7 +99,7 @@ fn wrk_with(addr: SocketAddr, path: &str, seconds: u32, connections: u32) -> Res
 /// Builds a wrk command with one thread, on the generator's CPU.
 pub(crate) fn wrk_command(addr: SocketAddr, path: &str, seconds: u32, connections: u32) -> Result<Command> {
     // wrk does not raise its own limit on descriptors, so the shell raises it.
-    let mut command = programs::pinned(CLIENT_CPU, std::path::Path::new("sh"));
+    let mut command = programs::pinned(CLIENT_CPU, Path::new("sh"));
     command.args(["-c", "ulimit -n $(ulimit -Hn); exec \"$@\"", "sh"]).arg(programs::find("wrk")?);
     let (count, length) = (format!("-c{connections}"), format!("-d{seconds}s"));
     command.args(["-t1", &count, &length, &format!("http://{addr}{path}")]);
@@ -107,7 +115,12 @@ pub(crate) fn wrk_number(text: &str, mark: &str) -> Result<f64> {
 
 /// Runs loadline on the generator's CPU with the arguments `args` and `last`. Returns the JSON that loadline prints.
 pub(crate) fn json(args: &[&str], last: &str) -> Result<Value> {
-    let mut command = programs::pinned(CLIENT_CPU, &programs::loadline()?);
+    json_of(&programs::loadline()?, args, last)
+}
+
+/// Runs another build of loadline, whose path is `program`, as [`json`] does.
+fn json_of(program: &Path, args: &[&str], last: &str) -> Result<Value> {
+    let mut command = programs::pinned(CLIENT_CPU, program);
     // Exit status 1 means that an objective was not met or that no answer came, for example because the server accepted
     // no connection. loadline also prints complete JSON with exit status 1.
     let text = programs::output_of(command.args(args).arg(last), &[0, 1])?;

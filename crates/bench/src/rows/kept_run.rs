@@ -13,7 +13,7 @@ use crate::programs::{self, CLIENT_CPU};
 static KEPT_RUN: Shared<String> = Shared::new();
 
 /// Returns the content of `run.json`. The first call of this function runs `find` on nginx.
-fn kept(rounds: usize) -> Result<String> {
+pub(super) fn kept(rounds: usize) -> Result<String> {
     KEPT_RUN.get_or_measure(rounds, || {
         let (nginx, dir) = (programs::nginx()?, tempfile::tempdir()?);
         let (url, out) = (format!("http://{}/file", nginx.addr), dir.path().join("run"));

@@ -19,6 +19,7 @@ pub(crate) mod neighbour;
 pub(crate) mod pacing;
 pub(crate) mod probe;
 pub(crate) mod proxy;
+pub(crate) mod release;
 pub(crate) mod server;
 mod shared;
 pub(crate) mod short_find;
