@@ -8,7 +8,7 @@ use crate::disks;
 use crate::generator::client_limit_threads;
 use crate::number::{positive, ratio};
 use crate::quota;
-use crate::rules::medium_use;
+use crate::signals::medium::medium_use;
 use crate::single::sides_of;
 use crate::thresholds::SEVERAL_CPUS;
 use crate::view::View;

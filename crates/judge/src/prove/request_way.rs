@@ -10,7 +10,7 @@
 use run::Run;
 
 use crate::number::{positive, ratio};
-use crate::rules::{medium_bytes, ways};
+use crate::signals::medium::{medium_bytes, ways};
 use crate::view::View;
 
 /// Bytes per exchange that the link carries in the direction of the requests. On a shared wire, the bytes of both

@@ -45,7 +45,6 @@ mod unknown;
 mod withheld;
 
 pub use delaying_limit::may_delay;
-pub(crate) use network_medium::{carried, is_full_link, medium_bytes, medium_use, ways};
 pub use rule::{Rule, Tier, Verdict};
 pub(crate) use unknown::no_good_answers;
 pub(crate) use withheld::lack_of_cpus;

@@ -8,7 +8,7 @@ use crate::evidence::measured;
 use crate::number::{counted, duration, figure, percent, rate};
 use crate::objective::holds;
 use crate::overflow::{Overflow, slow_share};
-use crate::signals::Signal;
+use crate::signals::{Signal, medium};
 use crate::single::{keeps_up, sides_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{
@@ -101,7 +101,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if let Some(why) = none_of_ours(facts, &view) {
         return Verdict::RuledOut(format!("{text}, but {why}"));
     }
-    if let Some(full) = super::network_medium::overflow(view.trial) {
+    if let Some(full) = medium::overflow(view.trial) {
         return Verdict::RuledOut(format!("{text}, but {}", full.text));
     }
     if let Some(all) = all_came_back(facts) {

@@ -2,7 +2,6 @@
 
 use run::{FigureUnit, Trial};
 
-use super::network_medium::medium_use;
 use super::queue_signs::held_connections;
 use super::rule::{PLAIN, Rule, Tier, Verdict};
 use super::slow_without_load::{self, without_load};
@@ -12,6 +11,7 @@ use crate::evidence::{line, measured};
 use crate::laws::{LeastUse, handles_nearly_all, least_use};
 use crate::number::{duration, figure, percent, rate, ratio};
 use crate::objective::{breach, words};
+use crate::signals::medium::medium_use;
 use crate::signals::{Signal, chance};
 use crate::single::{clients, closed, failed_share, failed_share_of_all, good, keeps_up, sides_of};
 use crate::standstill::standstill;

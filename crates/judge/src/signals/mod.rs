@@ -15,6 +15,7 @@ use crate::view::View;
 
 pub(crate) mod cpu;
 pub(crate) mod full;
+pub(crate) mod medium;
 pub(crate) mod ready;
 #[cfg(test)]
 mod simulated;

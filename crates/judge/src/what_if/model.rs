@@ -15,7 +15,7 @@ use crate::demand::own_disk;
 use crate::generator::load_threads;
 use crate::laws::service_us;
 use crate::number::{positive, ratio};
-use crate::rules::{carried, medium_use};
+use crate::signals::medium::{carried, medium_use};
 use crate::single::{clients, good, r1_us, refused, server_of};
 use crate::thresholds::{LINK_USED, WORKS};
 use crate::view::View;
