@@ -9,11 +9,11 @@ use run::{Bottleneck, Effect, Proof, Run, RunnerUp, SOURCES_LEVER};
 
 use self::own_turns::{OwnTurns, beyond_more_load, may_be_filled, more_load, more_sources, own_turns, suspect};
 use self::verdict_test::{
-    compare, doubts, excluded, excludes_others, is_predicted, kind, may_be_a_limit, names_a_cause, own, saturation,
-    subject, work_of_room,
+    compare, doubts, excluded, excludes_others, is_predicted, is_rival_predicted, kind, may_be_a_limit, names_a_cause,
+    own, saturation, subject, work_of_room,
 };
 use super::cpu_limit::CpuSigns;
-use super::decision::{Conclusion, MoreLoad, MoreSources, Own, Saturation, Subject, Test, decide};
+use super::decision::{Conclusion, MoreLoad, MoreSources, Own, Rival, Saturation, Subject, Test, decide};
 use super::heavier_load::why_too_light;
 use super::observed::{is_sampled, observed, other_cause};
 use super::parts::{self, REMAINDER, largest, part_of};
@@ -112,7 +112,8 @@ impl<'a> Experiment<'a> {
         let other = other_cause(facts, verdict, &excluded).or_else(|| may_be_a_limit(facts, verdict));
         let doubt = doubts(facts, proof, effects);
         let too_light = why_too_light(facts);
-        let own = own(proof, effects, verdict, turns.as_ref(), WatchedShare::of(facts.decisive));
+        let watched = WatchedShare::of(facts.decisive);
+        let own = own(proof, effects, verdict, turns.as_ref(), watched);
         let of_turns = turns.is_some() && matches!(own, Own::Follows | Own::Small);
         let test = Test {
             subject: subject(verdict),
@@ -120,7 +121,8 @@ impl<'a> Experiment<'a> {
             kind: kind((facts, proof), lever.or(rival.as_deref()), signs.as_ref(), verdict),
             is_predicted: is_predicted(proof, lever, verdict, turns.as_ref()),
             is_disturbed: doubt.is_some() && !of_turns,
-            rival: compare(rival.as_deref(), signs.as_ref(), verdict),
+            rival: compare(rival.as_deref(), signs.as_ref(), verdict, (effects, watched)),
+            is_rival_predicted: is_rival_predicted(proof, effects, rival.as_deref()),
             excludes_others: excludes_others(proof, lever),
             more_load,
             saturation: saturation(facts, suspect(proof, verdict), (own, rival.as_deref()), more_load),
@@ -143,12 +145,7 @@ impl<'a> Experiment<'a> {
         proof.outcome = conclusion.outcome();
         proof.why = self.why(conclusion, proof, verdict);
         if let Some(found) = self.replacement(conclusion, proof, verdict) {
-            let before = verdict.confidence;
             *verdict = found;
-            if conclusion == Conclusion::Found {
-                let most = conclusion.confidence(before, 1.0, &self.test);
-                verdict.confidence = verdict.confidence.min(most);
-            }
             return;
         }
         let own_most = self.lever.and_then(|lever| part_of(proof, lever)).map_or(1.0, |own| own.estimate.high);
@@ -166,9 +163,12 @@ impl<'a> Experiment<'a> {
     /// Returns the verdict that replaces the verdict from the counters. Returns `None` if the verdict from the counters
     /// stays.
     fn replacement(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck) -> Option<Bottleneck> {
-        let of_rival = || self.rival.as_deref().map(|lever| replaced::of_lever(self.facts, verdict, proof, lever));
+        let most = conclusion.confidence_in_new(&self.test);
+        let of_lever = |lever: &str| replaced::of_lever(self.facts, verdict, proof, (lever, most));
+        let of_rival = || self.rival.as_deref().map(of_lever);
+        let is_full = self.test.saturation == Saturation::Shown && self.test.rival != Rival::Astray;
         match conclusion {
-            Conclusion::Excluded => match of_rival().filter(|_| self.test.saturation == Saturation::Shown) {
+            Conclusion::Excluded => match of_rival().filter(|_| is_full) {
                 Some(found) => Some(found),
                 None => Some(replaced::rest(self.facts, verdict, proof, &self.excluded)),
             },
@@ -176,11 +176,9 @@ impl<'a> Experiment<'a> {
             Conclusion::Found | Conclusion::KindOpen if self.test.own != Own::Follows => of_rival(),
             // The counters named no cause. However, the server may wait for an upstream, and the lever on this upstream
             // had an effect.
-            Conclusion::Found if self.test.subject == Subject::Unknown => {
-                self.lever.map(|lever| replaced::of_lever(self.facts, verdict, proof, lever))
-            }
+            Conclusion::Found if self.test.subject == Subject::Unknown => self.lever.map(of_lever),
             Conclusion::OtherKind => {
-                self.signs.as_ref().map(|signs| replaced::of_cpu(self.facts, verdict, proof, signs))
+                self.signs.as_ref().map(|signs| replaced::of_cpu(self.facts, verdict, proof, (signs, most)))
             }
             Conclusion::LoadRaised | Conclusion::LoadFound => Some(replaced::of_load(self.facts, verdict, proof)),
             Conclusion::SourcesRaised => Some(replaced::of_sources(self.facts, verdict, proof)),

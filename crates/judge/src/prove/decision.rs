@@ -51,8 +51,12 @@ pub(super) enum Rival {
     None,
     /// The rival resource belongs to the verdict's bottleneck, and describes this bottleneck more precisely.
     Refines,
-    /// The rival resource belongs to a bottleneck that the verdict does not name.
+    /// The rival resource belongs to a bottleneck that the verdict does not name. Throughput changed as that of a full
+    /// resource: the interval contains the predicted change and excludes "no effect".
     Other,
+    /// As `Other`, but throughput changed by less or more than that of a full resource. A rival of this kind refutes
+    /// nothing.
+    Astray,
 }
 
 /// Effect of a larger load on throughput.
@@ -124,6 +128,8 @@ pub(super) struct Test {
     /// changed throughput as much as the levers did, or a lever slowed more than its own resource.
     pub(super) is_disturbed: bool,
     pub(super) rival: Rival,
+    /// True if the effect of the rival's lever was predicted before the experiment, and the measurement confirmed it.
+    pub(super) is_rival_predicted: bool,
     /// True if the levers exclude the CPUs of client and server, and all other resources that they slowed.
     pub(super) excludes_others: bool,
     pub(super) more_load: MoreLoad,
@@ -225,13 +231,13 @@ fn without_own_lever(test: &Test) -> Conclusion {
         (Subject::Load, _, MoreLoad::Unchanged) => C::Excluded,
         // While nothing is full, throughput follows the speed of each resource that takes time. The speed of a resource
         // therefore says nothing against the verdict that nothing is full.
-        (Subject::Load, Rival::Other | Rival::Refines, _) => C::LoadOpen,
+        (Subject::Load, Rival::Other | Rival::Refines | Rival::Astray, _) => C::LoadOpen,
         (Subject::Unknown, _, MoreLoad::Raised) => C::LoadFound,
         (.., MoreLoad::Raised) => C::LoadRaised,
         (_, Rival::Other, _) if test.is_definite => C::AgainstCounters,
-        (_, Rival::Other | Rival::Refines, _) if test.saturation == Saturation::Open => C::FullnessOpen,
+        (_, Rival::Other | Rival::Refines | Rival::Astray, _) if test.saturation == Saturation::Open => C::FullnessOpen,
         (Subject::Unknown, Rival::Other, _) if test.kind == Kind::Open => C::KindOpen,
-        (Subject::Unknown, Rival::Other, _) | (_, Rival::Refines, _) => C::Found,
+        (Subject::Unknown, Rival::Other | Rival::Astray, _) | (_, Rival::Refines, _) => C::Found,
         (_, Rival::Other, _) => C::Overtaken,
         _ if test.own == Own::Slack => C::Slack,
         _ if test.observed == Observed::Contradicts => C::TwoCauses,
@@ -290,6 +296,18 @@ impl Conclusion {
             Self::Close => if_unsure(UNDECIDED),
             Self::KindOpen => if_unsure(CLOSE),
             _ => before,
+        }
+    }
+
+    /// Returns the greatest confidence that the experiment gives to a verdict that replaces another one. A new verdict
+    /// needs the same strength as a proof for the confidence of a proven verdict: a lever on its resource, a measured
+    /// dose, and a confirmed prediction from before the experiment.
+    pub(super) fn confidence_in_new(self, test: &Test) -> f64 {
+        match self {
+            Self::OtherKind if test.is_predicted => SHOWN,
+            Self::Overtaken | Self::Excluded | Self::Found | Self::KindOpen if test.rival == Rival::Astray => CLOSE,
+            Self::Overtaken | Self::Excluded if test.is_rival_predicted => SHOWN,
+            _ => SUPPORTED,
         }
     }
 }

@@ -36,15 +36,21 @@ pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, exclu
     found
 }
 
-/// Returns a verdict that names the resource slowed by `lever` as the bottleneck.
-pub(super) fn of_lever(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, lever: &str) -> Bottleneck {
+/// Returns a verdict that names the resource slowed by `lever` as the bottleneck. `most` is the greatest confidence that
+/// the experiment gives to this verdict.
+pub(super) fn of_lever(
+    facts: &Facts<'_>,
+    argued: &Bottleneck,
+    proof: &Proof,
+    (lever, most): (&str, f64),
+) -> Bottleneck {
     if lever == "server-cpu" {
         return match CpuSigns::of(facts, proof) {
-            Some(signs) => of_cpu(facts, argued, proof, &signs),
-            None => named(facts, argued, proof, ("server-cpu", SHOWN)),
+            Some(signs) => of_cpu(facts, argued, proof, (&signs, most)),
+            None => named(facts, argued, proof, ("server-cpu", most)),
         };
     }
-    let mut found = named(facts, argued, proof, (bottleneck_of(lever), SHOWN));
+    let mut found = named(facts, argued, proof, (bottleneck_of(lever), most));
     match upstreams::full(facts).filter(|upstream| acts_on(lever, upstream.limit)) {
         Some(_) => {
             found.sentence = upstreams::sentence(facts).unwrap_or_default();
@@ -59,16 +65,25 @@ pub(super) fn of_lever(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, le
     found
 }
 
-/// Returns the verdict on a limit of the server's CPU, which depends on the kind of this limit.
-pub(super) fn of_cpu(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, signs: &CpuSigns) -> Bottleneck {
+/// Returns the verdict on a limit of the server's CPU, which depends on the kind of this limit. `most` is the greatest
+/// confidence that the experiment gives to this verdict.
+pub(super) fn of_cpu(
+    facts: &Facts<'_>,
+    argued: &Bottleneck,
+    proof: &Proof,
+    (signs, most): (&CpuSigns, f64),
+) -> Bottleneck {
     let limit = signs.limit();
     let (id, serial) = limit.bottleneck().unwrap_or(("server-cpu", false));
-    let confidence = match limit {
+    let of_kind = match limit {
         CpuLimit::Open => CLOSE,
         CpuLimit::Workers => UNDECIDED,
+        // Only the counters, not the experiment, show that one CPU is enough.
+        CpuLimit::Serial { .. } if signs.lacks_count() => SUPPORTED,
         _ => SHOWN,
     };
-    let mut found = named(facts, argued, proof, (id, confidence));
+    let mut found = named(facts, argued, proof, (id, most));
+    found.confidence = found.confidence.min(of_kind);
     let use_sentence = signs.sentence();
     match limit {
         CpuLimit::Serial { spins } => {
@@ -148,7 +163,7 @@ fn is_one_process(facts: &Facts<'_>) -> bool {
 }
 
 /// Returns the verdict of a single rule, with the given confidence. If the rule does not find its signs, the verdict
-/// has no counters as evidence, only the experiment.
+/// has no counters as evidence, only the experiment. It is then at most supported.
 fn named(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, (id, confidence): (&'static str, f64)) -> Bottleneck {
     let others: Vec<&str> = BOTTLENECKS.iter().map(|b| b.id).filter(|other| *other != id).collect();
     let seen = Some(without(facts, &others)).filter(|found| found.id == id);
@@ -159,6 +174,7 @@ fn named(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, (id, confidence)
         advice: advice.iter().map(|text| (*text).to_string()).collect(),
         ..Bottleneck::default()
     };
+    let confidence = if seen.is_some() { confidence } else { confidence.min(SUPPORTED) };
     let mut found = Bottleneck { confidence, ..seen.unwrap_or_else(fabricated) };
     found.ruled_out = argued.ruled_out.iter().filter(|out| out.id != id).cloned().collect();
     found.evidence.extend(evidence(proof));

@@ -218,7 +218,9 @@ fn survey_of_further_seeds() {
     println!("{:?}\n{}", Tally::of(&cases), table(&cases));
     println!("{}", reliability(&bands(&cases.iter().map(|case| &case.answer).collect::<Vec<_>>())));
     println!("by counters\n{}", reliability(&bands(&cases.iter().map(|case| &case.counters).collect::<Vec<_>>())));
-    for case in cases.iter().filter(|case| case.answer.wrong() || case.answer.confidence < SURE) {
+    let is_told =
+        |case: &&Case| case.answer.wrong() || case.answer.confidence < SURE || case.counters.id != case.answer.id;
+    for case in cases.iter().filter(is_told) {
         let Answer { id, confidence, sentence, .. } = &case.answer;
         println!(
             "{}{} {:?} -> {id} {confidence:.2} ({:?}, by counters {} {:.2}): {}",

@@ -194,7 +194,38 @@ fn a_wrong_verdict_is_refuted_and_both_causes_are_named() {
     });
     assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Refuted, "server-cpu"));
     assert!(proof.why.contains("client-cpu") && proof.why.contains("the server's CPU explains"), "{}", proof.why);
-    assert!(verdict.sentence.contains("CPU is full") && verdict.confidence >= SHOWN, "{verdict:?}");
+    assert!(verdict.sentence.contains("CPU is full") && verdict.confidence == SUPPORTED, "{verdict:?}");
+}
+
+/// An earlier version of loadline gave every verdict that replaced a refuted one the confidence of a proof (0.95), also
+/// if nobody had predicted the effect, and if the counters did not show the new cause.
+#[test]
+fn a_new_verdict_is_as_sure_as_what_was_shown() {
+    let refuted = |run: Run, predicted: Option<f64>| {
+        tried_on(run, verdict("client-cpu", 0.8), |proof, _| {
+            let of_next = |ratio| run::Effect {
+                lever: "server-cpu".into(),
+                dose: 0.25,
+                ratio,
+                low: ratio,
+                high: ratio,
+                at: String::new(),
+            };
+            proof.runner_up = predicted.map(|ratio| run::RunnerUp {
+                bottleneck: "server-cpu".into(),
+                prediction: of_next(ratio),
+                measured: None,
+            });
+            proof.trials.push(slots("server-cpu", 0.95, 0.05));
+        })
+    };
+    for (predicted, confidence) in [(None, SUPPORTED), (Some(0.76), SHOWN), (Some(1.0), SUPPORTED)] {
+        let (proof, found) = refuted(full(), predicted);
+        assert_eq!(outcome(&(proof.clone(), found.clone())), (ProofOutcome::Refuted, "server-cpu"), "{}", proof.why);
+        assert_eq!(found.confidence, confidence, "{predicted:?}: {}", proof.why);
+    }
+    let (proof, unseen) = refuted(sleeps(), Some(0.76));
+    assert!(unseen.confidence <= SUPPORTED, "its rule found nothing: {unseen:?} {}", proof.why);
 }
 
 /// The generator could complete 1.1 times the server's rate. With three quarters of its CPU, the generator completes

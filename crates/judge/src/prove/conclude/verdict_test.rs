@@ -116,6 +116,17 @@ pub(super) fn is_as_predicted(effects: &[Effect], lever: &str, watched: WatchedS
     (nearest - expected).abs() <= ASTRAY && own.high < 1.0
 }
 
+/// Returns true if the effect of the rival's lever was predicted before the experiment, for the verdict or for the next
+/// bottleneck, and the measured interval contains the prediction up to the model's error.
+pub(super) fn is_rival_predicted(proof: &Proof, effects: &[Effect], rival: Option<&str>) -> bool {
+    let of_next = proof.runner_up.as_ref().map(|next| &next.prediction);
+    let predicted = proof.prediction.iter().chain(of_next).find(|effect| Some(effect.lever.as_str()) == rival);
+    predicted.zip(rival.and_then(|lever| parts::effect_of(effects, lever))).is_some_and(|(predicted, measured)| {
+        let nearest = predicted.ratio.max(measured.low).min(measured.high);
+        (nearest - predicted.ratio).abs() <= ASTRAY && measured.high < 1.0
+    })
+}
+
 /// Compares the verdict with the measured kind of limit. The lever `server-cpu` shows a kind of CPU limit. The lever of
 /// more source addresses shows a limit for each address, whose kind is open if the server may choose an upstream by the
 /// address. If the lever on the disk shows that the disk had room, it is open whether a faster disk helps. With any
@@ -158,7 +169,14 @@ fn may_have_affinity(facts: &Facts<'_>) -> bool {
 
 /// Compares the verdict with another resource that explains most of the throughput. If too few workers compute at the
 /// same time, throughput also follows the CPU's speed, so the CPU does not count as a separate cause.
-pub(super) fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Rival {
+///
+/// `effects` are the effects of all levers, and `watched` is the watched server's share of the requests.
+pub(super) fn compare(
+    rival: Option<&str>,
+    signs: Option<&CpuSigns>,
+    verdict: &Bottleneck,
+    (effects, watched): (&[Effect], WatchedShare),
+) -> Rival {
     let Some(lever) = rival else { return Rival::None };
     let limit = signs.filter(|_| lever == "server-cpu").map(CpuSigns::limit);
     let (id, serial) = match limit {
@@ -167,7 +185,8 @@ pub(super) fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &B
     };
     match id {
         _ if limit == Some(CpuLimit::Open) && verdict.id == "server-concurrency" => Rival::None,
-        id if id != verdict.id => Rival::Other,
+        id if id != verdict.id && is_as_predicted(effects, lever, watched) => Rival::Other,
+        id if id != verdict.id => Rival::Astray,
         _ if serial && !verdict.serial || lever == "worker" => Rival::Refines,
         _ => Rival::None,
     }

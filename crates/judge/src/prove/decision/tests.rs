@@ -11,6 +11,7 @@ fn of(own: Own) -> Test {
         is_predicted: true,
         is_disturbed: false,
         rival: Rival::None,
+        is_rival_predicted: false,
         excludes_others: true,
         more_load: MoreLoad::Unchanged,
         saturation: Saturation::Shown,
@@ -103,6 +104,25 @@ fn a_refutation_needs_a_lever_that_acted() {
     assert_eq!(decide(&found), Conclusion::Found);
     assert_eq!(decide(&Test { kind: Kind::Open, ..found }), Conclusion::KindOpen);
     assert_eq!(decide(&of(Own::Slack)), Conclusion::Slack);
+}
+
+/// A rival whose lever did not change throughput as a full resource would refutes nothing. A rival whose effect nobody
+/// predicted is at most supported, as a cause of an unknown verdict is.
+#[test]
+fn a_refutation_is_as_strong_as_a_proof() {
+    let overtaken = Test { rival: Rival::Other, ..of(Own::Partly) };
+    let predicted = Test { is_rival_predicted: true, ..overtaken };
+    let of_new = |test: &Test| decide(test).confidence_in_new(test);
+    assert_eq!((of_new(&overtaken), of_new(&predicted)), (SUPPORTED, SHOWN));
+    for (own, conclusion) in [(Own::Partly, Conclusion::Close), (Own::Unused, Conclusion::OthersOpen)] {
+        let astray = Test { rival: Rival::Astray, excludes_others: false, ..of(own) };
+        assert_eq!(decide(&astray), conclusion, "{own:?}");
+        let unknown = Test { subject: Subject::Unknown, own: Own::NoLever, ..astray };
+        assert_eq!((decide(&unknown), of_new(&unknown)), (Conclusion::Found, CLOSE));
+    }
+    let other_kind = Test { kind: Kind::Differs, ..of(Own::Follows) };
+    assert_eq!(of_new(&other_kind), SHOWN);
+    assert_eq!(of_new(&Test { is_predicted: false, ..other_kind }), SUPPORTED);
 }
 
 #[test]
