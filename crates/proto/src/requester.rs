@@ -120,6 +120,16 @@ pub trait Requester {
     /// method before the first request. The method has an effect only in HTTP/2.
     fn keep_first_answer(&mut self, _max_bytes: usize) {}
 
+    /// Drops the stored beginning of the received data. From now on, the session stores the beginning of the next answer
+    /// for [`plain`](Requester::plain).
+    fn forget_first_answer(&mut self) {}
+
+    /// Returns the length of the body of the last complete answer, bytes. Sizes of chunks and headers of frames do not
+    /// count. Returns `None` in protocols whose answers have no body, and before the first answer is complete.
+    fn last_body_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// Returns true if more requests may start on this connection. After the result has become false, open requests are
     /// still answered. [`Progress::close`] follows the last answer.
     fn takes_more(&self) -> bool {

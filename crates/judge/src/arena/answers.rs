@@ -1,22 +1,62 @@
-//! Check of a server's first answer, before any measurement.
+//! Check of a server's answers, before any measurement.
 
-use run::{AnswerCheck, ArenaAnswer, ArenaProfile, ArenaRefusal, ArenaRefusalKind};
+use run::{AnswerCheck, ArenaAnswer, ArenaPlace, ArenaProfile, ArenaRefusal, ArenaRefusalKind, ArenaState};
 
 /// Maximum number of characters of a body that an error message quotes.
 const MAX_SHOWN_CHARS: usize = 60;
 
-/// Compares a server's answer with the status, length and text that the load profile expects. For anything that the
-/// profile does not specify, the first server's answer is the expected answer. Returns a description of the first
-/// difference, if any.
-pub fn wrong_answer(
-    profile: &ArenaProfile,
-    first: Option<(&str, &ArenaAnswer)>,
-    answer: &ArenaAnswer,
-) -> Option<ArenaRefusal> {
-    let why = wrong_status(profile, first, answer)
-        .or_else(|| wrong_length(profile, first, answer))
-        .or_else(|| wrong_text(profile, first, answer))?;
-    Some(ArenaRefusal { kind: ArenaRefusalKind::WrongAnswer, text: why })
+/// Answers that a server of a comparison must give under one load.
+pub struct ExpectedAnswers<'a> {
+    profile: &'a ArenaProfile,
+    /// Name of the server that was accepted first under the load, and its answers; `None` if no server was accepted
+    /// yet.
+    first: Option<(&'a str, Vec<&'a ArenaAnswer>)>,
+    /// True if the load has a set of requests.
+    is_set: bool,
+}
+
+impl<'a> ExpectedAnswers<'a> {
+    /// Returns the answers that the server must give under the load.
+    pub fn of(state: &'a ArenaState, place: ArenaPlace) -> Self {
+        let profile = &state.plan.profiles[place.profile];
+        let accepted = state.searches.iter().filter(|search| {
+            let wrong = search.refused.as_ref().is_some_and(|r| r.kind == ArenaRefusalKind::WrongAnswer);
+            search.place.profile == place.profile && !wrong && search.answer.is_some()
+        });
+        let first = accepted.into_iter().next().map(|search| {
+            let is_own = search.place.entry == place.entry;
+            let name = if is_own { "its first start" } else { &state.plan.entries[search.place.entry].name };
+            (name, search.answers().collect())
+        });
+        Self { profile, first, is_set: profile.requests.is_some() }
+    }
+
+    /// Compares a server's answers with the status, length and text that the load profile states for every answer. For
+    /// anything that the profile does not state, the first server's answer to the same request is the expected answer.
+    /// Returns a description of the first difference, if any.
+    pub fn wrong(&self, answers: &[ArenaAnswer]) -> Option<ArenaRefusal> {
+        answers.iter().find_map(|answer| self.wrong_answer(answer))
+    }
+
+    fn wrong_answer(&self, answer: &ArenaAnswer) -> Option<ArenaRefusal> {
+        let of_first = |(name, all): &(&'a str, Vec<&'a ArenaAnswer>)| {
+            let same = all.iter().find(|first| first.request == answer.request)?;
+            Some((*name, *same))
+        };
+        let (profile, first) = (self.profile, self.first.as_ref().and_then(of_first));
+        let why = wrong_status(profile, first, answer)
+            .or_else(|| wrong_length(profile, first, answer))
+            .or_else(|| wrong_text(profile, first, answer))?;
+        let request = if self.is_set { format!("request {} of the set: ", answer.request + 1) } else { String::new() };
+        Some(ArenaRefusal { kind: ArenaRefusalKind::WrongAnswer, text: request + &why })
+    }
+}
+
+/// Returns the reason for which the first turn with a wrong answer was refused; `None` if the server's answers were right
+/// in all of its turns under the load.
+pub fn wrong_turn(state: &ArenaState, place: ArenaPlace) -> Option<&ArenaRefusal> {
+    let refusals = state.turns.iter().filter(|turn| turn.place == place).filter_map(|turn| turn.refused.as_ref());
+    refusals.into_iter().find(|refused| refused.kind == ArenaRefusalKind::WrongAnswer)
 }
 
 fn wrong_status(profile: &ArenaProfile, first: Option<(&str, &ArenaAnswer)>, answer: &ArenaAnswer) -> Option<String> {
@@ -33,8 +73,11 @@ fn wrong_status(profile: &ArenaProfile, first: Option<(&str, &ArenaAnswer)>, ans
 }
 
 fn wrong_length(profile: &ArenaProfile, first: Option<(&str, &ArenaAnswer)>, answer: &ArenaAnswer) -> Option<String> {
-    let given = answer.body_bytes?;
     let of_first = first.filter(|_| profile.check >= AnswerCheck::Length && profile.expect_text.is_none());
+    let must_match = profile.expect_bytes.is_some() || of_first.is_some_and(|(_, first)| first.body_bytes.is_some());
+    let Some(given) = answer.body_bytes else {
+        return must_match.then(|| "the length of its body is not known, so it cannot be checked".into());
+    };
     match (profile.expect_bytes, of_first) {
         (Some(expected), _) => (given != expected).then(|| format!("its body has {given} bytes instead of {expected}")),
         (None, Some((name, ArenaAnswer { body_bytes: Some(bytes), .. }))) if *bytes != given => {
@@ -65,15 +108,19 @@ mod tests {
     use super::*;
 
     fn answer(status: u16, text: &str) -> ArenaAnswer {
-        ArenaAnswer { status, body_bytes: Some(text.len() as u64), text: text.into() }
+        ArenaAnswer { status, body_bytes: Some(text.len() as u64), text: text.into(), ..ArenaAnswer::default() }
+    }
+
+    fn refused(profile: &ArenaProfile, first: &[&ArenaAnswer], given: &[ArenaAnswer]) -> Option<String> {
+        let first = (!first.is_empty()).then(|| ("nginx", first.to_vec()));
+        let expected = ExpectedAnswers { profile, first, is_set: profile.requests.is_some() };
+        expected.wrong(given).map(|refusal| refusal.text)
     }
 
     #[test]
     fn an_answer_is_compared_with_the_first_server_and_with_what_is_stated() {
         let (first, plain) = (answer(200, "Hello"), ArenaProfile::default());
-        let of = |profile: &ArenaProfile, given: &ArenaAnswer| {
-            wrong_answer(profile, Some(("nginx", &first)), given).map(|refusal| refusal.text)
-        };
+        let of = |profile: &ArenaProfile, given: &ArenaAnswer| refused(profile, &[&first], &[given.clone()]);
         assert_eq!(of(&plain, &first), None);
         assert!(of(&plain, &answer(404, "Hello")).unwrap().contains("status 404, and nginx with 200"));
         assert!(of(&plain, &answer(200, "Hell")).unwrap().contains("4 bytes, and that of nginx 5"));
@@ -86,9 +133,30 @@ mod tests {
         let stated = ArenaProfile { expect_status: Some(404), expect_bytes: Some(1), ..ArenaProfile::default() };
         assert!(of(&stated, &answer(200, "x")).unwrap().contains("instead of 404"));
         assert!(of(&stated, &answer(404, "xy")).unwrap().contains("2 bytes instead of 1"));
-        // The first answer is kept as raw bytes, and loadline finds the body in these bytes only for HTTP/1. The body
-        // length and the text of an HTTP/2 answer are therefore unknown, and only the status is compared.
-        let unknown = ArenaAnswer { status: 200, ..ArenaAnswer::default() };
-        assert_eq!((of(&plain, &unknown), wrong_answer(&plain, None, &first)), (None, None));
+    }
+
+    #[test]
+    fn a_length_that_is_not_known_is_refused_where_it_matters() {
+        let unknown = [ArenaAnswer { status: 200, ..ArenaAnswer::default() }];
+        let first = answer(200, "Hello");
+        let (plain, stated) =
+            (ArenaProfile::default(), ArenaProfile { expect_bytes: Some(0), ..ArenaProfile::default() });
+        assert!(refused(&plain, &[&first], &unknown).unwrap().contains("not known"));
+        assert!(refused(&stated, &[], &unknown).unwrap().contains("not known"));
+        // A comparison of an older version may have stored a first answer without a length.
+        assert_eq!(refused(&plain, &[&unknown[0]], &[first]), None);
+        let status = ArenaProfile { check: AnswerCheck::Status, ..ArenaProfile::default() };
+        assert_eq!(refused(&status, &[&answer(200, "Hello")], &unknown), None);
+    }
+
+    #[test]
+    fn each_answer_of_a_set_is_compared_with_the_answer_to_the_same_request() {
+        let of = |request, text| ArenaAnswer { request, ..answer(200, text) };
+        let set = ArenaProfile { requests: Some("pages.toml".into()), ..ArenaProfile::default() };
+        let (page, image) = (of(0, "page"), of(2, "image"));
+        let compared = |given: &[ArenaAnswer]| refused(&set, &[&page, &image], given);
+        assert_eq!(compared(&[page.clone(), image.clone()]), None);
+        let short = compared(&[page.clone(), of(2, "imag")]).unwrap();
+        assert!(short.contains("request 3 of the set") && short.contains("4 bytes, and that of nginx 5"), "{short}");
     }
 }

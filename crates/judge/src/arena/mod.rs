@@ -19,7 +19,7 @@ use run::{ArenaNoise, ArenaProfileResult, ArenaResult, ArenaState};
 
 use crate::number::{counted, percent};
 
-pub use answers::wrong_answer;
+pub use answers::{ExpectedAnswers, wrong_turn};
 pub use rate::{common_rate, takes_turns};
 pub use search::searched;
 pub(crate) use search::searched_through_stalls;

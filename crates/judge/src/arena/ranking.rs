@@ -4,6 +4,7 @@ use run::{ArenaCell, ArenaPlace, ArenaRefusal, ArenaRefusalKind, ArenaState};
 use stats::pairwise::{PairDifference, PairwiseTest};
 use stats::two_means::Trimmed;
 
+use super::answers::wrong_turn;
 use super::figures::{cpu_by_round, estimate, turns};
 use super::rate::{common_rate, takes_turns};
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
@@ -57,7 +58,7 @@ fn refused(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
         let rate = common_rate(state, place.profile).map_or(String::new(), |rate| format!(", {rate:.0}/s"));
         return refuse(ArenaRefusalKind::TooSlow, format!("it cannot hold the common rate{rate}"));
     }
-    spoiled(state, place).or_else(|| too_few(state, place))
+    wrong_turn(state, place).cloned().or_else(|| spoiled(state, place)).or_else(|| too_few(state, place))
 }
 
 /// Returns the reason for the first rejected turn, if most turns (measurements) of the server under this load were

@@ -1,8 +1,8 @@
 //! Steps of a comparison of many servers: builds, capacity searches, and rounds of turns. In a turn, one server is
 //! measured for a short time. A resumed comparison continues with the steps whose results are missing from its state.
 
-use judge::arena::{common_rate, takes_turns, wrong_answer};
-use run::{ArenaBuild, ArenaPlace, ArenaRefusalKind, ArenaSearch, ArenaState, ArenaTurn};
+use judge::arena::{ExpectedAnswers, common_rate, takes_turns, wrong_turn};
+use run::{ArenaBuild, ArenaPlace, ArenaSearch, ArenaState, ArenaTurn};
 
 use super::conductor::{ArenaConductor, TurnPlan};
 use super::times;
@@ -114,17 +114,8 @@ impl Steps<'_> {
     }
 
     fn search(&mut self, place: ArenaPlace, budget_s: f64) -> ArenaSearch {
-        let of_profile = |search: &&ArenaSearch| search.place.profile == place.profile;
-        let accepted = |search: &&ArenaSearch| {
-            search.refused.as_ref().is_none_or(|refused| refused.kind != ArenaRefusalKind::WrongAnswer)
-        };
-        let mut known = self.state.searches.iter().filter(of_profile).filter(accepted);
-        let first = known.find_map(|search| Some((search.place.entry, search.answer.clone()?)));
-        let first = first.map(|(entry, answer)| (self.state.plan.entries[entry].name.clone(), answer));
-        let profile = self.state.plan.profiles[place.profile].clone();
-        let found = self.conductor.search(place, budget_s, &|answer| {
-            wrong_answer(&profile, first.as_ref().map(|(name, answer)| (name.as_str(), answer)), answer)
-        });
+        let expected = ExpectedAnswers::of(self.state, place);
+        let found = self.conductor.search(place, budget_s, &|answers| expected.wrong(answers));
         ArenaSearch { place, ..found }
     }
 
@@ -167,7 +158,9 @@ impl Steps<'_> {
     fn turn(&mut self, member: Member, round: u32, window_s: f64) {
         let Some(rate) = common_rate(self.state, member.place.profile) else { return };
         let seed = self.state.seed.wrapping_add(u64::from(round));
-        let turn = self.conductor.turn(member.place, TurnPlan { rate, window_s, seed });
+        let expected = ExpectedAnswers::of(self.state, member.place);
+        let plan = TurnPlan { rate, window_s, seed };
+        let turn = self.conductor.turn(member.place, plan, &|answers| expected.wrong(answers));
         if !self.conductor.stopped() {
             self.state.turns.push(ArenaTurn { place: member.place, twin: member.twin, round, rate, ..turn });
         }
@@ -189,8 +182,12 @@ impl Steps<'_> {
         members
     }
 
-    /// Returns true if a server had at least [`MAX_REFUSED_TURNS`] turns and none of them gave a valid result.
+    /// Returns true if a server gave a wrong answer in a turn, or had at least [`MAX_REFUSED_TURNS`] turns and none of
+    /// them gave a valid result.
     fn is_spoiled(&self, place: ArenaPlace) -> bool {
+        if wrong_turn(self.state, place).is_some() {
+            return true;
+        }
         let own = || self.state.turns.iter().filter(|turn| turn.place == place && !turn.twin);
         own().count() >= MAX_REFUSED_TURNS && own().all(|turn| turn.refused.is_some())
     }

@@ -19,17 +19,23 @@ pub trait ArenaConductor {
     /// Builds a server with its build command. The error contains the last output of the build.
     fn build(&mut self, entry: usize) -> Result<(), String>;
 
-    /// Finds the capacity of a server under a load, within about `budget_s` seconds. `refuse` checks the server's first
-    /// answer before the load begins.
+    /// Finds the capacity of a server under a load, within about `budget_s` seconds. `refuse` checks the server's
+    /// answers before the load begins.
     fn search(
         &mut self,
         place: ArenaPlace,
         budget_s: f64,
-        refuse: &dyn Fn(&ArenaAnswer) -> Option<ArenaRefusal>,
+        refuse: &dyn Fn(&[ArenaAnswer]) -> Option<ArenaRefusal>,
     ) -> ArenaSearch;
 
-    /// Measures a server at a given rate of requests.
-    fn turn(&mut self, place: ArenaPlace, turn: TurnPlan) -> ArenaTurn;
+    /// Measures a server at a given rate of requests. `refuse` checks some of the server's answers before the load
+    /// begins.
+    fn turn(
+        &mut self,
+        place: ArenaPlace,
+        turn: TurnPlan,
+        refuse: &dyn Fn(&[ArenaAnswer]) -> Option<ArenaRefusal>,
+    ) -> ArenaTurn;
 
     /// Stores the state of the comparison.
     fn save(&mut self, state: &ArenaState) -> Result<(), LabError>;

@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use judge::arena::{measured, searched};
 use run::{
-    ArenaAnswer, ArenaEntry, ArenaPlace, ArenaPlan, ArenaRefusal, ArenaRefusalKind, ArenaSearch, ArenaState, ArenaTurn,
-    Arrival, Intensity, Plan, Run, visible,
+    ArenaAnswer, ArenaEntry, ArenaPlace, ArenaPlan, ArenaProfile, ArenaRefusal, ArenaRefusalKind, ArenaSearch,
+    ArenaState, ArenaTurn, Arrival, Intensity, Plan, Run, visible,
 };
 
 use super::build::build;
 use super::conductor::{ArenaConductor, TurnPlan};
 use super::container::{Container, remove_left, usable_engine};
-use super::first_answer::first_answer;
+use super::first_answer::{MAX_CHECKED_REQUESTS, answers, checked_in_turn, checked_requests, unchecked_requests};
 use crate::servers::{GroupedServer, Launch, Limits, Quiet, can_make_groups, shell_command};
 use crate::via::Engine;
 use crate::{LabError, find, load, own_program, resolve};
@@ -75,10 +75,11 @@ impl<'a> LiveArena<'a> {
         let (groups, note) = can_make_groups(limits, "[resources] with quota or memory")?;
         std::fs::create_dir_all(setup.dir.join(RUNS))
             .map_err(|e| fail(format!("creating {}: {e}", setup.dir.join(RUNS).display())))?;
+        let unchecked = unchecked_notes(&setup);
         let (program, began) = (own_program()?, Instant::now());
         Ok((
             Self { setup, limits, engine, groups, program, began, left_out_s: 0.0 },
-            removed.into_iter().chain(note).collect(),
+            removed.into_iter().chain(note).chain(unchecked).collect(),
         ))
     }
 
@@ -166,7 +167,7 @@ impl ArenaConductor for LiveArena<'_> {
         &mut self,
         place: ArenaPlace,
         budget_s: f64,
-        refuse: &dyn Fn(&ArenaAnswer) -> Option<ArenaRefusal>,
+        refuse: &dyn Fn(&[ArenaAnswer]) -> Option<ArenaRefusal>,
     ) -> ArenaSearch {
         let begin = Instant::now();
         let mut plan = self.run_plan(place);
@@ -175,25 +176,41 @@ impl ArenaConductor for LiveArena<'_> {
             Ok(started) => started,
             Err(error) => return failed(&error.to_string()),
         };
-        let answer = first_answer(&plan);
+        let answers = answers(&plan, &checked_requests(&plan.load));
         let start_s = begin.elapsed().as_secs_f64();
-        let answer = match answer {
-            Ok(answer) => answer,
+        let answers = match answers {
+            Ok(answers) => answers,
             Err(why) => return failed(&why),
         };
-        if let Some(refused) = refuse(&answer) {
-            return ArenaSearch { answer: Some(answer), refused: Some(refused), start_s, ..ArenaSearch::default() };
+        let refused = refuse(&answers);
+        let mut answers = answers.into_iter();
+        let (answer, further_answers) = (answers.next(), answers.collect());
+        if refused.is_some() {
+            return ArenaSearch { answer, further_answers, refused, start_s, ..ArenaSearch::default() };
         }
-        ArenaSearch { answer: Some(answer), start_s, ..self.searched(place, plan, &started) }
+        ArenaSearch { answer, further_answers, start_s, ..self.searched(place, plan, &started) }
     }
 
-    fn turn(&mut self, place: ArenaPlace, turn: TurnPlan) -> ArenaTurn {
+    fn turn(
+        &mut self,
+        place: ArenaPlace,
+        turn: TurnPlan,
+        refuse: &dyn Fn(&[ArenaAnswer]) -> Option<ArenaRefusal>,
+    ) -> ArenaTurn {
         let warm_up_s = self.setup.plan.profiles[place.profile].warm_up_s;
         let plan = turn_plan(self.run_plan(place), turn, warm_up_s);
         let started = match self.start(place, &plan.target.url) {
             Ok(started) => started,
             Err(error) => return ArenaTurn { refused: failed(&error.to_string()).refused, ..ArenaTurn::default() },
         };
+        let refused = match answers(&plan, &checked_in_turn(&plan.load, turn.seed)) {
+            Ok(answers) => refuse(&answers),
+            Err(why) => failed(&why).refused,
+        };
+        if let Some(mut refused) = refused {
+            add_last_words(&mut refused, &started);
+            return ArenaTurn { refused: Some(refused), ..ArenaTurn::default() };
+        }
         let loaded = load(plan, None, &mut Quiet(self.setup.stop));
         let mut found = match &loaded {
             Ok(Run { trials, findings, .. }) => {
@@ -208,6 +225,19 @@ impl ArenaConductor for LiveArena<'_> {
     fn save(&mut self, state: &ArenaState) -> Result<(), LabError> {
         (self.setup.store)(state)
     }
+}
+
+/// Returns a note for each load that has too many requests to check all of their answers.
+fn unchecked_notes(setup: &LiveArenaSetup<'_>) -> Vec<String> {
+    let loads = setup.plan.profiles.iter().zip(&setup.loads);
+    let counts = loads.map(|(profile, load)| (profile, unchecked_requests(&load.load))).filter(|(_, count)| *count > 0);
+    let note = |(profile, count): (&ArenaProfile, usize)| {
+        let name = visible(&profile.name).into_owned();
+        format!(
+            "{name}: only the answers to the first {MAX_CHECKED_REQUESTS} requests are checked, not those to {count} others"
+        )
+    };
+    counts.map(note).collect()
 }
 
 /// Returns the plan of a turn: an open loop with equal intervals between requests, so that every server gets the same

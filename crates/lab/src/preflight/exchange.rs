@@ -49,15 +49,48 @@ pub(super) struct Exchange {
     pub(super) handshakes: u64,
     /// Status of the answer.
     pub(super) status: u16,
+    /// Length of the answer's body, bytes; `None` if the answer has no body.
+    pub(super) body_bytes: Option<u64>,
+    /// True if the server ends the connection after this answer.
+    pub(super) is_closing: bool,
     /// Advice about an unexpected answer, from [`Requester::explain`]; `None` if there is none.
     pub(super) said: Option<String>,
 }
 
 impl Exchange {
-    /// Performs the handshake, sends the request and waits for the answer. Returns true if the status was unexpected.
-    pub(super) fn run(&mut self, session: &mut dyn Requester) -> Result<bool, ExchangeError> {
+    /// Creates an exchange on a new connection, which ends at the latest after `patience`.
+    pub(super) fn new(stream: BlockingStream, begin: Instant, patience: Duration) -> Self {
+        Self {
+            stream,
+            begin,
+            deadline: begin + patience,
+            took: Duration::ZERO,
+            answer: Answer::default(),
+            bytes: 0,
+            bytes_sent: 0,
+            answer_bytes: 0,
+            request_begun: false,
+            handshake_bytes: 0,
+            handshake_plain: 0,
+            handshakes: 0,
+            status: 0,
+            body_bytes: None,
+            is_closing: false,
+            said: None,
+        }
+    }
+
+    /// Returns an exchange for the next request on the same connection.
+    pub(super) fn next(self, session: &mut dyn Requester) -> Self {
+        session.forget_first_answer();
+        Self::new(self.stream, Instant::now(), self.deadline - self.begin)
+    }
+
+    /// Performs the handshake, sends the request with the index `item` in its set, and waits for the answer. If
+    /// `is_last` is true, then listens for messages without a request. Returns true if the status was unexpected.
+    pub(super) fn run(&mut self, session: &mut dyn Requester, item: u16, is_last: bool) -> Result<bool, ExchangeError> {
         self.handshakes = u64::from(!session.ready());
-        let outcome = self.talk(session);
+        let outcome = self.talk(session, item, is_last);
         if let Some(plain) = session.plain() {
             self.answer = Answer(plain.to_vec());
         }
@@ -88,12 +121,12 @@ impl Exchange {
         }
     }
 
-    fn talk(&mut self, session: &mut dyn Requester) -> Result<bool, ExchangeError> {
+    fn talk(&mut self, session: &mut dyn Requester, item: u16, is_last: bool) -> Result<bool, ExchangeError> {
         let mut buffer = vec![0; 64 * 1024];
         let (mut begun, mut outcome) = (false, None);
         loop {
             if !begun && session.ready() {
-                session.begin(Request::default());
+                session.begin(Request { item, ..Request::default() });
                 (begun, self.request_begun, self.handshake_bytes) = (true, true, self.bytes);
                 self.handshake_plain = session.plain().map_or(0, <[u8]>::len);
             }
@@ -123,16 +156,16 @@ impl Exchange {
                     return Err(ExchangeError::Fault(fault));
                 }
             };
-            self.status = status;
+            (self.status, self.is_closing) = (status, closing);
             match outcome {
                 Some(Outcome::Failed(fault)) => return Err(ExchangeError::Fault(fault)),
                 Some(outcome) => {
-                    self.took = self.begin.elapsed();
-                    if session.is_timed() {
+                    (self.took, self.body_bytes) = (self.begin.elapsed(), session.last_body_bytes());
+                    if session.is_timed() && is_last {
                         session.leave();
                         self.send(session, &mut buffer)?;
                     }
-                    if !closing && session.matches_answers_by_order() {
+                    if is_last && !closing && session.matches_answers_by_order() {
                         self.listen_for_more(session, &mut buffer)?;
                     }
                     return Ok(outcome == Outcome::Unexpected);

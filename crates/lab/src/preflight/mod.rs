@@ -16,8 +16,9 @@ use std::io::ErrorKind;
 
 use run::{Address, ClusterSlots, Intensity, LoadPlan, ServerAnswer, ServerQuestion, TestResponse};
 
+use self::exchange::Exchange;
 pub(crate) use self::look_up::{look_up, not_found};
-use self::one_exchange::{connect_timeout, exchanged, over_udp};
+use self::one_exchange::{connect_timeout, exchange_each, exchanged, over_udp};
 use self::stream::connect;
 pub(crate) use self::test_response::{refusal, tally};
 
@@ -30,6 +31,19 @@ fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String>
 fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestResponse, String> {
     let (mut exchange, unexpected) = exchanged(addr, plan, wait_advice, calls::max_kept_bytes(plan))?;
     calls::check_answer(plan, &exchange, unexpected)?;
+    Ok(response(plan, &mut exchange, unexpected))
+}
+
+/// Sends the requests with the indexes `items` in the plan's set, and returns the responses in this order. The error
+/// message is a sentence with advice.
+pub(crate) fn responses(addr: &Address, plan: &LoadPlan, items: &[u16]) -> Result<Vec<TestResponse>, String> {
+    let mut found = Vec::with_capacity(items.len());
+    exchange_each(addr, plan, items, &mut |exchange, unexpected| found.push(response(plan, exchange, unexpected)))?;
+    Ok(found)
+}
+
+/// Returns the result of an exchange without secrets.
+fn response(plan: &LoadPlan, exchange: &mut Exchange, unexpected: bool) -> TestResponse {
     let answered = proto::spec(&plan.protocol).answers;
     // A server's answer may contain secrets that the plan does not know.
     let scrub = |text: String| run::hide_tokens(&plan.secrets.scrub(&text));
@@ -38,7 +52,7 @@ fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestRes
     let redirect = status_line.as_ref().and_then(|_| exchange.answer.redirect());
     let redirect = redirect.map(|to| plan.secrets.clone().redact_url(&scrub(to)));
     let body = scrub(exchange.answer.body());
-    Ok(TestResponse {
+    TestResponse {
         took_us: exchange.took.as_secs_f64() * 1e6,
         bytes: exchange.bytes,
         bytes_sent: exchange.bytes_sent,
@@ -49,10 +63,10 @@ fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestRes
         said: exchange.said.take().map(scrub),
         redirect,
         body,
-        body_bytes: exchange.answer.body_bytes(exchange.answer_bytes),
+        body_bytes: exchange.body_bytes,
         answered,
         handshakes: exchange.handshakes,
-    })
+    }
 }
 
 /// Answers a question of the conductor about a server.
@@ -161,6 +175,38 @@ mod tests {
         assert_eq!(run::unify_placeholders(&redirect), "/new?token=<redacted>");
         let chunked = b"HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
         assert!(against(chunked, false, PATIENT).unwrap().body.starts_with("hi"));
+    }
+
+    /// The server of this test ends the first connection after two answers. The body of the last answer is longer than
+    /// the part of an answer that is kept.
+    #[test]
+    fn every_request_of_a_set_is_answered_with_its_own_length() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = listener.local_addr().unwrap();
+        let long = format!("{:x}\r\n{}\r\n0\r\n\r\n", 100_000, "y".repeat(100_000));
+        let answers = [
+            "Content-Length: 5\r\n\r\nhello".to_owned(),
+            "Connection: close\r\nContent-Length: 2\r\n\r\nhi".to_owned(),
+            format!("Transfer-Encoding: chunked\r\n\r\n{long}"),
+        ];
+        let server = std::thread::spawn(move || {
+            for answers in [&answers[..2], &answers[2..]] {
+                let (mut stream, _) = listener.accept().unwrap();
+                for answer in answers {
+                    let _ = stream.read(&mut [0; 1024]);
+                    let _ = stream.write_all(format!("HTTP/1.1 200 OK\r\n{answer}").as_bytes());
+                }
+                let _ = stream.read(&mut [0; 1024]);
+            }
+        });
+        let requests = vec![run::RequestPlan::default(); 3];
+        let requests = Some(run::RequestSet { requests, ..run::RequestSet::default() });
+        let plan = LoadPlan { requests, timeout_s: PATIENT, ..LoadPlan::default() };
+        let found = responses(&addr.into(), &plan, &[0, 1, 2]).unwrap();
+        server.join().unwrap();
+        let lengths: Vec<_> = found.iter().map(|response| response.body_bytes).collect();
+        assert_eq!(lengths, [Some(5), Some(2), Some(100_000)]);
+        assert_eq!((found[1].body.as_str(), found[2].body.as_str()), ("hi", &*"y".repeat(200)));
     }
 
     #[test]

@@ -1,12 +1,13 @@
-//! Makes one exchange of request and answer on a connection of its own.
+//! Makes exchanges of request and answer: one exchange on a connection of its own, or one for each request of a set.
 
 use std::time::{Duration, Instant};
 
+use proto::AnyClient;
 use run::{Address, LoadPlan};
+use sys::blocking_stream::BlockingStream;
 
-use super::exchange::Exchange;
+use super::exchange::{Exchange, ExchangeError};
 use super::explain;
-use super::response_text::Answer;
 use super::stream::connect;
 
 /// Makes one exchange of request and answer. Returns the exchange, and true if the status was unexpected. The error
@@ -19,45 +20,73 @@ pub(super) fn exchanged(
     wait_advice: &str,
     max_kept_bytes: Option<usize>,
 ) -> Result<(Exchange, bool), String> {
-    let revealed = plan.revealed();
-    let (protocol, requests) = (&revealed.protocol, revealed.requests.as_ref());
-    let unprepared = |e: proto::ProtoError| plan.secrets.scrub(&e.to_string());
-    // An unreadable file is reported before connecting.
-    let client =
-        proto::stream_client(protocol, requests, plan.tls.as_ref(), plan.stream.as_ref()).map_err(unprepared)?;
+    let client = client(plan)?;
     let begin = Instant::now();
-    let stream = connect(addr, over_udp(plan), connect_timeout(plan))
-        .map_err(|e| explain::explain_connect(addr, &e, plan.connect_timeout_s))?;
-    let patience = Duration::from_secs_f64(plan.timeout_s.clamp(0.001, 3600.0));
-    let answered = proto::spec(&plan.protocol).answers;
-    let mut exchange = Exchange {
-        stream,
-        begin,
-        deadline: begin + patience,
-        took: Duration::ZERO,
-        answer: Answer::default(),
-        bytes: 0,
-        bytes_sent: 0,
-        answer_bytes: 0,
-        request_begun: false,
-        handshake_bytes: 0,
-        handshake_plain: 0,
-        handshakes: 0,
-        status: 0,
-        said: None,
-    };
+    let mut exchange = Exchange::new(open(addr, plan)?, begin, patience(plan));
     // In a protocol without answers, only the connection can be tested.
     let mut sessions = client.sessions(1);
     let session = sessions.session(0);
     max_kept_bytes.iter().for_each(|bytes| session.keep_first_answer(*bytes));
-    let done = if answered { exchange.run(session) } else { Ok(false) };
+    let answered = proto::spec(&plan.protocol).answers;
+    let done = if answered { exchange.run(session, 0, true) } else { Ok(false) };
     if !answered {
         exchange.took = begin.elapsed();
     }
-    let unexpected = done.map_err(|e| {
-        run::hide_tokens(&plan.secrets.scrub(&explain::explain_exchange(&exchange, &e, plan, wait_advice)))
-    })?;
+    let unexpected = done.map_err(|e| explained(&exchange, &e, plan, wait_advice))?;
     Ok((exchange, unexpected))
+}
+
+/// Sends the requests of a set with the indexes `items`, one after another, and calls `each` with each exchange. The
+/// second argument of `each` is true if the status was unexpected. Opens another connection whenever the server has
+/// ended the last one. The error message is a sentence with advice.
+pub(super) fn exchange_each(
+    addr: &Address,
+    plan: &LoadPlan,
+    items: &[u16],
+    each: &mut dyn FnMut(&mut Exchange, bool),
+) -> Result<(), String> {
+    let (client, mut left) = (client(plan)?, items);
+    while !left.is_empty() {
+        let mut sessions = client.sessions(1);
+        let session = sessions.session(0);
+        session.forget_first_answer();
+        let begin = Instant::now();
+        let mut exchange = Exchange::new(open(addr, plan)?, begin, patience(plan));
+        while let Some((item, rest)) = left.split_first() {
+            let done = exchange.run(session, *item, rest.is_empty());
+            let unexpected = done.map_err(|e| explained(&exchange, &e, plan, ""))?;
+            each(&mut exchange, unexpected);
+            left = rest;
+            if exchange.is_closing || !session.takes_more() {
+                break;
+            }
+            exchange = exchange.next(session);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the client of a plan. An unreadable file is thus reported before connecting.
+fn client(plan: &LoadPlan) -> Result<Box<dyn AnyClient>, String> {
+    let revealed = plan.revealed();
+    let (protocol, requests) = (&revealed.protocol, revealed.requests.as_ref());
+    proto::stream_client(protocol, requests, plan.tls.as_ref(), plan.stream.as_ref())
+        .map_err(|e| plan.secrets.scrub(&e.to_string()))
+}
+
+fn open(addr: &Address, plan: &LoadPlan) -> Result<BlockingStream, String> {
+    connect(addr, over_udp(plan), connect_timeout(plan))
+        .map_err(|e| explain::explain_connect(addr, &e, plan.connect_timeout_s))
+}
+
+/// Returns the longest time that an answer may take.
+fn patience(plan: &LoadPlan) -> Duration {
+    Duration::from_secs_f64(plan.timeout_s.clamp(0.001, 3600.0))
+}
+
+/// Explains the failure of an exchange, without secrets.
+fn explained(exchange: &Exchange, error: &ExchangeError, plan: &LoadPlan, wait_advice: &str) -> String {
+    run::hide_tokens(&plan.secrets.scrub(&explain::explain_exchange(exchange, error, plan, wait_advice)))
 }
 
 /// Returns true if the protocol of the plan is spoken over UDP.

@@ -36,6 +36,8 @@ enum Position {
 pub struct Chunked {
     at: Position,
     left: u64,
+    /// Number of bytes of data so far.
+    data: u64,
     /// Number of bytes of extensions and trailers so far.
     extra: u32,
     /// True if spaces between a size and the end of its line are allowed. Only the final recipient may accept spaces
@@ -51,18 +53,23 @@ const TOO_LARGE: Fault = Fault::Malformed("a chunk size is too large");
 impl Chunked {
     /// Creates a strict reader for a body.
     pub const fn new() -> Self {
-        Self { at: Position::Size(0), left: 0, extra: 0, is_lenient: false }
+        Self { at: Position::Size(0), left: 0, data: 0, extra: 0, is_lenient: false }
     }
 
     /// Creates a reader for a client. The reader accepts the spaces that old servers write after a size, because a
     /// client forwards nothing.
-    pub(super) const fn lenient() -> Self {
+    pub const fn lenient() -> Self {
         Self { is_lenient: true, ..Self::new() }
     }
 
     /// Returns true if the body is complete.
     pub fn done(&self) -> bool {
         self.at == Position::Done
+    }
+
+    /// Returns the number of bytes of data so far, without sizes, extensions and trailers.
+    pub const fn data_bytes(&self) -> u64 {
+        self.data
     }
 
     /// Skips bytes of the body. Returns the number of bytes that belonged to the body, and true if the body has ended.
@@ -78,6 +85,7 @@ impl Chunked {
             if self.at == Position::Data {
                 let n = self.left.min((input.len() - used) as u64);
                 self.left -= n;
+                self.data += n;
                 each(&input[used..used + n as usize], self.left == 0);
                 used += n as usize;
                 if self.left == 0 {
@@ -174,6 +182,7 @@ mod tests {
             let mut c = Chunked::new();
             assert_eq!(c.skip(&BODY[..cut]).unwrap(), (cut, false));
             assert_eq!(c.skip(&BODY[cut..]).unwrap(), (BODY.len() - 4 - cut, true));
+            assert_eq!(c.data_bytes(), 31, "cut at {cut}");
         }
     }
 

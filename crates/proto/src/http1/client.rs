@@ -59,6 +59,8 @@ impl Client for ClientPlan {
             phase: Phase::Head,
             status: 0,
             bytes: 0,
+            head_bytes: 0,
+            last_body_bytes: None,
             keep_alive: true,
             head: HeadBuffer::default(),
             wrong_line: None,
@@ -125,6 +127,10 @@ pub struct ClientSession {
     status: u16,
     /// Number of bytes of the response so far.
     bytes: u64,
+    /// Number of bytes of the response's head, with the heads of interim responses.
+    head_bytes: u64,
+    /// Length of the last complete body, bytes.
+    last_body_bytes: Option<u64>,
     keep_alive: bool,
     head: HeadBuffer,
     /// The invalid line in the head of a response, for display.
@@ -160,6 +166,10 @@ impl Requester for ClientSession {
 
     fn lasts_until_close(&self) -> bool {
         matches!(self.phase, Phase::UntilClose)
+    }
+
+    fn last_body_bytes(&self) -> Option<u64> {
+        self.last_body_bytes
     }
 
     fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which, u32)) {

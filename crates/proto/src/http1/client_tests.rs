@@ -47,6 +47,21 @@ fn every_response_is_told_with_its_status() {
 }
 
 #[test]
+fn the_length_of_a_body_counts_neither_its_head_nor_its_chunks() {
+    let interim = format!("HTTP/1.1 100 Continue\r\n\r\n{CHUNKED}");
+    for (text, length) in [(OK, 5), (CHUNKED, 5), (&interim, 5), ("HTTP/1.1 204 No Content\r\n\r\n", 0)] {
+        let mut s = session("GET", 1);
+        assert_eq!(s.last_body_bytes(), None);
+        text.as_bytes().chunks(3).for_each(|piece| _ = s.receive(piece, &mut drop).unwrap());
+        assert_eq!(s.last_body_bytes(), Some(length), "{text}");
+    }
+    let mut s = session("GET", 1);
+    s.receive(b"HTTP/1.1 200 OK\r\n\r\nuntil the close", &mut drop).unwrap();
+    s.peer_closed(&mut drop).unwrap();
+    assert_eq!(s.last_body_bytes(), Some(15));
+}
+
+#[test]
 fn responses_without_a_body_end_with_their_head() {
     for (method, text) in [
         ("HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n"),

@@ -98,7 +98,8 @@ pub struct ClientSession<S> {
     resumed: bool,
     /// True if the server closed the connection without close_notify, during an answer that ends with the connection.
     is_cut: bool,
-    /// The first [`MAX_PLAIN_BYTES`] decrypted bytes; present only on the first connection of the load.
+    /// The first [`MAX_PLAIN_BYTES`] decrypted bytes; present only on the first connection of the load, and after
+    /// [`Requester::forget_first_answer`].
     plain: Option<Vec<u8>>,
 }
 
@@ -169,6 +170,15 @@ impl<S: Requester> Requester for ClientSession<S> {
         self.within.keep_first_answer(max_bytes);
     }
 
+    fn forget_first_answer(&mut self) {
+        self.plain = Some(Vec::new());
+        self.within.forget_first_answer();
+    }
+
+    fn last_body_bytes(&self) -> Option<u64> {
+        self.within.last_body_bytes()
+    }
+
     fn takes_more(&self) -> bool {
         self.within.takes_more()
     }
@@ -208,7 +218,7 @@ impl<S: Requester> Requester for ClientSession<S> {
         }
         if self.pipe.engine.is_none() && self.pipe.error.is_none() {
             let (engine, first) = self.shared.connect();
-            self.plain = first.then(Vec::new);
+            self.plain = self.plain.take().or(first.then(Vec::new));
             self.pipe.open(engine);
         }
         self.pipe.give(out, |plain| self.within.transmit(plain))

@@ -81,15 +81,24 @@ pub struct ArenaBuild {
     pub failed: Option<String>,
 }
 
-/// First answer of a server to the request of a load.
+/// First answer of a server to a request of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArenaAnswer {
+    /// Index of the request in the set of requests; 0 if the load has only one request.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub request: u16,
     /// HTTP status code of the answer.
     pub status: u16,
     /// Length of the body, bytes; absent if it is not known.
     pub body_bytes: Option<u64>,
     /// First 200 characters of the body; empty if they are not known.
     pub text: String,
+}
+
+/// Returns true for the index of the first request. The index of the first request is not stored.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_first(request: &u16) -> bool {
+    *request == 0
 }
 
 /// Result of the capacity search for one cell (one server under one load).
@@ -100,6 +109,12 @@ pub struct ArenaSearch {
     pub place: ArenaPlace,
     /// First answer of the server; absent if no answer came.
     pub answer: Option<ArenaAnswer>,
+    /// Answers to the further requests of the load's set; empty if the load has only one request.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::bounded::list::<{ crate::MAX_REQUESTS }, _, _>"
+    )]
+    pub further_answers: Vec<ArenaAnswer>,
     /// Capacity; absent if the server met the objective at none of the tested rates.
     pub capacity: Option<ArenaCapacity>,
     /// Description of the closed loop from which the capacity comes; absent if the capacity comes from an open loop.
@@ -113,6 +128,13 @@ pub struct ArenaSearch {
     pub run: Option<String>,
     /// Time from the start command until the server was ready, seconds.
     pub start_s: f64,
+}
+
+impl ArenaSearch {
+    /// Returns the first answer of the server to each request that was checked.
+    pub fn answers(&self) -> impl Iterator<Item = &ArenaAnswer> {
+        self.answer.iter().chain(&self.further_answers)
+    }
 }
 
 /// One turn: a measurement of one server at the common rate of a load.

@@ -1,6 +1,6 @@
 //! Comparisons of simulated servers in virtual time.
 
-use run::{ArenaAnswer, ArenaCapacity, ArenaEntry, ArenaPlan, ArenaProfile, ArenaRefusal};
+use run::{ArenaAnswer, ArenaCapacity, ArenaEntry, ArenaPlan, ArenaProfile, ArenaRefusal, ArenaRefusalKind};
 
 use super::*;
 
@@ -9,6 +9,8 @@ use super::*;
 struct Server {
     cpu_us: f64,
     body_bytes: u64,
+    /// Number of steps of the comparison after which the server sends one byte less; 0 for never.
+    short_after: usize,
     no_build: bool,
     by_generator: bool,
 }
@@ -27,6 +29,12 @@ impl Simulated {
     fn new(servers: &[Server], stop_after: usize) -> Self {
         let random = fastrand::Rng::with_seed(stop_after as u64);
         Self { servers: servers.to_vec(), now_s: 0.0, steps: 0, stop_after, random, saved: ArenaState::default() }
+    }
+
+    fn answer(&self, server: Server) -> ArenaAnswer {
+        let is_short = server.short_after > 0 && self.steps > server.short_after;
+        let body_bytes = Some(server.body_bytes - u64::from(is_short));
+        ArenaAnswer { status: 200, body_bytes, text: "x".into(), ..ArenaAnswer::default() }
     }
 
     fn step(&mut self, seconds: f64) {
@@ -53,12 +61,12 @@ impl ArenaConductor for Simulated {
         &mut self,
         place: ArenaPlace,
         budget_s: f64,
-        refuse: &dyn Fn(&ArenaAnswer) -> Option<ArenaRefusal>,
+        refuse: &dyn Fn(&[ArenaAnswer]) -> Option<ArenaRefusal>,
     ) -> ArenaSearch {
         let server = self.servers[place.entry];
-        let answer = ArenaAnswer { status: 200, body_bytes: Some(server.body_bytes), text: "x".into() };
+        let answer = self.answer(server);
         let found = ArenaSearch { answer: Some(answer.clone()), start_s: 0.1, ..ArenaSearch::default() };
-        if let Some(refused) = refuse(&answer) {
+        if let Some(refused) = refuse(std::slice::from_ref(&answer)) {
             self.step(0.2);
             return ArenaSearch { refused: Some(refused), ..found };
         }
@@ -70,8 +78,16 @@ impl ArenaConductor for Simulated {
         ArenaSearch { capacity, refused, bottleneck: Some("server-cpu".into()), ..found }
     }
 
-    fn turn(&mut self, place: ArenaPlace, turn: TurnPlan) -> ArenaTurn {
+    fn turn(
+        &mut self,
+        place: ArenaPlace,
+        turn: TurnPlan,
+        refuse: &dyn Fn(&[ArenaAnswer]) -> Option<ArenaRefusal>,
+    ) -> ArenaTurn {
         self.step(turn.window_s + 1.0);
+        if let Some(refused) = refuse(&[self.answer(self.servers[place.entry])]) {
+            return ArenaTurn { refused: Some(refused), ..ArenaTurn::default() };
+        }
         let cpu_us = self.servers[place.entry].cpu_us * (1.0 + 0.004 * (self.random.f64() - 0.5));
         ArenaTurn { cpu_us: Some(cpu_us), ..ArenaTurn::default() }
     }
@@ -134,6 +150,17 @@ fn a_shorter_body_a_failed_build_and_a_bounded_generator_get_no_rank() {
     let bounded = cell(&state, "s3");
     assert_eq!((bounded.group, bounded.refused_kind), (None, Some(ArenaRefusalKind::Generator)));
     assert!(bounded.cpu_us_per_request.is_some(), "it holds the common rate");
+}
+
+#[test]
+fn a_server_whose_body_is_shorter_in_a_later_turn_gets_no_rank() {
+    let servers = [server(40.0), Server { short_after: 20, ..server(10.0) }];
+    let (mut state, mut arena) = (state(&servers, 120.0), Simulated::new(&servers, usize::MAX));
+    conduct(&mut state, &mut arena).unwrap();
+    assert_eq!(cell(&state, "s0").group, Some(1));
+    let short = cell(&state, "s1");
+    assert_eq!((short.group, short.refused_kind), (None, Some(ArenaRefusalKind::WrongAnswer)));
+    assert!(short.turns > 3 && short.refused.unwrap().contains("99 bytes, and that of s0 100"));
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl ClientSession {
                 _ => Err(Fault::Malformed("a status below 100")),
             };
         }
-        self.status = facts.status;
+        (self.status, self.head_bytes) = (facts.status, self.bytes);
         self.keep_alive = facts.keep_alive;
         let is_refusal = self.outstanding().is_some_and(|request| !request.expected.takes(facts.status));
         self.refusal.begin(is_refusal);
@@ -98,7 +98,7 @@ impl ClientSession {
     }
 
     pub(super) fn complete(&mut self, progress: &mut Progress, done: &mut dyn FnMut(Done)) {
-        self.phase = Phase::Head;
+        let phase = std::mem::replace(&mut self.phase, Phase::Head);
         let Some(request) = self.outstanding.pop_front().map(|asked| &self.requests[usize::from(asked.item)]) else {
             return;
         };
@@ -110,6 +110,10 @@ impl ClientSession {
             (false, _) => Outcome::Unexpected,
         };
         let (bytes, events) = (std::mem::take(&mut self.bytes), self.examiner.take_events());
+        self.last_body_bytes = Some(match phase {
+            Phase::Chunks(chunks) => chunks.data_bytes(),
+            _ => bytes.saturating_sub(self.head_bytes),
+        });
         done(Done { which: Which::Oldest, status: self.status, outcome, bytes, events });
         // If a response is complete before its request was sent completely, the connection cannot be used any more.
         let overtook = self.given == 0;

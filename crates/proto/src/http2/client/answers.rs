@@ -176,6 +176,7 @@ impl ClientSession {
             self.refusals.end_call(status, &self.message);
         }
         self.first_answer.ends(number);
+        self.last_body_bytes = Some(stream.body);
         completions.complete(stream.id, status, outcome, (stream.body, events));
     }
 }

@@ -66,6 +66,11 @@ impl FirstAnswer {
         self.over |= stream == self.stream;
     }
 
+    /// Drops the stored answer. The next response is then stored as the first one.
+    pub(crate) fn restart(&mut self) {
+        *self = Self { max_bytes: self.max_bytes, ..Self::default() };
+    }
+
     /// Returns the whole text; `None` before the status is known.
     pub(crate) fn text(&self) -> Option<&[u8]> {
         (self.stream > 0).then_some(&self.text)

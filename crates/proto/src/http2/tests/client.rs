@@ -49,6 +49,18 @@ proptest! {
     }
 }
 
+/// The padding of a frame does not belong to the body.
+#[test]
+fn the_length_of_a_body_is_the_sum_of_its_data() {
+    let mut session = settled(&[]);
+    begin(&mut session, 2);
+    receive(&mut session, &answer(1, OK, 1000)).0.unwrap();
+    assert_eq!((session.last_body_bytes(), session.plain().unwrap().starts_with(b"HTTP/2 200")), (Some(1000), true));
+    session.forget_first_answer();
+    receive(&mut session, &answer(3, NOT_FOUND, 7)).0.unwrap();
+    assert_eq!((session.last_body_bytes(), session.plain()), (Some(7), Some(&b"HTTP/2 404\r\n\r\nxxxyyyy"[..])));
+}
+
 #[test]
 fn later_requests_use_the_table_and_decode_to_the_same_fields() {
     let mut session = settled(&[]);

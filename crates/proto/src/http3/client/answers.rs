@@ -180,6 +180,7 @@ impl ClientSession {
         outcome = outcome_of_captures(outcome, request, self.live.as_deref_mut());
         self.refusals.end(number(id), outcome == Outcome::Unexpected);
         self.first_answer.ends(number(id));
+        self.last_body_bytes = Some(stream.body);
         completions.complete(stream.request, stream.status, outcome, (stream.body, events));
         Ok(())
     }

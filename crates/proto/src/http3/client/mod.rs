@@ -75,6 +75,8 @@ pub struct ClientSession {
     stopped_by_server: Option<String>,
     /// The first answer, for display.
     first_answer: FirstAnswer,
+    /// Length of the body of the last complete answer, bytes.
+    last_body_bytes: Option<u64>,
     /// True if, since the last call of `each_begun_answer`, an incomplete answer has begun or got further events.
     has_begun_answers: bool,
     /// Searches for the texts that responses must contain.
@@ -110,6 +112,7 @@ impl ClientSession {
             ended_by_server: None,
             stopped_by_server: None,
             first_answer: FirstAnswer::default(),
+            last_body_bytes: None,
             has_begun_answers: false,
             body_searches: BodySearches::default(),
             events: BodyEvents::default(),
@@ -270,6 +273,14 @@ impl Requester for ClientSession {
 
     fn plain(&self) -> Option<&[u8]> {
         Some(self.first_answer.text().unwrap_or_default())
+    }
+
+    fn forget_first_answer(&mut self) {
+        self.first_answer.restart();
+    }
+
+    fn last_body_bytes(&self) -> Option<u64> {
+        self.last_body_bytes
     }
 
     fn takes_more(&self) -> bool {

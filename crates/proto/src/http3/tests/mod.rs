@@ -27,6 +27,7 @@ fn each_request_gets_its_answer() {
     assert_eq!(done, (0..200).map(|id| ended(id, 200, Outcome::Expected, 1294)).collect::<Vec<_>>());
     assert_eq!(pair.server.take_counts().requests, 200);
     assert!(pair.client.plain().unwrap().starts_with(b"HTTP/3 200\r\n\r\nxxx"));
+    assert_eq!(pair.client.last_body_bytes(), Some(1294));
 }
 
 #[test]
