@@ -132,3 +132,44 @@ fn classes_are_compared_in_every_form_for_people() {
         assert!(["read", "write", "Classes of requests"].iter().all(|part| text.contains(part)), "{form}");
     }
 }
+
+/// Returns a search that used only closed loops, each with one of the given numbers of connections.
+fn closed_search(connections: [u32; 3]) -> Run {
+    let mut run = common::find();
+    run.trials = connections.map(common::sweep).into();
+    for (trial, share) in run.trials.iter_mut().zip([0.998, 0.999, 1.0]) {
+        // The measured number of requests in flight also differs between trials with the same plan.
+        trial.rates.concurrency *= share;
+    }
+    common::decided(run)
+}
+
+/// Returns all charts of a report with their sections.
+fn charts(run: &Run) -> Vec<(String, Plot)> {
+    let of = |section: Section| {
+        let id = section.id;
+        section.blocks.into_iter().filter_map(chart).map(move |plot| (id.clone(), plot))
+    };
+    document(run).sections.into_iter().flat_map(of).collect()
+}
+
+/// A chart against load would be a vertical line, with ticks below the only load.
+#[test]
+fn a_search_at_one_load_has_charts_over_time_instead_of_charts_against_load() {
+    let found = charts(&closed_search([1, 1, 1]));
+    assert!(found.iter().all(|(_, plot)| plot.x.label != "requests in flight"), "{found:#?}");
+    let main: Vec<&str> =
+        found.iter().filter(|(id, _)| id == "over-time").map(|(_, plot)| plot.title.as_str()).collect();
+    assert_eq!(main, ["Response time at every percentile", "Completed requests"]);
+}
+
+#[test]
+fn a_search_in_closed_loops_begins_its_axis_at_its_lowest_load() {
+    for (connections, from) in [([16, 18, 20], 15.0..16.0), ([4, 16, 64], 3.0..4.0)] {
+        let found = charts(&closed_search(connections));
+        let (_, main) = found.iter().find(|(id, _)| id == "by-load").unwrap();
+        assert!(main.x.from.is_some_and(|x| from.contains(&x)), "{:?}", main.x);
+        assert!(main.x.to.is_some_and(|x| x > f64::from(connections[2])), "{:?}", main.x);
+        assert!(!found.iter().any(|(id, _)| id == "over-time"), "{found:#?}");
+    }
+}

@@ -29,7 +29,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     main_chart(run).map(section).into_iter().collect()
 }
 
-/// Returns the main chart of a search, and the load on its horizontal axis; `None` for other runs.
+/// Returns the main chart of a search, and the load on its horizontal axis. Returns `None` for other runs, and for a
+/// search whose trials all have the same load.
 pub(super) fn main_chart(run: &Run) -> Option<(LoadAxis, Plot)> {
     if answered::searched(run).is_none() || !answered::is_of_search(run) {
         return None;
@@ -38,6 +39,14 @@ pub(super) fn main_chart(run: &Run) -> Option<(LoadAxis, Plot)> {
     let by_users = || users(run).map(|plot| (LoadAxis::Users, plot));
     let by_flight = || closed_loop(run).map(|plot| (LoadAxis::InFlight, plot));
     by_rate().or_else(by_users).or_else(by_flight)
+}
+
+/// Returns the trial that represents a run with only one load: a load that the user chose, or a search whose trials all
+/// have the same load. Returns `None` for a run with several loads.
+pub(super) fn one_load(run: &Run) -> Option<&Trial> {
+    let is_search = answered::is_of_search(run) && answered::searched(run).is_some();
+    let searched = || run.picked(|p| p.shown).filter(|_| is_search && main_chart(run).is_none());
+    answered::single(run).map(|(trial, _)| trial).or_else(searched)
 }
 
 /// Returns the chart of response time by offered rate. Leaves out trials of deliberate overload, because their high
@@ -75,13 +84,14 @@ fn users(run: &Run) -> Option<Plot> {
 }
 
 /// Returns the chart of response time by number of requests in flight, for a search that used only closed loops.
+/// Returns `None` if all trials have the same planned number of requests in flight.
 fn closed_loop(run: &Run) -> Option<Plot> {
     let windows = pick::of(run, &[TrialKind::Sweep]);
-    let points = Windows::new(&windows, pick::concurrency)?;
+    let points = Windows::new(&windows, pick::concurrency).filter(|_| pick::have_different_loads(&windows))?;
     let [low, high] = points.range();
     let scale = if high / low >= 12.0 { Scale::Log2 } else { Scale::Linear };
     Some(Plot {
-        x: Axis::new("requests in flight", Unit::Plain, scale),
+        x: points.around(Axis::new("requests in flight", Unit::Plain, scale), None),
         marks: chart_marks::objectives(run),
         ..points.plot("Response time against requests in flight")
     })
@@ -96,14 +106,16 @@ struct Windows {
 }
 
 impl Windows {
-    /// Collects the trials that have response times. Returns `None` if there are fewer than [`MIN_WINDOWS`].
+    /// Collects the trials that have response times. Returns `None` if there are fewer than [`MIN_WINDOWS`], or if all of
+    /// them have the same load.
     fn new(trials: &[&Trial], load: impl Fn(&Trial) -> f64) -> Option<Self> {
         let mut timed: Vec<(f64, &Trial)> = trials.iter().map(|t| (load(t), *t)).collect();
         timed.retain(|(load, t)| load.is_finite() && *load > 0.0 && t.latency_us.count > 0);
         timed.sort_by(|a, b| a.0.total_cmp(&b.0));
         let points = |figure| timed.iter().map(|(load, t)| (*load, known(&t.latency_us, figure))).collect();
         let loads: Vec<f64> = timed.iter().map(|(load, _)| *load).collect();
-        (timed.len() >= MIN_WINDOWS).then(|| Self {
+        let is_varied = loads.first() < loads.last();
+        (timed.len() >= MIN_WINDOWS && is_varied).then(|| Self {
             p50: points(SummaryFigure::P50),
             p99: points(SummaryFigure::P99),
             loads,
@@ -118,8 +130,15 @@ impl Windows {
     fn around(&self, axis: Axis, ends: Option<(f64, f64)>) -> Axis {
         let [low, high] = self.range();
         let (low, high) = ends.map_or((low, high), |(from, to)| (low.min(from), high.max(to)));
-        let free = MARGIN * (high - low).max(0.1 * high);
-        Axis { from: Some((low - free).max(0.0)), to: Some(high + free), ..axis }
+        let (from, to) = if axis.scale == Scale::Linear {
+            let free = MARGIN * (high - low).max(0.1 * high);
+            ((low - free).max(0.0), high + free)
+        } else {
+            // On a logarithmic axis, equal distances are equal factors.
+            let free = (high / low).max(1.1).powf(MARGIN);
+            (low / free, high * free)
+        };
+        Axis { from: Some(from), to: Some(to), ..axis }
     }
 
     /// Returns a text that lists the loads of the trials whose 99th percentile is only a lower bound. The chart shows

@@ -8,7 +8,7 @@ use run::{
     Column, CounterId, CounterSpec, Kind, Moment, RateChange, Reading, Run, Side, Stage, Trial, Window, counter,
 };
 
-use super::{answered, pick};
+use super::{by_load, pick};
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
 use run::number::quantity;
@@ -16,8 +16,8 @@ use run::number::quantity;
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(trial) = run.picked(|p| p.shown) else { return Vec::new() };
     let mut sections = Vec::new();
-    // The main charts of a single load already show the completed rate and the response times.
-    let main = if answered::single(run).is_some() { [None, None] } else { [completed(run, trial), times(trial)] };
+    // The main charts of a run with one load already show the completed rate and the response times.
+    let main = if by_load::one_load(run).is_some() { [None, None] } else { [completed(run, trial), times(trial)] };
     let chosen = CHOSEN.iter().filter_map(|(id, title, unit)| over_time(trial, id, (title, unit)));
     let small = main.into_iter().flatten().chain(failures(trial)).chain(chosen);
     let small: Vec<Plot> = small.map(|plot| Plot { x: of_window(plot.x, trial), ..plot }).collect();

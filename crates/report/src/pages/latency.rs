@@ -3,7 +3,7 @@
 
 use run::{Hist, LoadState, Run, Summary, SummaryFigure, Trial};
 
-use super::{answered, counters, pick, times};
+use super::{answered, by_load, counters, pick, times};
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
 use run::number::{count, quantity};
@@ -40,10 +40,10 @@ pub(super) fn main_trials(run: &Run) -> Vec<(&'static str, &Trial)> {
     chosen
 }
 
-/// Returns the distribution of a single load as its main chart. Returns `None` for a run that is not a single load, for
-/// a load whose response times over time are known, and for a load without a histogram.
+/// Returns the distribution of a run with one load as its main chart. Returns `None` for a run with several loads, for a
+/// load whose response times over time are known, and for a load without a histogram.
 pub(super) fn main_curve(run: &Run) -> Option<Plot> {
-    let (trial, _) = answered::single(run).filter(|(trial, _)| counters::times(trial).is_none())?;
+    let trial = by_load::one_load(run).filter(|trial| counters::times(trial).is_none())?;
     Some(curves(&[("all requests", trial)])).filter(|plot| !plot.series.is_empty())
 }
 

@@ -1,14 +1,15 @@
-//! Main charts of a single load: response times over time, and the completed rate over time, with the offered rate if
-//! it changed. For a short load, response times over time are unknown, so the chart shows the distribution of response
-//! times instead.
+//! Main charts of a run with one load: response times over time, and the completed rate over time, with the offered
+//! rate if it changed. For a short load, response times over time are unknown, so the chart shows the distribution of
+//! response times instead. A search whose trials all have the same load has these charts, too, because it has no chart
+//! by load.
 
 use run::Run;
 
-use super::{answered, counters, latency};
+use super::{by_load, counters, latency};
 use crate::{Axis, Block, Plot, Section, Series, Weight};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let Some((trial, _)) = answered::single(run) else { return Vec::new() };
+    let Some(trial) = by_load::one_load(run) else { return Vec::new() };
     let rate = counters::completed(run, trial).map(rate);
     let times = counters::times(trial).map(|plot| Plot { title: "Response time".into(), ..plot });
     let times = times.or_else(|| latency::main_curve(run));

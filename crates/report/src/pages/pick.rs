@@ -3,7 +3,7 @@
 use run::{Intensity, Run, Trial, TrialKind};
 
 use crate::plot::Look;
-use run::number::{count, number};
+use run::number::{count, number, prose::counted};
 
 /// Returns the trials of the given kinds, in the order of the run.
 pub(super) fn of<'a>(run: &'a Run, kinds: &[TrialKind]) -> Vec<&'a Trial> {
@@ -28,16 +28,22 @@ pub(super) fn asked(trial: &Trial) -> Option<f64> {
     trial.intensity.in_flight()
 }
 
+/// Returns true if at least two trials have different planned loads. Measured numbers of requests in flight would not
+/// show this, because they also differ between trials with the same plan.
+pub(super) fn have_different_loads(trials: &[&Trial]) -> bool {
+    let load = |trial: &Trial| asked(trial).unwrap_or_else(|| concurrency(trial));
+    trials.windows(2).any(|pair| load(pair[0]) != load(pair[1]))
+}
+
 /// Returns the name of a trial in tables and charts.
 pub(super) fn name(trial: &Trial) -> String {
     if !trial.label.is_empty() {
         return trial.label.clone();
     }
     match &trial.intensity {
-        Intensity::Closed { connections: 1, .. } => "1 connection".into(),
-        Intensity::Closed { connections, .. } => format!("{} connections", count(u64::from(*connections))),
+        Intensity::Closed { connections, .. } => counted(f64::from(*connections), "connection"),
         Intensity::Open { rate, .. } => format!("{}/s", number(*rate)),
-        Intensity::SClients { descriptors, .. } => format!("{} descriptors", count(u64::from(*descriptors))),
+        Intensity::SClients { descriptors, .. } => counted(f64::from(*descriptors), "descriptor"),
     }
 }
 

@@ -11,7 +11,7 @@ use super::times::known;
 use super::{pick, streams};
 use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Section, Unit, Weight};
-use run::number::{number, quantity};
+use run::number::{number, prose::counted, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let mut steps = pick::of(run, &[TrialKind::Sweep]);
@@ -22,6 +22,9 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if main == Some(LoadAxis::Users) {
         let plot = Plot { wide: true, low: true, ..by_users(run, &steps) };
         return vec![Section::new("sweep", "More and more users", Weight::Full, vec![Block::Plot(Box::new(plot))])];
+    }
+    if !pick::have_different_loads(&steps) {
+        return Vec::new();
     }
     steps.sort_by(|a, b| pick::concurrency(a).total_cmp(&pick::concurrency(b)));
     let knee = run.findings.knee.as_ref();
@@ -81,7 +84,7 @@ fn throughput_title(steps: &[&Trial], knee: Option<&Knee>) -> String {
             let reach = if number(n) == "1" { "client reaches" } else { "clients reach" };
             format!("{} {reach} 95 % of the highest throughput; more clients only wait", number(n))
         }
-        None => format!("Throughput still grows at {} clients", number(ends(steps).1)),
+        None => format!("Throughput still grows at {}", counted(ends(steps).1.round(), "client")),
     }
 }
 

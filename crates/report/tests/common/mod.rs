@@ -16,7 +16,8 @@ use run::*;
 pub use experiment::experiment;
 use findings::findings;
 pub use odd::{awkward, behind};
-use trials::{overload, search, sweep};
+pub use trials::sweep;
+use trials::{overload, search};
 
 /// Adds the judge's decisions to a run, such as the important trials and the outcome of each trial. Keeps the sentences
 /// that the run's findings already contain.
