@@ -1,22 +1,18 @@
 //! Table cells for figures with confidence intervals.
 
-use run::number::{quantity, significant};
+use run::number::{interval, quantity};
 use run::{ArenaCapacity, Estimate};
 
 use crate::{Cell, Unit};
 
 /// Returns the cell of a figure. If the interval of the figure has both ends, the cell shows the value with its
-/// interval. If both ends are equal after rounding, the cell shows the half-width of the interval in percent of the
-/// value. If only the lower end of the interval is known, the cell shows it as a lower bound. If the figure has no
+/// interval. If only the lower end of the interval is known, the cell shows it as a lower bound. If the figure has no
 /// interval, the cell shows only the value.
 pub(crate) fn estimate_cell(figure: Estimate, unit: Unit) -> Cell {
     let Estimate { value, low, high } = figure;
-    let [value_text, low_text, high_text] = [value, low, high].map(|end| quantity(end, unit));
+    let value_text = quantity(value, unit);
     let text = match (low.is_finite(), high.is_finite()) {
-        (true, true) if low_text == high_text && low < high && value > 0.0 => {
-            format!("{value_text} (±{} %)", significant(100.0 * (high - low) / 2.0 / value))
-        }
-        (true, true) => format!("{value_text} ({low_text} to {high_text})"),
+        (true, true) => format!("{value_text} ({})", interval(low, high, unit)),
         (true, false) => format!("≥ {value_text}"),
         (false, _) => value_text,
     };
@@ -43,9 +39,9 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_interval_keeps_its_width() {
+    fn a_narrow_interval_has_two_different_ends() {
         let text = |low, high| estimate_cell(Estimate { value: 20.0, low, high }, Unit::Micros).text;
-        assert_eq!(text(19.98, 20.02), "20 µs (±0.1 %)");
+        assert_eq!(text(19.98, 20.02), "20 µs (19.98 µs to 20.02 µs)");
         assert_eq!(text(20.0, 20.0), "20 µs (20 µs to 20 µs)");
     }
 }

@@ -68,61 +68,26 @@ impl From<crate::Unit> for Unit {
 
 /// Formats a number with its unit in three significant digits: `48,300/s`, `1.23 ms`, `2.5 MB/s`, `97.1 %`.
 pub fn quantity(value: f64, unit: impl Into<Unit>) -> String {
-    if value.is_nan() {
-        return "n/a".into();
-    }
-    match unit.into() {
-        Unit::Plain => number(value),
-        Unit::PerSecond => with_suffix(value, "/s"),
-        Unit::Micros => duration(value),
-        Unit::Seconds if value.abs() >= MIN_LONG_S && value.is_finite() => span(value),
-        Unit::Seconds => duration(value * 1e6),
-        Unit::Bytes => prefixed(value, "B"),
-        Unit::Size => size(value),
-        Unit::BytesPerSecond => prefixed(value, "B/s"),
-        Unit::Share => format!("{} %", significant(value * 100.0)),
-        Unit::Cpus => format!("{} CPU{}", significant(value), if value == 1.0 { "" } else { "s" }),
-        Unit::Named(word) => format!("{} {word}", number(value)),
-    }
+    Digits(DIGITS).quantity(value, unit.into())
+}
+
+/// Formats both ends of an interval with their unit: `4,400/s to 4,900/s`. If both ends look equal after rounding, they
+/// get further digits: `19.98 µs to 20.02 µs`.
+pub fn interval(low: f64, high: f64, unit: impl Into<Unit>) -> String {
+    let unit = unit.into();
+    let ends = |digits| [low, high].map(|end| Digits(digits).quantity(end, unit));
+    let differ = (DIGITS..=MAX_DIGITS).map(ends).find(|[low, high]| low != high);
+    differ.unwrap_or_else(|| ends(DIGITS)).join(" to ")
 }
 
 /// Formats a plain number in three significant digits. A number of a million or more gets an SI prefix.
 pub fn number(value: f64) -> String {
-    let magnitude = value.abs();
-    if magnitude >= 1e6 && magnitude.is_finite() { prefixed(value, "").replace(' ', "") } else { significant(value) }
+    Digits(DIGITS).number(value)
 }
 
 /// Formats an exact count with separated thousands.
 pub fn count(value: u64) -> String {
     separated(&value.to_string())
-}
-
-fn with_suffix(value: f64, suffix: &str) -> String {
-    let magnitude = value.abs();
-    if magnitude >= 1e6 && magnitude.is_finite() {
-        prefixed(value, suffix)
-    } else {
-        format!("{}{suffix}", significant(value))
-    }
-}
-
-fn prefixed(value: f64, unit: &str) -> String {
-    const STEPS: [(f64, &str); 5] = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
-    if !value.is_finite() || value.abs() >= 1e18 {
-        return format!("{} {unit}", significant(value)).trim_end().into();
-    }
-    // The rounded value decides the prefix, because 999.6 kB is rounded to 1 MB.
-    let rounded = round_significant(value);
-    let step = STEPS.iter().find(|(size, _)| rounded.abs() >= *size);
-    let (size, prefix) = step.copied().unwrap_or((1.0, ""));
-    format!("{} {prefix}{unit}", significant(value / size)).trim_end().into()
-}
-
-fn size(bytes: f64) -> String {
-    const STEPS: [(f64, &str); 4] = [(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
-    let step = STEPS.iter().find(|(size, _)| bytes.abs() >= *size);
-    let (size, unit) = step.copied().unwrap_or((1.0, "B"));
-    format!("{} {unit}", significant(bytes / size))
 }
 
 /// Shortest duration, in seconds, that is written in minutes or hours.
@@ -131,59 +96,132 @@ const HOUR_S: f64 = 3600.0;
 
 /// Formats a duration in seconds, minutes or hours: `12.5 s`, `45 min`, `12 h`.
 pub fn span(seconds: f64) -> String {
-    match seconds.abs() {
-        s if s >= HOUR_S && s.is_finite() => format!("{} h", significant(seconds / HOUR_S)),
-        s if s >= MIN_LONG_S && s.is_finite() => format!("{} min", significant(seconds / 60.0)),
-        _ => format!("{} s", significant(seconds)),
-    }
-}
-
-fn duration(us: f64) -> String {
-    const STEPS: [(f64, &str); 4] = [(1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns")];
-    if us == 0.0 || !us.is_finite() {
-        return format!("{} s", significant(us));
-    }
-    let rounded = round_significant(us);
-    let step = STEPS.iter().find(|(size, _)| rounded.abs() >= *size);
-    let (size, unit) = step.copied().unwrap_or((1e-3, "ns"));
-    format!("{} {unit}", significant(us / size))
+    Digits(DIGITS).span(seconds)
 }
 
 /// Formats a number with three significant digits, with separated thousands and no trailing zeros.
 pub fn significant(value: f64) -> String {
-    if value.is_nan() {
-        return "n/a".into();
-    }
-    if value.is_infinite() {
-        return if value > 0.0 { "∞".into() } else { "−∞".into() };
-    }
-    let rounded = round_significant(value);
-    let magnitude = rounded.abs();
-    if rounded == 0.0 {
-        return "0".into();
-    }
-    if !(1e-4..1e15).contains(&magnitude) {
-        return format!("{rounded:.2e}");
-    }
-    let digits = (2 - magnitude.log10().floor() as i32).max(0) as usize;
-    let text = format!("{magnitude:.digits$}");
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    let (whole, fraction) = text.split_once('.').map_or((text, String::new()), |(w, f)| (w, format!(".{f}")));
-    let sign = if rounded < 0.0 { "−" } else { "" };
-    format!("{sign}{}{fraction}", separated(whole))
-}
-
-fn round_significant(value: f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return value;
-    }
-    // Formats the number as text and parses the text, because dividing by powers of ten adds rounding errors.
-    format!("{:.2e}", value * HALVES_UP).parse().unwrap_or(value)
+    Digits(DIGITS).significant(value)
 }
 
 /// Factor just above 1 that makes the formatter round halves up, as readers expect. Without the factor, the formatter
 /// would round halves to even.
 const HALVES_UP: f64 = 1.0 + 1e-12;
+
+/// Number of significant digits in tables, charts and headlines.
+const DIGITS: usize = 3;
+/// Maximum number of significant digits of an interval whose ends are close together.
+const MAX_DIGITS: usize = 6;
+
+/// Formats numbers with this number of significant digits.
+#[derive(Clone, Copy)]
+struct Digits(usize);
+
+impl Digits {
+    fn quantity(self, value: f64, unit: Unit) -> String {
+        if value.is_nan() {
+            return "n/a".into();
+        }
+        match unit {
+            Unit::Plain => self.number(value),
+            Unit::PerSecond => self.with_suffix(value, "/s"),
+            Unit::Micros => self.duration(value),
+            Unit::Seconds if value.abs() >= MIN_LONG_S && value.is_finite() => self.span(value),
+            Unit::Seconds => self.duration(value * 1e6),
+            Unit::Bytes => self.prefixed(value, "B"),
+            Unit::Size => self.size(value),
+            Unit::BytesPerSecond => self.prefixed(value, "B/s"),
+            Unit::Share => format!("{} %", self.significant(value * 100.0)),
+            Unit::Cpus => format!("{} CPU{}", self.significant(value), if value == 1.0 { "" } else { "s" }),
+            Unit::Named(word) => format!("{} {word}", self.number(value)),
+        }
+    }
+
+    fn number(self, value: f64) -> String {
+        match value.abs() {
+            magnitude if magnitude >= 1e6 && magnitude.is_finite() => self.prefixed(value, "").replace(' ', ""),
+            _ => self.significant(value),
+        }
+    }
+
+    fn span(self, seconds: f64) -> String {
+        match seconds.abs() {
+            s if s >= HOUR_S && s.is_finite() => format!("{} h", self.significant(seconds / HOUR_S)),
+            s if s >= MIN_LONG_S && s.is_finite() => format!("{} min", self.significant(seconds / 60.0)),
+            _ => format!("{} s", self.significant(seconds)),
+        }
+    }
+
+    fn with_suffix(self, value: f64, suffix: &str) -> String {
+        let magnitude = value.abs();
+        if magnitude >= 1e6 && magnitude.is_finite() {
+            self.prefixed(value, suffix)
+        } else {
+            format!("{}{suffix}", self.significant(value))
+        }
+    }
+
+    fn prefixed(self, value: f64, unit: &str) -> String {
+        const STEPS: [(f64, &str); 5] = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+        if !value.is_finite() || value.abs() >= 1e18 {
+            return format!("{} {unit}", self.significant(value)).trim_end().into();
+        }
+        // The rounded value decides the prefix, because 999.6 kB is rounded to 1 MB.
+        let rounded = self.round_significant(value);
+        let step = STEPS.iter().find(|(size, _)| rounded.abs() >= *size);
+        let (size, prefix) = step.copied().unwrap_or((1.0, ""));
+        format!("{} {prefix}{unit}", self.significant(value / size)).trim_end().into()
+    }
+
+    fn size(self, bytes: f64) -> String {
+        const STEPS: [(f64, &str); 4] = [(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
+        let step = STEPS.iter().find(|(size, _)| bytes.abs() >= *size);
+        let (size, unit) = step.copied().unwrap_or((1.0, "B"));
+        format!("{} {unit}", self.significant(bytes / size))
+    }
+
+    fn duration(self, us: f64) -> String {
+        const STEPS: [(f64, &str); 4] = [(1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns")];
+        if us == 0.0 || !us.is_finite() {
+            return format!("{} s", self.significant(us));
+        }
+        let rounded = self.round_significant(us);
+        let step = STEPS.iter().find(|(size, _)| rounded.abs() >= *size);
+        let (size, unit) = step.copied().unwrap_or((1e-3, "ns"));
+        format!("{} {unit}", self.significant(us / size))
+    }
+
+    fn significant(self, value: f64) -> String {
+        if value.is_nan() {
+            return "n/a".into();
+        }
+        if value.is_infinite() {
+            return if value > 0.0 { "∞".into() } else { "−∞".into() };
+        }
+        let rounded = self.round_significant(value);
+        let magnitude = rounded.abs();
+        if rounded == 0.0 {
+            return "0".into();
+        }
+        if !(1e-4..1e15).contains(&magnitude) {
+            return format!("{rounded:.*e}", self.0 - 1);
+        }
+        let digits = (self.0 as i32 - 1 - magnitude.log10().floor() as i32).max(0) as usize;
+        let text = format!("{magnitude:.digits$}");
+        let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+        let (whole, fraction) = text.split_once('.').map_or((text, String::new()), |(w, f)| (w, format!(".{f}")));
+        let sign = if rounded < 0.0 { "−" } else { "" };
+        format!("{sign}{}{fraction}", separated(whole))
+    }
+
+    fn round_significant(self, value: f64) -> f64 {
+        if value == 0.0 || !value.is_finite() {
+            return value;
+        }
+        // Formats the number as text and parses the text, because dividing by powers of ten adds rounding errors.
+        format!("{:.*e}", self.0 - 1, value * HALVES_UP).parse().unwrap_or(value)
+    }
+}
 
 fn separated(digits: &str) -> String {
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -254,5 +292,15 @@ mod tests {
     fn counts_keep_every_digit() {
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(count(12), "12");
+    }
+
+    #[test]
+    fn the_ends_of_a_narrow_interval_differ() {
+        assert_eq!(interval(4412.0, 4887.0, Unit::PerSecond), "4,410/s to 4,890/s");
+        assert_eq!(interval(19.98, 20.02, Unit::Micros), "19.98 µs to 20.02 µs");
+        assert_eq!(interval(48_301.0, 48_349.0, Unit::PerSecond), "48,300/s to 48,350/s");
+        assert_eq!(interval(1_234_567.0, 1_234_667.0, Unit::PerSecond), "1.2346 M/s to 1.2347 M/s");
+        assert_eq!(interval(20.0, 20.0, Unit::Micros), "20 µs to 20 µs");
+        assert_eq!(interval(f64::NAN, f64::NAN, Unit::Micros), "n/a to n/a");
     }
 }
