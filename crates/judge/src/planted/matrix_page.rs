@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::rules::{RULES, Rule, Tier};
+use crate::thresholds::LIKELY;
 
 use super::matrix::{INFEASIBLE, Infeasible, Winner, cell, ids};
 
@@ -45,6 +46,8 @@ pub(super) fn page() -> String {
     page += "\n## What each cause explains\n\n| cause | explains | since |\n|---|---|---|\n";
     page += &relations().map(|(cause, symptom)| relation(cause, symptom)).collect::<String>();
     page += DECISIONS;
+    page += "\n## Reasons of narrow cells\n\nIn these cells the confidence is below 0.5: either cause may be the limit.\n\n| winner | other cause | since |\n|---|---|---|\n";
+    page += &narrow();
     page += SHARED;
     page += &RULES.iter().map(shared).collect::<String>();
     page += "\n## Reasons of the cells without a run\n\n";
@@ -80,6 +83,11 @@ const REASONS: &[Reason] = &[
     (&["server-memory"], "server-single-thread", "reclaiming and swapping cost CPU time"),
     (&["server-memory"], "server-disk", "swapping fills the disk"),
     (&["server-cpu"], "server-single-thread", "with all CPUs full, the busiest thread is full too"),
+    (
+        &["server-memory"],
+        "tcp-window",
+        "while the kernel takes memory back, it lets no TCP window grow (`tcp_under_memory_pressure`)",
+    ),
     (&["server-cpu"], "network-loss", "a host without CPU time drops packets that arrived"),
     (
         &["server-cpu", "server-single-thread", "server-interrupts", "network-medium"],
@@ -111,6 +119,46 @@ const DECISIONS: &str = "
 - `network-loss` with `server-concurrency`: the latter, if the requests wait unread at the server. These requests have passed the
   network, and a loss delays one request: more connections would bring more.
 ";
+
+/// Confidence below which two causes are about equally probable, so that the choice between them needs a reason.
+const NARROW: f64 = LIKELY;
+
+/// Reasons of the narrow cells: the bottleneck that wins, the one that does not, and the reason.
+const NARROW_REASONS: &[(&str, &str, &str)] = &[
+    (
+        "server-memory",
+        "server-interrupts",
+        "the server's own threads wait for pages; interrupts fill one CPU and leave the others to the server",
+    ),
+    (
+        "server-memory",
+        "network-medium",
+        "both cap the rate. More load makes a lack of memory worse until processes end, so it is named first",
+    ),
+    (
+        "server-memory",
+        "network-loss",
+        "waits for pages stop the server's threads; a loss stops one connection, so more connections would bring more",
+    ),
+    (
+        "network-medium",
+        "server-interrupts",
+        "a link at its rate carries no more, whichever CPU handles its packets. A CPU that polls for packets looks full \
+         before it is, since it handles more packets per interrupt under a higher load",
+    ),
+    (
+        "tcp-window",
+        "network-loss",
+        "the kernel counts the time for which the receiver's window stopped the sender. Losses that matter would make \
+         the congestion window the smaller one, and the receiver's window would stop nothing",
+    ),
+];
+
+/// Returns table lines in Markdown: each narrow cell with its reason.
+fn narrow() -> String {
+    let line = |(winner, other, why): &(&str, &str, &str)| format!("| {winner} | {other} | {why} |\n");
+    NARROW_REASONS.iter().map(line).collect()
+}
 
 const SHARED: &str = "
 ## Counters that other programs share
@@ -195,6 +243,24 @@ fn list(ids: &[&str], pairs: &[(usize, usize, &Cell)]) -> String {
         format!("- {} with {}: {named} ({confidence:.2})\n", ids[*row], ids[*column])
     };
     if pairs.is_empty() { "None.\n".into() } else { pairs.iter().map(line).collect() }
+}
+
+/// Every narrow cell has a reason that names its winner, and every such reason belongs to a narrow cell.
+#[test]
+fn every_narrow_cell_has_a_reason() {
+    let ids = ids();
+    let mut narrow = BTreeSet::new();
+    for (at, a) in ids.iter().enumerate() {
+        for b in &ids[at + 1..] {
+            let Ok(winner) = cell(a, b) else { continue };
+            let other = if winner.id == *a { b } else { a };
+            if winner.confidence < NARROW {
+                narrow.insert((winner.id, (*other).to_string()));
+            }
+        }
+    }
+    let reasons = NARROW_REASONS.iter().map(|(winner, other, _)| ((*winner).to_string(), (*other).to_string()));
+    assert_eq!(narrow, reasons.collect(), "{NARROW}");
 }
 
 #[test]

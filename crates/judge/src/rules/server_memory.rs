@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
         "tcp.memory_pressures",
         "process.major_faults",
     ],
-    explains: &["server-cpu", "server-single-thread", "server-disk", "accept-queue"],
+    explains: &["server-cpu", "server-single-thread", "server-disk", "tcp-window", "accept-queue"],
     shared: &[
         (&["pressure.memory_some", "memory.swap_out"], "processes of the server waited for pages"),
         (
