@@ -155,7 +155,7 @@ pub(crate) fn evidence(view: &View<'_>, loads: &[UpstreamLoad]) -> Vec<Evidence>
 
 /// Returns evidence of the number of exchanges with an upstream per request, if there are several. Each exchange needs
 /// at least one data segment in each direction. The smaller of the two directions' counts of data segments is therefore
-/// an upper bound of the exchanges, and is reported as their number.
+/// an upper bound of the exchanges, and the evidence says "at most".
 fn round_trips(view: &View<'_>, load: &UpstreamLoad) -> Option<Evidence> {
     let address = &load.behind.address;
     let read = |id| view.side.recording.reading(id, address, view.window).value();
@@ -164,7 +164,7 @@ fn round_trips(view: &View<'_>, load: &UpstreamLoad) -> Option<Evidence> {
     let trips = each.and_then(|(per_s, rate)| ratio(per_s, rate)).filter(|trips| *trips >= SEVERAL_TRIPS)?;
     let whose =
         if load.behind.from.is_empty() { "the server".into() } else { format!("the upstream at {}", load.behind.from) };
-    let text = format!("{whose} makes {} round trips to {} per request", figure(trips), named(&load.behind));
+    let text = format!("{whose} makes at most {} round trips to {} per request", figure(trips), named(&load.behind));
     Some(measured(view, ("behind.data_out", address), (trips, FigureUnit::PerRequest), None, text))
 }
 
