@@ -204,7 +204,7 @@ impl<'a> Experiment<'a> {
                 let effect = if self.test.own == Own::Follows { did } else { shares };
                 words::joined(&[effect, words::NOT_FULL.into(), self.load_sentence(proof)])
             }
-            Conclusion::KindOpen => format!("{did}; {}", self.open_kind(proof)),
+            Conclusion::CountOpen | Conclusion::KindOpen => format!("{did}; {}", self.open_kind(proof)),
             Conclusion::Excluded if self.test.subject == Subject::Load => {
                 format!("{pointed}, but {}", words::load_sentence(proof))
             }

@@ -144,7 +144,7 @@ pub(super) fn kind(
         _ => return Kind::Agrees,
     }
     match signs.and_then(|signs| signs.limit().bottleneck()) {
-        None => Kind::Open,
+        None => Kind::CountOpen,
         Some(found) if found == (verdict.id.as_str(), true) && signs.is_some_and(CpuSigns::lacks_count) => {
             Kind::ByCounters
         }

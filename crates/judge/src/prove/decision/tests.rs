@@ -63,6 +63,8 @@ fn only_a_predicted_effect_of_the_own_lever_is_a_proof() {
     assert_eq!(decide(&follows), Conclusion::Proven);
     assert_eq!(decide(&Test { is_predicted: false, ..follows }), Conclusion::Found);
     assert_eq!(decide(&Test { kind: Kind::Open, ..follows }), Conclusion::KindOpen);
+    let count_open = decide(&Test { kind: Kind::CountOpen, ..follows });
+    assert_eq!((count_open, count_open.outcome()), (Conclusion::CountOpen, ProofOutcome::Inconclusive));
     assert_eq!(decide(&Test { kind: Kind::Differs, ..follows }), Conclusion::OtherKind);
     let by_counters = decide(&Test { kind: Kind::ByCounters, ..follows });
     assert_eq!((by_counters, by_counters.outcome()), (Conclusion::CountUntested, ProofOutcome::Supported));
@@ -132,14 +134,20 @@ fn an_open_experiment_takes_nothing_from_counters_that_are_sure() {
     for open in [Conclusion::Disturbed, Conclusion::Close, Conclusion::Slack, Conclusion::NotSeen] {
         assert_eq!(after(open, 0.95, 1.0), 0.95, "{open:?}");
     }
-    assert_eq!((after(Conclusion::Disturbed, 0.8, 1.0), after(Conclusion::Close, 0.95, 0.45)), (0.8, CLOSE));
+    assert_eq!((after(Conclusion::Disturbed, 0.8, 1.0), after(Conclusion::Close, 0.95, 0.45)), (0.8, UNDECIDED));
     assert_eq!((after(Conclusion::Close, 0.8, 1.0), after(Conclusion::KindOpen, 0.8, 1.0)), (UNDECIDED, CLOSE));
     assert_eq!((after(Conclusion::Slack, 0.8, 1.0), after(Conclusion::Proven, 0.8, 1.0)), (0.8, SHOWN));
+    assert_eq!(after(Conclusion::CountOpen, 0.85, 1.0), UNDECIDED, "the counters alone show the kind");
     let sampled = Test { is_sampled: true, ..test };
     let close = |own_most| Conclusion::Close.confidence(0.85, own_most, &sampled);
-    assert_eq!((close(1.0), close(0.45)), (0.85, CLOSE), "threads wait for the lock that the verdict names");
+    assert_eq!((close(1.0), close(0.45)), (0.85, UNDECIDED), "threads wait for the lock that the verdict names");
     let addresses = Test { more_sources: MoreSources::Unchanged, ..test };
     let one_limit = |before| Conclusion::NotSeen.confidence(before, 1.0, &addresses);
     assert_eq!((one_limit(0.5), one_limit(0.4), one_limit(0.95)), (WEAK_SIGN, 0.4, 0.95));
+    assert_eq!(
+        Conclusion::OthersOpen.confidence(0.5, 1.0, &addresses),
+        WEAK_SIGN,
+        "limits for an address are excluded"
+    );
     assert_eq!((after(Conclusion::Remains, 0.7, 1.0), after(Conclusion::Found, 0.0, 1.0)), (0.7, SUPPORTED));
 }
