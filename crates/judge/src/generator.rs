@@ -1,6 +1,8 @@
 //! Limits of the load generator itself. If the generator is at a limit, the figures do not describe the server. The
 //! decisive trial of a run is the load that represents the run.
 
+mod own_clock;
+
 use run::{Evidence, FigureUnit};
 
 use crate::Facts;
@@ -13,7 +15,7 @@ use crate::signals::{Signal, chance, spread};
 use crate::single::mostly_refused;
 use crate::thresholds::{
     AGENT_WORKS, CEILING_SAYS, CEILING_WIDTH, DELAY_SHARE, LIKELY, NEAR_CEILING, ONE_SIGN, QUOTA_SAYS, STARVED_SHARE,
-    STARVED_WAIT, STARVED_WIDTH, THROTTLED, THROTTLED_WIDTH,
+    STARVED_WAIT, STARVED_WIDTH, THROTTLED, THROTTLED_WIDTH, TWO_SIGNS,
 };
 use crate::view::{Task, View};
 use crate::waiting::Waiting;
@@ -73,6 +75,8 @@ struct Load {
     waited: f64,
     /// Share of the response time that the threads' waits for a CPU explain, 0 to 1.
     delay: f64,
+    /// True if the generator's own clock shows that its late actions make up most of the response time.
+    is_late: bool,
 }
 
 impl Load {
@@ -84,8 +88,9 @@ impl Load {
         let seen = spread(view, threads.first()?.counter, |part| client_busy(&load_threads(facts, part)));
         let ran = full("time that the generator's threads ran", view.given(), busy).within(seen);
         let wants = full("time that the generator's threads ran or waited for a CPU", view.given(), busy + waited);
-        let delay = delay(facts, view, waited * n, n);
-        Some(Self { threads, ran, wants, waited, delay })
+        let by_clock = own_clock::delay_share(view.trial, n).unwrap_or(0.0);
+        let delay = delay(facts, view, waited * n, n).max(by_clock);
+        Some(Self { threads, ran, wants, waited, delay, is_late: by_clock >= DELAY_SHARE })
     }
 
     /// Returns the signal that shows the limit of the generator's threads. If the threads are probably full, the signal
@@ -120,7 +125,7 @@ impl Load {
 }
 
 /// Returns the share of the response time, 0 to 1, that the generator's waits for a CPU explain. The `n` load threads
-/// together wait `waited` seconds per second. The result is the largest of three lower bounds:
+/// together wait `waited` seconds per second. The result is the largest of three lower bounds, which need no open loop:
 ///
 /// - Each wait delays at least one request, so `waited` requests are delayed on average (Little's law).
 /// - An answer that arrives during a wait is read only when the wait ends. The rest of the wait is on average at least
@@ -160,9 +165,23 @@ fn full_beside(facts: &Facts<'_>) -> f64 {
     if facts.shared() { 0.0 } else { ServerCpu::of(facts).map_or(0.0, |cpu| cpu.own()) }
 }
 
+/// Returns true if other programs starve the generator, and the generator's own clock shows that this makes up most of
+/// the response time. The clock counts exactly, so other programs on the CPUs do not distort it: they are the cause.
+/// Returns false if the server's threads lack a CPU as well, because the server may then be as slow.
+pub(crate) fn is_starved_by_its_clock(facts: &Facts<'_>) -> bool {
+    let server_waits = || facts.server().map_or(0.0, |v| v.workers().iter().filter_map(|t| t.wait).fold(0.0, f64::max));
+    let Some(view) = facts.client() else { return false };
+    Load::of(facts, &view).filter(|load| load.is_late).is_some_and(|load| {
+        let (runs, starved) = load.chances(facts, &view);
+        runs < starved && starved >= LIKELY && server_waits() < STARVED_WAIT
+    })
+}
+
 fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     let load = Load::of(facts, view)?;
     let (runs, starved) = load.chances(facts, view);
+    // The waits for a CPU and the clock are two signs.
+    let starved = if load.is_late { starved.min(TWO_SIGNS) } else { starved };
     let piled_up = Waiting::of(facts).filter(|w| w.at_client() && !facts.shared());
     let mut evidence: Vec<Evidence> = load.threads.iter().take(4).map(|t| thread_line(view, t)).collect();
     let completed = view.trial.rates.completed_rate;

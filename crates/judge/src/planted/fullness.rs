@@ -142,6 +142,43 @@ fn a_generator_that_others_starve_is_the_limit_whatever_the_server_looks_like() 
     }
 }
 
+/// Three programs with high priority run on the generator's CPU, as they did in a real run. The generator ran 14.9 % of
+/// the time and waited 67.8 % for a CPU, in an open loop with 56 requests in flight. An earlier version of loadline
+/// called a starved generator unlikely (17.5 %), because the waits are short beside the time that requests wait for
+/// a free connection. The verdict was `unknown`. The generator's own clock shows the delay: it sends 0.9 ms late.
+#[test]
+fn a_generator_that_sends_late_beside_three_neighbours_is_starved() {
+    let beside = |late_us: f64, server_waits: f64| {
+        let mean = |mean| run::Summary { count: 7491, mean, p50: mean, ..run::Summary::default() };
+        PlantedRun::new(1200.0, 8000.0)
+            .steps(&[])
+            .rates(&[0.6, 0.85])
+            .per_s(Who::Client, "process.cpu", "loadline:50", |_| 0.149e6)
+            .per_s(Who::Client, "thread.cpu", "shard0:50/51", |_| 0.149e6)
+            .per_s(Who::Client, "thread.run_delay", "shard0:50/51", |_| 0.678e6)
+            .per_s(Who::Client, "process.voluntary_switches", "loadline:50", |_| 4000.0)
+            .per_s(Who::Client, "process.involuntary_switches", "loadline:50", |_| 500.0)
+            .per_s(Who::Client, "cpu.user", "total", |_| 1.9e6)
+            .per_s(Who::Client, "cpu.idle", "total", |_| 2e6)
+            .per_s(Who::Server, "thread.run_delay", "srv:100/101", move |_| server_waits * 1e6)
+            .change(move |t, _| {
+                if t.kind == run::TrialKind::Search {
+                    (t.latency_us, t.service_us) = (mean(8202.0), mean(2285.0));
+                    (t.blocked_us, t.start_error_us) = (mean(5116.0), mean(late_us));
+                    t.rates.concurrency = 56.0;
+                }
+            })
+            .verdict()
+    };
+    let late = beside(1400.0, 0.0);
+    assert!(late.id == "client-cpu" && late.sentence.contains("too little CPU"), "{late:#?}");
+    assert!((0.7..0.9).contains(&late.confidence), "the neighbours are the cause: {late:#?}");
+    let both = beside(1400.0, 0.5);
+    assert!(both.id != "client-cpu" || both.confidence < 0.7, "the server lacks a CPU as well: {both:#?}");
+    let in_time = beside(20.0, 0.0);
+    assert_ne!(in_time.id, "client-cpu", "{in_time:#?}");
+}
+
 #[test]
 fn only_on_busy_cpus_do_client_and_server_compete() {
     let warns = |cpus: f64| {

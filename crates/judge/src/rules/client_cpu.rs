@@ -3,7 +3,7 @@
 
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
-use crate::generator::{client_limit, load_threads};
+use crate::generator::{client_limit, is_starved_by_its_clock, load_threads};
 use crate::number::{figure, percent};
 use crate::signals::Signal;
 use crate::signals::cpu::ServerCpu;
@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
         "the generator does most of the known work, or its own threads run or wait all the time",
     )],
     is_of_work: true,
+    is_counted: is_starved_by_its_clock,
     judge,
     advice: &[
         "Give the generator more threads (--threads) or its own CPUs, or run it on another machine (--client-hosts HOST).",
@@ -26,9 +27,10 @@ pub(super) const RULE: Rule = Rule {
     ],
     explain: "A generator at its own limit measures itself. Five signs show it. Its threads use all of a CPU each. \
               They wait for a CPU nearly all the time that they do not run, or longer than they run and for most of \
-              the response time. Its control group is throttled. The rate is near the rate that the generator reaches \
-              without a network (`loadline selftest`). Or the CPUs are full in sum, and the generator uses most of \
-              them. Answers that wait unread at the generator, not requests at the server, count for it.",
+              the response time; in an open loop, its own clock shows how late it sends. Its control group is \
+              throttled. The rate is near the rate that the generator reaches without a network (`loadline selftest`). \
+              Or the CPUs are full in sum, and the generator uses most of them. Answers that \
+              wait unread at the generator, not requests at the server, count for it.",
     ..PLAIN
 };
 

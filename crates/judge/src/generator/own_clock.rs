@@ -1,0 +1,67 @@
+//! Delays of an open loop that the generator's own clock shows. The generator knows when each request is due. If the
+//! generator gets too little CPU time, it sends requests late and reads answers late.
+
+use run::Trial;
+
+use crate::number::{positive, ratio};
+
+/// Returns the share of an open loop's response time, 0 to 1, that passes because the generator acts late. Response
+/// times count from the moment at which a request is due. The late actions delay three parts of the response time:
+///
+/// - The generator sends the request late. The mean of this delay is measured (`start_error_us`).
+/// - The generator reads the answer late. An answer that arrives at a random moment waits at least as long as a request
+///   that is due at a random moment, since both wait until the same thread runs again.
+/// - Requests wait for a free connection. A connection is occupied from the moment of sending until its answer is read,
+///   so late reading lengthens this wait by the same share.
+///
+/// `threads` is the number of threads that make the load. Returns `None` for a closed loop, in which no request is due
+/// at a known moment.
+pub(super) fn delay_share(trial: &Trial, threads: f64) -> Option<f64> {
+    let late_us = Some(trial.start_error_us).filter(|late| late.count > 0)?.mean;
+    let (service_us, blocked_us) = (positive(trial.service_us.mean)?, trial.blocked_us.mean);
+    let read_us = late_us.max(until_awake_us(trial, threads));
+    let of_service = (read_us / service_us).clamp(0.0, 1.0);
+    ratio(late_us + of_service * (service_us + blocked_us), trial.latency_us.mean).map(|share| share.clamp(0.0, 1.0))
+}
+
+/// Returns the mean time from a random moment until the generator's thread runs, microseconds. A moment falls into a
+/// period of length `h` with a probability in proportion to `h`, and `h / 2` of the period is then left on average (the
+/// residual time of a renewal process; Kleinrock, Queueing Systems 1, 1975, section 5.2).
+fn until_awake_us(trial: &Trial, threads: f64) -> f64 {
+    let window = trial.measured.window;
+    let inside = |period: &run::Window| period.end_s.min(window.end_s) - period.begin_s.max(window.begin_s);
+    let each = trial.measured.held_up.iter().map(inside).filter(|period_s| *period_s > 0.0);
+    let waited: f64 = each.map(|period_s| period_s * f64::midpoint(0.0, period_s)).sum();
+    ratio(waited * 1e6, (window.end_s - window.begin_s) * threads).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{Summary, Window};
+
+    use super::*;
+
+    /// Figures of a real open loop of 6,814 requests per second beside three busy programs on the generator's CPU. The
+    /// times are means in microseconds.
+    fn starved(late_us: f64, held_up: Vec<Window>) -> Trial {
+        let mean = |mean| Summary { count: 7491, mean, ..Summary::default() };
+        let mut trial = Trial { latency_us: mean(8202.0), service_us: mean(2285.0), ..Trial::default() };
+        (trial.blocked_us, trial.start_error_us) = (mean(5116.0), mean(late_us));
+        (trial.measured.window, trial.measured.held_up) = (Window { begin_s: 0.0, end_s: 1.0 }, held_up);
+        trial
+    }
+
+    #[test]
+    fn late_sending_shows_late_reading_and_busy_connections() {
+        let share = |late_us, held_up| delay_share(&starved(late_us, held_up), 1.0).unwrap();
+        assert!((share(922.0, Vec::new()) - 0.476).abs() < 0.01);
+        assert!(share(5.0, Vec::new()) < 0.01, "a generator that is in time explains nothing");
+        assert_eq!(share(3000.0, Vec::new()), 1.0, "more than all of it is all of it");
+        // One period of 74 ms is 2.7 ms until awake, which is more than the service takes.
+        let long = vec![Window { begin_s: 0.9, end_s: 0.974 }];
+        assert!(share(922.0, long.clone()) > 0.99);
+        assert!(delay_share(&starved(922.0, long), 4.0).unwrap() < 0.6, "one of four threads");
+        assert!(share(922.0, vec![Window { begin_s: 2.0, end_s: 3.0 }]) < 0.5, "outside of the window");
+        assert_eq!(delay_share(&Trial::default(), 1.0), None);
+    }
+}
