@@ -66,6 +66,7 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     term("blocked", "time in which the generator wanted to send and the socket took nothing"),
     term("start error", "delay between intended start and send for which the generator itself is responsible"),
+    term("schedule lag", "delay between intended start and send, whatever the reason"),
     term("connect time", "time from connect() to an established connection"),
     also(
         "handshake",

@@ -43,6 +43,8 @@ fn waits_of_whole_answers(part: &LoadPart, (first_byte, service): (Summary, Summ
 /// Returns the result of a load test with the intensities `loads`, computed from the merged results of all agents.
 pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Window) -> Trial {
     let [knows_first_byte, knows_wait] = take_repeated(&mut part.histograms);
+    // The summary of the lag is enough, so its histogram is not kept.
+    let schedule_lag_us = part.histograms.remove("schedule_lag").as_ref().map_or_else(Summary::default, Summary::of);
     let intensity = Intensity::sum(loads.iter().copied()).unwrap_or_default();
     let summary = |name: &str| part.histograms.get(name).map_or_else(Summary::default, Summary::of);
     let with_lost = |name: &str, lost: u64| {
@@ -63,6 +65,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
         kind: point.kind,
         key: Key { loads: loads.iter().copied().cloned().collect(), ..point.key.clone() },
         rates,
+        rate_ratio: rate_ratio(&intensity, rates),
         intensity,
         latency_us,
         first_byte_us,
@@ -80,6 +83,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
         service_us,
         blocked_us: summary("blocked"),
         start_error_us: summary("start_error"),
+        schedule_lag_us,
         connect_us: with_lost("connect", part.measured.errors.connects()),
         handshake_us: summary("handshake"),
         stream_limit: part.stream_limit,
@@ -164,6 +168,12 @@ fn rates(point: &Point, intensity: &Intensity, part: &LoadPart) -> Rates {
     }
 }
 
+/// Returns the share of the offered rate that was sent; `None` for a load without a rate.
+fn rate_ratio(intensity: &Intensity, rates: Rates) -> Option<f64> {
+    let has_rate = matches!(intensity, Intensity::Open { .. } | Intensity::SClients { pace: Some(_), .. });
+    Some(rates.sent_rate / rates.offered_rate).filter(|ratio| has_rate && ratio.is_finite())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,6 +198,21 @@ mod tests {
         assert!((r.goodput - 36.0).abs() < 1e-9, "{}", r.goodput);
         assert_eq!(trial.latency_us.count, 100);
         assert_eq!((trial.handshake_us.count, trial.classes.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_load_with_a_rate_has_the_share_that_was_sent_and_its_lag() {
+        let open = Intensity::Open { rate: 60.0, arrival: run::Arrival::Poisson, max_connections: 8, pipeline: 1 };
+        let with_lag = || {
+            let mut part = part();
+            part.histograms.insert("schedule_lag".into(), part.histograms["response"].clone());
+            part
+        };
+        let open = trial(&Point::default(), &[&open], with_lag(), Window::default());
+        assert!((open.rate_ratio.unwrap() - 55.0 / 60.0).abs() < 1e-9);
+        assert!((open.schedule_lag_us.p99 / 9_000.0 - 1.0).abs() < 0.01, "{:?}", open.schedule_lag_us);
+        assert!(!open.histograms.contains_key("schedule_lag"), "only the summary is kept");
+        assert_eq!(trial(&Point::default(), &[&Intensity::default()], part(), Window::default()).rate_ratio, None);
     }
 
     #[test]

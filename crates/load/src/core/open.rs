@@ -172,7 +172,9 @@ impl Core {
         let waiting = self.pool().filter(starts).and_then(|pool| pool.dues.take_waiting());
         let Some(intended) = waiting else { return false };
         if self.record.measuring {
-            self.record.blocked.record_ns(if blocked { now.saturating_sub(intended) } else { 0 });
+            let late_ns = now.saturating_sub(intended);
+            self.record.blocked.record_ns(if blocked { late_ns } else { 0 });
+            self.record.schedule_lag.record_ns(late_ns);
         }
         self.begin(now, conn, intended);
         true

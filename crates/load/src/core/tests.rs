@@ -94,6 +94,8 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
     assert!((part.histograms["response"].quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15);
     assert!(part.histograms["service"].quantile_us(0.90) < 2_000.0);
     assert!((part.histograms["blocked"].quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15);
+    assert!((part.histograms["schedule_lag"].quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15);
+    assert_eq!(part.histograms["schedule_lag"].len(), part.measured.sent);
 }
 
 #[test]
@@ -355,6 +357,7 @@ fn arrivals_that_find_no_descriptor_wait_and_are_told() {
     assert_eq!((part.total.due, part.offered), (200, 200.0));
     assert!((100..=108).contains(&part.total.attempted), "{}", part.total.attempted);
     assert!(part.histograms["blocked"].quantile_us(0.9) > 3e6, "{:?}", Summary::of(&part.histograms["blocked"]));
+    assert_eq!(part.histograms["schedule_lag"], part.histograms["blocked"]);
     assert!(part.notes.iter().any(|n| n.contains("found no free descriptor")), "{:?}", part.notes);
 }
 

@@ -81,6 +81,8 @@ pub(crate) struct Record {
     failed_pieces: Option<Box<FailedPieces>>,
     pub(crate) blocked: Hist,
     pub(crate) start_error: Hist,
+    /// Time from the intended start of a request to its sending, whatever the reason for the delay.
+    pub(crate) schedule_lag: Hist,
     pub(crate) connect: Hist,
     /// Time until the failure, for each request that failed within the measured window.
     unanswered: Hist,
@@ -165,6 +167,7 @@ impl Record {
             failed_pieces: None,
             blocked: Hist::new(),
             start_error: Hist::new(),
+            schedule_lag: Hist::new(),
             connect: Hist::new(),
             unanswered: Hist::new(),
             refused: Hist::new(),

@@ -63,7 +63,8 @@ impl Record {
         ];
         let always =
             always.into_iter().chain(of_pieces).chain(self.handshake.map(|hist| ("handshake", hist))).chain(ages);
-        let rare = [("unanswered", self.unanswered), ("refused", self.refused)].into_iter().chain(begun);
+        let rare = [("unanswered", self.unanswered), ("refused", self.refused), ("schedule_lag", self.schedule_lag)];
+        let rare = rare.into_iter().chain(begun);
         let rare = rare.chain(self.failed_pieces.into_iter().flat_map(|pieces| pieces.into_hists()));
         let rare = rare.chain(self.handshake_resumed.map(|hist| ("handshake_resumed", hist)));
         let (streams, of_streams) = self.streams.map(|streams| streams.into_part()).unzip();

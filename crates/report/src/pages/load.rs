@@ -34,7 +34,14 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let mut blocks = vec![Block::Answer(times.collect())];
     blocks.extend(spread::histogram(trial).map(Block::Bars));
     let rate = changed.is_none().then(|| completed(run, trial, outcome));
-    let lines = [rate, Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(run, trial)];
+    let lines = [
+        rate,
+        sent(trial),
+        Some(errors(trial, outcome)),
+        cpus::line(run, trial),
+        objective(run, outcome),
+        acts(run, trial),
+    ];
     let lines = lines.into_iter().chain([stream_limit(trial)]);
     // The answer section usually contains advice. The answer section contains no advice if the cause is unknown, the
     // server was observed, some requests succeeded, and the limit on errors was met. For a load without advice,
@@ -164,6 +171,16 @@ fn completed(run: &Run, trial: &Trial, outcome: Outcome) -> AnswerLine {
         ),
     };
     AnswerLine::new("Completed", format!("{} {}", number(rates.completed_rate), rate::unit(run)), detail)
+}
+
+/// Returns the summary line with the share of the offered rate that was sent, and with the delays of the requests.
+/// Returns `None` for a load without a rate.
+fn sent(trial: &Trial) -> Option<AnswerLine> {
+    use SummaryFigure::{Max, P50, P99};
+    let share = quantity(trial.rate_ratio?, Unit::Share);
+    let lag = Some(&trial.schedule_lag_us).filter(|lag| lag.count > 0);
+    let lag = lag.map_or(String::new(), |lag| format!("; schedule lag: {}", percentiles(lag, &[P50, P99, Max])));
+    Some(AnswerLine::new("Sent", share, format!("of the offered rate{lag}")))
 }
 
 /// Returns the mean number of requests in flight at the server, and the mean number of requests that waited in the
@@ -341,6 +358,17 @@ mod tests {
 
     fn open_loop() -> Intensity {
         Intensity::Open { rate: 100.0, arrival: run::Arrival::Constant, max_connections: 64, pipeline: 1 }
+    }
+
+    #[test]
+    fn a_load_with_a_rate_names_the_share_that_was_sent_and_the_lag() {
+        assert_eq!(sent(&Trial::default()), None);
+        let schedule_lag_us = run::Summary { count: 9, p50: 12.0, p99: 85.0, max: 1200.0, ..run::Summary::default() };
+        let trial = Trial { rate_ratio: Some(0.987), schedule_lag_us, ..Trial::default() };
+        let line = sent(&trial).unwrap();
+        assert_eq!((line.name.as_str(), line.value.as_str()), ("Sent", "98.7 %"));
+        assert!(line.detail.starts_with("of the offered rate; schedule lag: p50 12"), "{line:?}");
+        assert!(line.detail.contains("max 1.2"), "{line:?}");
     }
 
     #[test]

@@ -120,6 +120,10 @@ pub struct Trial {
     /// Rates of the measured window.
     #[serde(flatten)]
     pub rates: Rates,
+    /// Share of the offered rate that was sent: `sent_rate` divided by `offered_rate`. Absent in loads without a rate,
+    /// and in runs of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_ratio: Option<f64>,
     /// Counts and other measurements of the measured window.
     pub measured: Measured,
     /// Response time to the last byte: from the intended start (open loop) or the send (closed loop). In a closed loop,
@@ -165,6 +169,10 @@ pub struct Trial {
     pub blocked_us: Summary,
     /// Delay between the intended start of a request and its sending, caused by the generator itself.
     pub start_error_us: Summary,
+    /// Delay between the intended start of a request and its sending, whatever the reason: the generator was late, or
+    /// no connection was free. Absent in loads without a rate, and in runs of earlier versions.
+    #[serde(skip_serializing_if = "Summary::is_empty")]
+    pub schedule_lag_us: Summary,
     /// Time from connect() to an established connection.
     pub connect_us: Summary,
     /// Time from an established connection until the connection is ready for requests; absent for protocols without a
