@@ -76,19 +76,11 @@ impl LoadArgs {
         put(&mut load.timeout_s, self.timeout);
         put(&mut load.connect_timeout_s, self.connect_timeout);
         self.stream.apply(load);
-        self.apply_deadline(load);
+        apply_deadline(load, self.timeout);
         self.apply_intensity(load);
         put(&mut plan.observe.interval_s, self.interval);
         put(&mut plan.observe.at_rest_s, self.at_rest);
         check_together(&plan.load)
-    }
-
-    /// Sends a given `--timeout` to a gRPC server as the deadline of each call, unless `--deadline` is given. A call
-    /// that streams its answer gets no deadline, because for streams, `--timeout` is the longest wait for one event.
-    fn apply_deadline(&self, load: &mut LoadPlan) {
-        if let (Protocol::Grpc(call), None) = (&mut load.protocol, &load.stream) {
-            call.deadline_s = call.deadline_s.or(self.timeout);
-        }
     }
 
     fn apply_intensity(&self, load: &mut LoadPlan) {
@@ -123,6 +115,14 @@ impl LoadArgs {
     }
 }
 
+/// Sends a given `--timeout` to a gRPC server as the deadline of each call, unless `--deadline` is given. A call that
+/// streams its answer gets no deadline, because for streams, `--timeout` is the longest wait for one event.
+pub(crate) fn apply_deadline(load: &mut LoadPlan, timeout_s: Option<f64>) {
+    if let (Protocol::Grpc(call), None) = (&mut load.protocol, &load.stream) {
+        call.deadline_s = call.deadline_s.or(timeout_s);
+    }
+}
+
 /// Fails if the plan splits the client into two processes (`--two-process`), but the load is not S-Clients.
 fn check_together(load: &LoadPlan) -> anyhow::Result<()> {
     ensure!(
@@ -152,7 +152,7 @@ mod tests {
         let deadline_s = |own: Option<f64>, stream: Option<run::StreamPlan>| {
             let protocol = Protocol::Grpc(run::GrpcPlan { deadline_s: own, ..run::GrpcPlan::default() });
             let mut load = LoadPlan { protocol, stream, ..LoadPlan::default() };
-            LoadArgs { timeout: Some(2.0), ..LoadArgs::default() }.apply_deadline(&mut load);
+            apply_deadline(&mut load, Some(2.0));
             let Protocol::Grpc(call) = load.protocol else { panic!("the protocol changed") };
             call.deadline_s
         };

@@ -7,7 +7,7 @@ use run::LoadPlan;
 use super::headers::read;
 use super::units;
 
-/// Flags that apply to all requests of a set. Commands that accept requests only as a set, such as `compare`, have
+/// Flags that apply to all requests of a set. Commands that accept requests only as a set, such as `size`, have
 /// these flags and no other flags of protocols.
 const FLAGS_OF_SETS: &[&str] = &["prepared", "header", "expect-status"];
 
@@ -73,6 +73,11 @@ impl RequestArgs {
         ["body", "method", "body-type"].into_iter().filter(|name| self.is_given(name)).collect()
     }
 
+    /// Returns true if the user gave one of these flags.
+    pub(crate) fn any(&self) -> bool {
+        flags().any(|flag| self.is_given(flag.name))
+    }
+
     /// Returns the given switches (flags without a value), each with the first row of `PROTOCOLS` that has the switch.
     fn switches(&self) -> impl Iterator<Item = (&'static ProtocolSpec, &'static Flag)> {
         let mut seen = std::collections::BTreeSet::new();
@@ -127,11 +132,6 @@ impl SetFlagArgs {
     /// have.
     pub(crate) fn apply(&self, load: &mut LoadPlan) -> anyhow::Result<()> {
         self.0.apply(load, false)
-    }
-
-    /// Returns true if the user gave one of these flags.
-    pub(crate) fn any(&self) -> bool {
-        FLAGS_OF_SETS.iter().any(|name| self.0.is_given(name))
     }
 }
 

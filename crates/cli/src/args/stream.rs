@@ -21,9 +21,15 @@ pub(crate) struct StreamArgs {
 }
 
 impl StreamArgs {
+    /// Returns true if the user gave one of these flags.
+    pub(crate) const fn any(&self) -> bool {
+        // The other flags require `--stream`.
+        self.stream.is_some()
+    }
+
     /// Applies the given flags to the plan. At the end of the load, open streams get at least the time limit for one
     /// event (`--timeout`) to finish.
-    pub(super) fn apply(&self, load: &mut LoadPlan) {
+    pub(crate) fn apply(&self, load: &mut LoadPlan) {
         if let Some(format) = self.stream {
             load.stream.get_or_insert_default().format = format;
         }

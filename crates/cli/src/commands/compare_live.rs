@@ -7,7 +7,7 @@ use lab::{CommandServer, LabError, ServerCommand};
 use run::{Address, Comparison, ComparisonOutcome, Intensity, Plan, Run};
 
 use crate::args::mix::{self, MixArgs};
-use crate::args::{HostArgs, SetFlagArgs, TlsArgs, read_variables, set_protocol, units};
+use crate::args::{HostArgs, RequestArgs, StreamArgs, TlsArgs, apply_deadline, read_variables, set_protocol, units};
 use crate::kept_pair::KeptPair;
 use crate::{finish, output, same_target};
 
@@ -33,6 +33,9 @@ pub(crate) struct LiveArgs {
     /// Two live servers: connections of the closed loop, each waits for its answer [default: 16]
     #[arg(long, value_name = "N")]
     connections: Option<u32>,
+    /// Two live servers: a response that takes longer is an error
+    #[arg(long, value_name = "TIME", value_parser = units::seconds)]
+    timeout: Option<f64>,
     /// Two live servers: seed of the order of their windows and of all random choices [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -55,7 +58,13 @@ pub(crate) struct LiveArgs {
     #[command(flatten)]
     mix: MixArgs,
     #[command(flatten)]
-    flags: SetFlagArgs,
+    request: RequestArgs,
+    /// Header with a secret value, which is never printed or written down; Authorization, Cookie and the like always
+    /// are
+    #[arg(long, value_name = "NAME", help_heading = "Request")]
+    secret_header: Vec<String>,
+    #[command(flatten)]
+    stream: StreamArgs,
     #[command(flatten)]
     tls: TlsArgs,
     #[command(flatten)]
@@ -117,6 +126,7 @@ impl LiveArgs {
             ("--whole-budget", self.whole_budget),
             ("--duet", self.duet.is_some()),
             ("--connections", self.connections.is_some()),
+            ("--timeout", self.timeout.is_some()),
             ("--seed", self.seed.is_some()),
             ("--authorized", self.authorized),
             ("--out", self.out.is_some()),
@@ -127,7 +137,8 @@ impl LiveArgs {
 
     /// Returns true if a flag describes requests or TLS.
     pub(crate) fn describes_requests(&self) -> bool {
-        self.mix.given() || self.flags.any() || self.tls.any()
+        let one = self.request.any() || self.stream.any() || !self.secret_header.is_empty();
+        self.mix.given() || one || self.tls.any()
     }
 
     /// Returns true if loadline starts a server.
@@ -203,15 +214,18 @@ impl LiveArgs {
         plan.load.seed = self.seed.unwrap_or(plan.load.seed);
         lines.extend(self.mix.apply(&mut plan)?);
         set_protocol(&mut plan)?;
-        self.flags.apply(&mut plan.load)?;
+        self.request.apply(&mut plan.load, false)?;
+        plan.load.timeout_s = self.timeout.unwrap_or(plan.load.timeout_s);
+        self.stream.apply(&mut plan.load);
+        apply_deadline(&mut plan.load, self.timeout);
         if let Intensity::Closed { connections, .. } = &mut plan.load.intensity {
             *connections = self.connections.unwrap_or(CONNECTIONS);
         }
         self.tls.apply_to_either(&mut plan, &urls.map(str::to_owned))?;
         self.hosts.with_server_host(self.server_host_b.as_ref().filter(|_| at == 1)).apply(&mut plan)?;
-        mix::check(&plan, &[])?;
+        mix::check(&plan, &self.request.of_one())?;
         read_variables(&mut plan.load)?;
-        plan.redact_secrets(&[]);
+        plan.redact_secrets(&self.secret_header);
         plan.check()?;
         Ok(plan)
     }

@@ -254,3 +254,41 @@ fn the_cost_of_tls_is_measured_by_comparing_http_and_https() {
     let none = compare(&[&plain, &plain, "--insecure"]);
     assert!(none.status.code() == Some(2) && text(&none).contains("https://HOST:PORT/PATH"), "{}", text(&none));
 }
+
+/// Starts a server of loadline with the given arguments, and returns it.
+fn served_with(arguments: &[&str]) -> testkit::Running {
+    let mut command = Command::new(binary!());
+    command.arg("serve").args(arguments);
+    testkit::served(command)
+}
+
+/// Live servers are compared over the protocols of `find` and `load`, not only with sets of HTTP requests.
+#[test]
+fn live_servers_are_compared_over_http2_and_grpc_and_as_streams() {
+    let _alone = testkit::alone();
+    let stream = ["sse", "--first", "20ms", "--gap", "5ms", "--events", "10"];
+    let dir = tempfile::tempdir().unwrap();
+    for (name, server, url, flags) in [
+        ("http2", &["h2"][..], "http://ADDR/", &["--http2"][..]),
+        ("grpc", &["grpc"], "grpc://ADDR/loadline.Calls/Unary", &["--grpc-json", "{\"id\": 7}"]),
+        ("http1", &stream, "http://ADDR/", &["--stream", "sse"]),
+    ] {
+        let servers = [served_with(server), served_with(server)];
+        let urls = servers.each_ref().map(|server| url.replace("ADDR", &server.addr.to_string()));
+        let out = dir.path().join(name).display().to_string();
+        let more = ["--budget", "6s", "--connections", "4", "--duet", "never", "--out", &out];
+        let output = compare(&[&[&*urls[0], &urls[1]], flags, &more].concat());
+        assert!([0, 1, 3].map(Some).contains(&output.status.code()), "{name}: {}", text(&output));
+        for side in ["old", "new"] {
+            let run = std::fs::read(Path::new(&out).join(side).join("run.json")).unwrap();
+            let run: serde_json::Value = serde_json::from_slice(&run).unwrap();
+            let trial = &run["trials"][0];
+            assert_eq!(
+                (&run["plan"]["load"]["protocol"]["name"], &trial["errors"]),
+                (&name.into(), &serde_json::json!({}))
+            );
+            assert!(trial["completed"].as_u64() > Some(0), "{name}: {trial}");
+            assert_eq!(trial["events"].as_u64() > Some(0), name == "http1", "{name}: {trial}");
+        }
+    }
+}
