@@ -71,13 +71,16 @@ fn memory(trial: &Trial) -> Option<f64> {
     trial.server.as_ref()?.counters.get(&CounterId("process.rss".into()))?.value().and_then(positive)
 }
 
-/// Predicts the capacity with a setting from the run of another setting. If the prediction is impossible, the error
-/// message gives the reason.
-pub fn predicted(run: &Run, setting: &SizeSetting) -> Result<Estimate, String> {
+/// Predicts the capacity with a setting from the run of another setting, `measured`. If the prediction is impossible,
+/// the error message gives the reason. CPUs and quota of a setting are those of all replicas together, and the number of
+/// workers is that of each replica.
+pub fn predicted(run: &Run, measured: &SizeSetting, setting: &SizeSetting) -> Result<Estimate, String> {
+    let times = setting.replicas.zip(measured.replicas).map(|(to, from)| f64::from(to) / f64::from(from.max(1)));
     let change = Change {
         quota_cpus: setting.quota,
         server_cpus: setting.cpus.map(f64::from),
-        workers: setting.workers,
+        workers: setting.workers.map(|workers| workers.saturating_mul(setting.replicas.unwrap_or(1))),
+        replicas: times.filter(|_| setting.workers.is_none()),
         ..Change::default()
     };
     let capacity = crate::what_if(run, &change)?.capacity;
@@ -87,6 +90,36 @@ pub fn predicted(run: &Run, setting: &SizeSetting) -> Result<Estimate, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::planted::{PlantedRun, Point, Who};
+
+    fn replicas(count: u32) -> SizeSetting {
+        SizeSetting { replicas: Some(count), ..SizeSetting::default() }
+    }
+
+    /// One replica is a thread that is full at 400 requests per second. The server may use three CPUs.
+    #[test]
+    fn replicas_of_a_full_thread_add_capacity_up_to_the_cpus() {
+        let cpu = |p: &Point| p.x / 400.0 * 1e6;
+        let planted = PlantedRun::new(2500.0, 400.0).per_s(Who::Server, "process.cpu", "srv:100", cpu);
+        let planted = planted.none(Who::Server, "thread.cpu").per_s(Who::Server, "thread.cpu", "srv:100/100", cpu);
+        let mut run = planted.level(Who::Server, "process.cpus_allowed", "srv:100", 3.0).run();
+        crate::judge(&mut run);
+        let capacity = |count| predicted(&run, &replicas(1), &replicas(count)).unwrap();
+        assert_eq!(run.findings.bottleneck.id, "server-single-thread");
+        let [one, two, many, more] = [1, 2, 4, 8].map(|count| capacity(count).value);
+        assert!((two / one / 2.0 - 1.0).abs() < 0.05, "{one} {two}");
+        assert!((many / one / 3.0 - 1.0).abs() < 0.05 && (more / many - 1.0).abs() < 0.01, "{one} {many} {more}");
+        let workers = SizeSetting { workers: Some(1), ..replicas(2) };
+        assert!((predicted(&run, &replicas(1), &workers).unwrap().value / two - 1.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn the_effect_of_replicas_is_unknown_without_the_server() {
+        let mut run = PlantedRun::new(2500.0, 400.0).no_server().run();
+        crate::judge(&mut run);
+        let why = predicted(&run, &replicas(1), &replicas(2)).unwrap_err();
+        assert!(why.contains("effect of other numbers of replicas"), "{why}");
+    }
 
     #[test]
     fn a_capacity_of_a_closed_loop_says_so() {

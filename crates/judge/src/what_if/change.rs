@@ -36,7 +36,25 @@ pub(super) fn possible(run: &Run, now: &Model, change: &Change) -> Result<(), St
     if now.server_cpu.is_none() && now.places.is_none() && change.workers.is_some() {
         return Err("the run did not see the server's threads, and the number of workers is not its bottleneck".into());
     }
+    if change.replicas.is_some_and(|times| times != 1.0) {
+        replicable(id, now, change)?;
+    }
     Ok(())
+}
+
+/// Returns an error if the effect of more or fewer replicas is unknown. Replicas multiply the server's threads or its
+/// workers. If all CPUs or the whole quota are in use, more replicas change nothing.
+fn replicable(id: &str, now: &Model, change: &Change) -> Result<(), String> {
+    let has_threads = now.places.is_some() || now.server_cpu.is_some_and(|cpu| cpu.threads.is_finite());
+    let is_full = ["server-cpu", "server-cpu-quota"].contains(&id) && now.server_cpu.is_some();
+    let grows = change.replicas.is_some_and(|times| times > 1.0);
+    match has_threads || is_full && grows {
+        true => Ok(()),
+        false => Err(
+            "the run did not show how many threads or workers one replica has, so the effect of other numbers of replicas is unknown"
+                .into(),
+        ),
+    }
 }
 
 /// Returns the change with the arrival rate of an open-loop run added, unless the change itself names a load.
@@ -49,15 +67,16 @@ pub(super) fn of_arrivals(now: &Model, change: &Change) -> Change {
 /// Returns the queueing network after a change.
 pub(super) fn changed(now: &Model, change: &Change) -> Model {
     let mut then = now.clone();
+    let replicas = change.replicas.unwrap_or(1.0);
     if let Some(cpu) = &mut then.server_cpu {
         cpu.cpus = change.server_cpus.unwrap_or(cpu.cpus);
         cpu.quota = change.quota_cpus.unwrap_or(cpu.quota);
         cpu.work_s *= change.request_cpu.unwrap_or(1.0);
         if now.places.is_none() {
-            cpu.threads = change.workers.map_or(cpu.threads, f64::from);
+            cpu.threads = change.workers.map_or(cpu.threads, f64::from) * replicas;
         }
     }
-    then.places = then.places.map(|places| change.workers.map_or(places, f64::from));
+    then.places = then.places.map(|places| change.workers.map_or(places, f64::from) * replicas);
     if let (Some(before), Some(after)) = (now.link_bytes_per_s, change.link_bytes_per_s) {
         let link = |p: &&mut Part| p.id == "network-medium";
         then.others.iter_mut().filter(link).for_each(|p| p.work_s *= before / after);
@@ -92,6 +111,7 @@ pub(super) fn in_words(now: &Model, change: &Change) -> Vec<String> {
     let workers = now.places.or(cpu.map(|cpu| cpu.threads)).map(f64::round);
     let parts = [
         change.workers.map(|n| format!("{}{}", counted(f64::from(n), "worker"), instead(workers, &about))),
+        change.replicas.map(|times| format!("replicas × {}", figure(times))),
         number_of(change.server_cpus, "server CPU", cpu.map(|cpu| cpu.cpus)),
         change.quota_cpus.map(|n| format!("a quota of {}{}", cpus(n), instead(cpu.map(|cpu| cpu.quota), &figure))),
         number_of(change.users.map(f64::from), "user", Some(f64::from(now.users))),
@@ -111,6 +131,9 @@ pub(super) fn assumptions(run: &Run, now: &Model, then: &Model, change: &Change,
         "the CPU time per request is assumed to stay as in the run, with any number of CPUs, users or workers"
             .to_string(),
     ];
+    if change.replicas.is_some() {
+        said.push("replicas are assumed to share the load evenly, and the CPUs and the quota of the run".into());
+    }
     if then.arrivals.is_some() {
         said.push(
             "arrivals are assumed random (Poisson), and service times exponential; with constant service times, requests wait half as long"

@@ -49,7 +49,7 @@ pub fn measure_sizes(setup: SizeSetup<'_>, mut result: SizeResult) -> Result<Siz
     result.notes.extend(note);
     let program = own_program()?;
     let begun = Instant::now();
-    let mut first: Option<Run> = None;
+    let mut first: Option<(SizeSetting, Run)> = None;
     for at in 0..setup.settings.len() {
         if (setup.stop)() {
             break;
@@ -67,7 +67,8 @@ pub fn measure_sizes(setup: SizeSetup<'_>, mut result: SizeResult) -> Result<Siz
             (setup.tell)(&step, result.budget_s - begun.elapsed().as_secs_f64());
         }
         // A prediction needs a capacity, not only a lower bound.
-        first = first.or(run.filter(|_| step.capacity.is_some() && !step.at_least));
+        let is_known = step.capacity.is_some() && !step.at_least;
+        first = first.or(run.filter(|_| is_known).map(|run| (step.setting.clone(), run)));
         result.steps.push(step);
         result.used_s = begun.elapsed().as_secs_f64();
     }
@@ -88,8 +89,8 @@ fn not_one_measured(result: &SizeResult) -> Result<(), LabError> {
 
 /// Adds the capacity predicted from the first run with a known capacity. If no prediction is possible, a note gives the
 /// reason.
-fn with_prediction(mut step: SizeStep, first: Option<&Run>, notes: &mut Vec<String>) -> SizeStep {
-    match first.map(|run| judge::size::predicted(run, &step.setting)) {
+fn with_prediction(mut step: SizeStep, first: Option<&(SizeSetting, Run)>, notes: &mut Vec<String>) -> SizeStep {
+    match first.map(|(setting, run)| judge::size::predicted(run, setting, &step.setting)) {
         Some(Ok(predicted)) => step.predicted = Some(predicted),
         Some(Err(why)) => {
             let note = format!("no prediction from the first setting with a capacity: {why}");

@@ -27,6 +27,10 @@ pub struct Change {
     /// Number of requests that the server handles at the same time: its workers, threads or slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
+    /// Number of replicas of the server, as a multiple of the number in the run. All replicas share the CPUs and the
+    /// quota of the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<f64>,
     /// Number of users, each with at most one request at a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub users: Option<u32>,
