@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use serde_json::Value;
-use testkit::{binary, json, refused, reporting, served, total};
+use testkit::{ServedOverUdp, binary, json, refused, reporting, served, total};
 
 /// Returns the value of a request's header `traceparent`, or an empty text without this header.
 fn traceparent(request: &str) -> &str {
@@ -37,6 +37,19 @@ fn the_ids_of_the_run_are_those_that_the_server_got() {
     }
     let times: Vec<f64> = slowest.iter().map(|request| request["latency_us"].as_f64().unwrap()).collect();
     assert!(times.is_sorted_by(|a, b| a >= b), "{times:?}");
+}
+
+#[test]
+fn http3_requests_have_a_trace_context_too() {
+    let mut command = Command::new(binary!());
+    command.args(["serve", "h3"]);
+    let server = ServedOverUdp::start(command);
+    let url = format!("h3://{}/", server.addr);
+    let run = json(binary!(), &[&["load", &url, "--insecure", "--traceparent", "100%"], &SHORT[..]].concat());
+    // Of the sent requests, only the test request before the load carries no trace context.
+    assert!(total(&run, "traced") > 0 && total(&run, "traced") + 1 == total(&run, "sent"), "{}", run["trials"][0]);
+    assert_eq!(run["trials"][0]["errors"], serde_json::json!({}));
+    assert!(!run["trials"][0]["slowest_traces"].as_array().unwrap().is_empty());
 }
 
 #[test]
