@@ -48,16 +48,44 @@ pub fn simulate(plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, SimObs
 /// real time.
 pub(crate) fn as_load(plan: &LoadPlan, report: &mut dyn FnMut(AgentReport)) -> Result<LoadPart, LoadError> {
     let server = SimServer::default();
-    let note = "simulated: one server with exponential service times of 1 ms, virtual clock".to_owned();
-    report(AgentReport::Ready {
-        pid: std::process::id(),
-        listening: None,
-        io: "sim".into(),
-        notes: vec![note.clone()],
-    });
+    let mut notes = vec!["simulated: one server with exponential service times of 1 ms, virtual clock".to_owned()];
+    notes.extend(replaced(plan));
+    report(AgentReport::Ready { pid: std::process::id(), listening: None, io: "sim".into(), notes: notes.clone() });
     let (mut part, _) = simulate(plan, &server)?;
-    part.notes.push(note);
+    part.notes.extend(notes);
     Ok(part)
+}
+
+/// Returns a note that names the parts of the load plan that the simulator replaces by simpler ones; `None` if it
+/// replaces nothing.
+fn replaced(plan: &LoadPlan) -> Option<String> {
+    let simulated = share::without_network(plan.clone());
+    let name = |plan: &LoadPlan| proto::spec(&plan.protocol).name;
+    let protocol = (name(plan) != name(&simulated))
+        .then(|| format!("requests of {} by requests of {}", name(plan), name(&simulated)));
+    let set = plan.requests.is_some().then(|| "the set of requests by one request".to_owned());
+    let stream = plan.stream.is_some().then(|| "streams of events by whole answers".to_owned());
+    let replaced: Vec<String> = protocol.into_iter().chain(set).chain(stream).collect();
+    (!replaced.is_empty()).then(|| format!("--io sim replaces {}", replaced.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{HttpPlan, Intensity, Protocol, RequestSet, StreamPlan, ThinkTime};
+
+    #[test]
+    fn a_simulation_names_what_it_replaces() {
+        let intensity = Intensity::Closed { connections: 1, pipeline: 1, think: ThinkTime::default() };
+        let plain = LoadPlan { intensity, duration_s: 0.1, warmup_s: 0.0, io: Io::Sim, ..LoadPlan::default() };
+        assert_eq!(replaced(&plain), None);
+        let http3 = LoadPlan { protocol: Protocol::Http3(HttpPlan::default()), ..plain.clone() };
+        let note = "--io sim replaces requests of http3 by requests of http1";
+        assert!(as_load(&http3, &mut drop).unwrap().notes.contains(&note.into()));
+        let (requests, stream) = (Some(RequestSet::default()), Some(StreamPlan::default()));
+        let note = replaced(&LoadPlan { requests, stream, ..plain }).unwrap();
+        assert!(note.ends_with("replaces the set of requests by one request, streams of events by whole answers"));
+    }
 }
 
 /// Row of this driver in [`DRIVERS`](super::DRIVERS).
