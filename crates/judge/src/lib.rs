@@ -181,6 +181,7 @@ pub fn judge_so_far(run: &mut Run) {
     let mut classes = classes::classes(&facts, &picks);
     let class_costs = class_costs::tell(run, &mut classes);
     let course = course::course(run);
+    let streams = stream_signs::signs(&facts, &bottleneck, &waits);
     let mut findings = run::Findings {
         limits: facts.limits.clone(),
         classes,
@@ -206,7 +207,7 @@ pub fn judge_so_far(run: &mut Run) {
         span_growth: spans::growth(run, &picks),
         what_if: Vec::new(),
         repeats,
-        streams: stream_signs::signs(&facts),
+        streams,
         expected: Vec::new(),
         drifts: drift::throughputs(&facts).into_iter().chain(drift::drifts(&facts)).collect(),
         tls_handshake_cpu_us: handshakes::cost(run),

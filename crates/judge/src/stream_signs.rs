@@ -1,7 +1,7 @@
 //! Signs in streams of events, such as server-sent events. The signs show that something collects events before it
 //! passes them on, or that gaps between events grow with the load.
 
-use run::{StreamFinding, StreamSign, SummaryFigure, Trial};
+use run::{Bottleneck, StreamFinding, StreamSign, SummaryFigure, Trial, WaitCause, WaitFinding};
 
 use crate::Facts;
 use crate::number::{counted, duration};
@@ -13,15 +13,18 @@ use crate::view::program;
 const NO_GAP_US: f64 = 1.0 / NS_PER_US as f64;
 const NS_PER_US: u32 = 1000;
 
-/// Returns the signs in the streams of a run.
-pub(crate) fn signs(facts: &Facts<'_>) -> Vec<StreamFinding> {
+/// Verdicts that name no cause of stalls.
+const NO_CAUSE: [&str; 4] = ["", "unknown", "not-saturated", "server-rate-limit"];
+
+/// Returns the signs in the streams of a run with this verdict and these causes of waits.
+pub(crate) fn signs(facts: &Facts<'_>, bottleneck: &Bottleneck, waits: &[WaitFinding]) -> Vec<StreamFinding> {
     let decisive = facts.decisive.filter(|_| facts.run.plan.load.stream.is_some());
     let found = |id, sentence: Option<String>| sentence.map(|sentence| StreamFinding { id, sentence });
     let light = facts.unloaded.or(decisive).filter(|_| decisive.is_some());
     let all = facts.sweep.iter().chain(&facts.search).copied().chain(decisive);
     let loaded = all.max_by(|a, b| a.streams_open.total_cmp(&b.streams_open));
     let buffered = found(StreamSign::Buffered, light.and_then(buffered));
-    let stalls = light.zip(loaded).and_then(|(light, loaded)| stalls(light, loaded));
+    let stalls = light.zip(loaded).and_then(|(light, loaded)| stalls(light, loaded, &cause(bottleneck, waits)));
     buffered.into_iter().chain(found(StreamSign::Stalls, stalls)).collect()
 }
 
@@ -56,20 +59,35 @@ fn collector(trial: &Trial) -> String {
 
 /// Describes gaps between events, if a person would notice their 99th percentile under load, and if this percentile
 /// exceeds every gap of the lightest load.
-fn stalls(light: &Trial, loaded: &Trial) -> Option<String> {
+fn stalls(light: &Trial, loaded: &Trial, cause: &str) -> Option<String> {
     let [before_us, longest_us] = [SummaryFigure::P99, SummaryFigure::Max].map(|figure| light.gap_us.exact(figure));
     let after_us = loaded.gap_us.exact(SummaryFigure::P99)?;
     (after_us > longest_us? && after_us >= NOTICED_US).then(|| {
         let open = |trial: &Trial| counted(trial.streams_open.round(), "open stream");
         format!(
-            "p99 of the gaps between events grew from {} with {} to {} with {}: streams stall under load (by a full CPU, \
-             a lock or garbage collection)",
+            "p99 of the gaps between events grew from {} with {} to {} with {}: streams stall under load, {cause}",
             duration(before_us.unwrap_or(0.0)),
             open(light),
             duration(after_us),
             open(loaded)
         )
     })
+}
+
+/// Returns the probable cause of stalls: a wait that stops several requests at once, such as garbage collection or an
+/// interpreter's lock, otherwise the resource that the verdict names. Without such a wait and without a verdict, returns
+/// the usual causes.
+fn cause(bottleneck: &Bottleneck, waits: &[WaitFinding]) -> String {
+    let stops = |wait: &&WaitFinding| {
+        matches!(wait.cause, WaitCause::Lock | WaitCause::SerialCpu | WaitCause::BlockingCall)
+            && !wait.sentence.is_empty()
+    };
+    let wait = waits.iter().find(stops).map(|wait| wait.sentence.as_str());
+    let full = run::bottleneck(&bottleneck.id).filter(|row| !NO_CAUSE.contains(&row.id)).map(|row| row.meaning);
+    wait.or(full).map_or_else(
+        || "by an unknown cause (often a full CPU, a lock or garbage collection)".into(),
+        |cause| format!("probably because {cause}"),
+    )
 }
 
 #[cfg(test)]
@@ -117,6 +135,33 @@ mod tests {
         together.server = Some(Side { processes: vec!["nginx:7".into()], behind: vec![behind], ..Side::default() });
         let signs = found(vec![together]);
         assert!(signs[0].sentence.contains("nginx, which passes requests on to 127.0.0.1:9000"), "{signs:?}");
+    }
+
+    #[test]
+    fn stalls_have_the_cause_that_the_same_run_found() {
+        let wait = |cause, sentence: &str| WaitFinding { cause, sentence: sentence.into(), ..WaitFinding::default() };
+        let lock = wait(WaitCause::Lock, "13 of 16 threads of app:7 wait for Python's interpreter lock (GIL)");
+        let collector = "garbage collection takes 72 % of the CPU time of app:7 while requests wait";
+        let collector = wait(WaitCause::SerialCpu, collector);
+        let sleep = wait(WaitCause::Sleep, "8 of 8 threads of app:7 sleep");
+        let with = |id: &str, waits: &[WaitFinding]| {
+            let bottleneck = Bottleneck { id: id.into(), ..Bottleneck::default() };
+            stalls(
+                &step(1, 3e5, times(2e4, 2e4, 3e4)),
+                &step(64, 3e5, times(2e4, 4e5, 5e5)),
+                &cause(&bottleneck, waits),
+            )
+            .unwrap()
+        };
+        let full = with("server-cpu", &[sleep.clone()]);
+        assert!(
+            full.ends_with("stall under load, probably because all CPUs that the server may use are full"),
+            "{full}"
+        );
+        assert!(with("server-cpu", &[sleep.clone(), lock]).ends_with("interpreter lock (GIL)"));
+        assert!(with("unknown", &[collector]).contains("because garbage collection takes 72 %"));
+        let unknown = with("unknown", &[sleep]);
+        assert!(unknown.contains("unknown cause"), "{unknown}");
     }
 
     #[test]
