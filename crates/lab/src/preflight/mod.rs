@@ -177,7 +177,7 @@ mod tests {
         assert!(against(chunked, false, PATIENT).unwrap().body.starts_with("hi"));
     }
 
-    /// The server of this test ends the first connection after two answers. The body of the last answer is longer than
+    /// The server of this test ends the first connection after two answers, without a word about it before. The body of the last answer is longer than
     /// the part of an answer that is kept.
     #[test]
     fn every_request_of_a_set_is_answered_with_its_own_length() {
@@ -186,7 +186,7 @@ mod tests {
         let long = format!("{:x}\r\n{}\r\n0\r\n\r\n", 100_000, "y".repeat(100_000));
         let answers = [
             "Content-Length: 5\r\n\r\nhello".to_owned(),
-            "Connection: close\r\nContent-Length: 2\r\n\r\nhi".to_owned(),
+            "Content-Length: 2\r\n\r\nhi".to_owned(),
             format!("Transfer-Encoding: chunked\r\n\r\n{long}"),
         ];
         let server = std::thread::spawn(move || {
@@ -196,7 +196,6 @@ mod tests {
                     let _ = stream.read(&mut [0; 1024]);
                     let _ = stream.write_all(format!("HTTP/1.1 200 OK\r\n{answer}").as_bytes());
                 }
-                let _ = stream.read(&mut [0; 1024]);
             }
         });
         let requests = vec![run::RequestPlan::default(); 3];

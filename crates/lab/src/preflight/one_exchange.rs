@@ -52,9 +52,14 @@ pub(super) fn exchange_each(
         session.forget_first_answer();
         let begin = Instant::now();
         let mut exchange = Exchange::new(open(addr, plan)?, begin, patience(plan));
+        let left_before = left.len();
         while let Some((item, rest)) = left.split_first() {
-            let done = exchange.run(session, *item, rest.is_empty());
-            let unexpected = done.map_err(|e| explained(&exchange, &e, plan, ""))?;
+            let unexpected = match exchange.run(session, *item, rest.is_empty()) {
+                Ok(unexpected) => unexpected,
+                // A server may end a used connection at any time, so the request is sent again on a new connection.
+                Err(_) if left.len() < left_before => break,
+                Err(e) => return Err(explained(&exchange, &e, plan, "")),
+            };
             each(&mut exchange, unexpected);
             left = rest;
             if exchange.is_closing || !session.takes_more() {
