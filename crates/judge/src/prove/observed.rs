@@ -31,7 +31,7 @@ const OBSERVATIONS: &[(&str, &[&str])] = &[
     ("server-cpu-quota", &["cgroup.cpu_throttled_periods"]),
     ("server-interrupts", &["cpu.softirq"]),
     ("server-disk", disks::WAITS),
-    ("server-memory", &["pressure.memory_some", "cgroup.memory_max_events"]),
+    ("server-memory", &["pressure.memory_some", "cgroup.memory_max_events", "cgroup.refaults"]),
     ("server-fds", &["process.fds"]),
     ("server-rate-limit", &["unexpected_status"]),
     ("client-ports", &["errors"]),

@@ -25,6 +25,7 @@ mod network_loss;
 mod network_medium;
 mod not_saturated;
 mod queue_signs;
+mod refaults;
 mod retransmissions;
 mod rule;
 mod server_concurrency;

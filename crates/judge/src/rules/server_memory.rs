@@ -2,6 +2,7 @@
 
 use run::{Evidence, FigureUnit, IncidentKind, Trial};
 
+use super::refaults::{self, Refaults};
 use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
 use crate::disks::threads_wait;
@@ -23,6 +24,7 @@ pub(super) const RULE: Rule = Rule {
         "memory.swap_out",
         "tcp.memory_pressures",
         "process.major_faults",
+        "cgroup.refaults",
     ],
     explains: &["server-cpu", "server-single-thread", "server-disk", "tcp-window", "accept-queue"],
     shared: &[
@@ -42,8 +44,9 @@ pub(super) const RULE: Rule = Rule {
               faults), the control group reaches its limit and reclaims, TCP enters memory pressure or drops connections, \
               or the kernel kills a process. Memory that is merely full costs nothing, so a stall of a tenth of the time \
               counts, not a high fill. Stalls and swapping of the whole host count only if the server's own processes \
-              waited for pages (major page faults). Page faults without such stalls are first reads of files, not a lack of \
-              memory. TCP's counters count only if connections of the load failed or stalled, and a few times of TCP's memory \
+              waited for pages (major page faults). Pages that the server reads again after the kernel evicted them \
+              (refaults) show a lack of memory even without stalls. Page faults with neither stalls nor refaults are first \
+              reads of files, not a lack of memory. TCP's counters count only if connections of the load failed or stalled, and a few times of TCP's memory \
               pressure only if they stalled more than under the lightest load. A control group at its limit counts only with such waits, since files that anything in it reads fill it. Stalls \
               of the host count beside a full control group only if threads of the server sleep for a disk as well. A \
               killed process counts only if requests failed or a process of the server ended.",
@@ -123,18 +126,46 @@ fn waits_for_pages(view: &View<'_>) -> bool {
 /// counter includes the waits for pages that were in memory before, but not the waits for pages that are read for the
 /// first time, for example of a mapped file. In a full control group, each page that is read evicts another page, and
 /// the kernel soon forgets the evicted pages. Once evicted pages are forgotten, the kernel counts hardly any wait as a
-/// lack of memory.
+/// lack of memory. If the kernel counts the evicted pages that are read again (refaults), they decide.
 fn lacks_pages(view: &View<'_>) -> bool {
     let is_stalled = || stalled(view).is_none_or(|stalled| stalled.log_odds() >= 0.0);
-    waits_for_pages(view) && (is_stalled() || full_group(view).is_some())
+    let is_evicted = || match read_again(view) {
+        Some(refaults) => refaults.show_lack() || full_group(view).is_some() && swaps_in(view),
+        None => full_group(view).is_some(),
+    };
+    waits_for_pages(view) && (is_stalled() || is_evicted())
 }
 
-/// Returns the share of its memory limit that a control group of the server uses, if the group reached this limit
-/// repeatedly. Of several such groups, returns the largest share.
+/// Returns the pages of files that the server read again after the kernel evicted them.
+fn read_again(view: &View<'_>) -> Option<Refaults> {
+    refaults::of_server(view, full_group(view).is_some())
+}
+
+/// Returns true if the host reads pages back from swap. Such pages belong to no file.
+fn swaps_in(view: &View<'_>) -> bool {
+    view.per_request("memory.swap_in").is_some_and(|pages| pages >= PAGES_PER_REQUEST)
+}
+
+/// Returns the confidence that pages read again slow the server: high if its threads wait for a disk for a large part
+/// of the time, and 0 if they do not.
+fn of_refaults(view: &View<'_>) -> f64 {
+    match threads_wait(view, &view.side.instance_filter()) {
+        Some(true) => TWO_SIGNS,
+        Some(false) => 0.0,
+        None if waits_for_pages(view) => ONE_SIGN,
+        None => WEAK_SIGN,
+    }
+}
+
+/// Returns the share of its memory limit that a control group of the server used at most, if the group reached this
+/// limit repeatedly. Of several such groups, returns the largest share. The mean use says little: while a server reads
+/// its files for the first time, the group is not yet full.
 fn full_group(view: &View<'_>) -> Option<f64> {
-    let value = |id, group: &str| view.side.recording.reading(id, group, view.window).value();
+    let recording = &view.side.recording;
+    let value = |id, group: &str| recording.reading(id, group, view.window).value();
     let full = |(group, limit): (String, f64)| {
-        let share = ratio(value("cgroup.memory", &group)?, positive(limit)?)?;
+        let most = recording.max("cgroup.memory", &group, view.window).value()?;
+        let share = ratio(most, positive(limit)?)?;
         let hits = value("cgroup.memory_max_events", &group).unwrap_or(0.0);
         (share >= MEMORY_FULL && hits >= LIMIT_HITS).then_some(share)
     };
@@ -154,7 +185,11 @@ fn faults(view: &View<'_>) -> Option<Signal> {
 }
 
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
-    server(facts).map_or(Vec::new(), |view| stalled(&view).into_iter().chain(faults(&view)).collect())
+    let of = |view: View<'_>| {
+        let again = read_again(&view).map(|refaults| refaults.signal);
+        stalled(&view).into_iter().chain(faults(&view)).chain(again).collect()
+    };
+    server(facts).map_or(Vec::new(), of)
 }
 
 /// Returns the share of the time in which threads of the host stalled for lack of memory, if this share is large.
@@ -247,6 +282,15 @@ fn signs(view: &View<'_>) -> Vec<Sign> {
         let text = format!("the control group reached its memory limit {}", counted(hits, "time"));
         let evidence = measured(view, ("cgroup.memory_max_events", ""), (hits, FigureUnit::Plain), None, text);
         out.push(Sign { confidence: of_group(view), words, evidence });
+    }
+    if let Some(found) = read_again(view).filter(Refaults::show_lack) {
+        let pages = found.signal.value;
+        let words = format!("it reads {} pages per request again that the kernel evicted", figure(pages));
+        let text =
+            format!("{} grew by {} per request, at most the pages that the server read", found.counter, figure(pages));
+        let evidence =
+            measured(view, (found.counter, ""), (pages, FigureUnit::PerRequest), Some(PAGES_PER_REQUEST), text);
+        out.push(Sign { confidence: of_refaults(view), words, evidence });
     }
     for (id, what) in [
         ("tcp.abort_on_memory", "connections were dropped for lack of TCP memory"),

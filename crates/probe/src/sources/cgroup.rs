@@ -2,8 +2,8 @@
 //! Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, scheduler/sched-bwc.rst.
 //!
 //! The limits of all ancestor groups apply, too. Of a group and its ancestors, quota, periods and throttling are read
-//! from the group with the smallest quota. Memory limit and limit events are read from the group with the smallest
-//! memory limit. CPU time and memory use are read from the process's own group.
+//! from the group with the smallest quota. Memory limit, limit events and refaults are read from the group with the
+//! smallest memory limit. CPU time and memory use are read from the process's own group.
 
 use super::cgroup_paths::{Controller, Mount, Version, mounts, resolve};
 use crate::Scope;
@@ -29,6 +29,7 @@ const IDS: &[&str] = &[
     "cgroup.oom_kills",
     "cgroup.pids",
     "cgroup.pids_limit",
+    "cgroup.refaults",
 ];
 
 struct Cgroups {
@@ -88,7 +89,9 @@ struct Group {
     time: Option<Gauge>,
     throttling: Option<(PathBuf, RereadFile, bool)>,
     memory_use: Option<Gauge>,
-    events: Option<(PathBuf, [Gauge; 2])>,
+    /// Folder of the group with the smallest memory limit, and three counters of this group: times that it reached the
+    /// limit, killed processes, and pages that were read again after the kernel had evicted them.
+    events: Option<(PathBuf, [Gauge; 3])>,
     pids: Option<[Gauge; 2]>,
 }
 
@@ -137,10 +140,9 @@ impl Group {
         self.put_throttling(writer);
         let told = ask(&mut self.memory_use);
         self.put(writer, 5, told);
-        if let Some((_, [hits, kills])) = &mut self.events {
-            let told = [hits.read(), kills.read()];
-            for (at, told) in told.into_iter().enumerate() {
-                self.put(writer, 7 + at, told);
+        if let Some((_, [hits, kills, refaults])) = &mut self.events {
+            for (at, told) in [(7, hits.read()), (8, kills.read()), (11, refaults.read())] {
+                self.put(writer, at, told);
             }
         }
         if let Some([now, most]) = &mut self.pids {
@@ -172,8 +174,16 @@ impl Group {
             if self.events.as_ref().is_none_or(|(old, _)| *old != folder) {
                 let gauge = |file: &str, key| Gauge::new(folder.join(file), key, 1.0);
                 let gauges = match memory.version {
-                    Version::One => [gauge("memory.failcnt", None), gauge("memory.oom_control", Some("oom_kill"))],
-                    Version::Two => [gauge("memory.events", Some("max")), gauge("memory.events", Some("oom_kill"))],
+                    Version::One => [
+                        gauge("memory.failcnt", None),
+                        gauge("memory.oom_control", Some("oom_kill")),
+                        gauge("memory.stat", Some("total_workingset_refault_file")),
+                    ],
+                    Version::Two => [
+                        gauge("memory.events", Some("max")),
+                        gauge("memory.events", Some("oom_kill")),
+                        gauge("memory.stat", Some("workingset_refault_file")),
+                    ],
                 };
                 self.events = Some((folder, gauges));
             }

@@ -54,6 +54,70 @@ fn page_faults_in_a_full_control_group_are_a_lack_of_memory() {
     assert_eq!((with_limit(48e6).id.as_str(), with_limit(1e9).id.as_str()), ("server-memory", "server-concurrency"));
 }
 
+/// A server with a memory limit of 48 MiB reads a mapped file. Pages are evicted all the time, since its control group is
+/// full. Only the refaults tell if the server reads the same pages again.
+fn in_full_group(faults: f64, refaults: f64) -> PlantedRun {
+    PlantedRun::new(20_000.0, 200.0)
+        .per_s(Who::Server, "process.major_faults", "srv:100", move |p| p.x * faults)
+        .per_s(Who::Server, "pressure.memory_some", "", |_| 0.013e6)
+        .level(Who::Server, "cgroup.memory", "/srv", 48e6)
+        .level(Who::Server, "cgroup.memory_limit", "/srv", 48e6)
+        .per_s(Who::Server, "cgroup.memory_max_events", "/srv", |_| 400.0)
+        .per_s(Who::Server, "cgroup.refaults", "/srv", move |p| p.x * refaults)
+}
+
+#[test]
+fn pages_that_a_full_group_reads_again_are_a_lack_of_memory_and_first_reads_are_none() {
+    let again = in_full_group(72.0, 40.0).verdict();
+    assert!(again.id == "server-memory" && again.confidence >= 0.8, "{again:#?}");
+    assert!(again.evidence.iter().any(|line| line.counter.as_str() == "cgroup.refaults"), "{again:#?}");
+    let waits = in_full_group(72.0, 40.0).level(Who::Server, "process.disk_wait", "srv:100", 0.9).verdict();
+    assert!(waits.sentence.contains("40 pages per request again"), "{waits:#?}");
+    let first = in_full_group(72.0, 0.0).verdict();
+    assert_ne!(first.id, "server-memory", "{first:#?}");
+    let why = first.ruled_out.iter().find(|out| out.id == "server-memory").map(|out| out.why.as_str());
+    assert!(why.is_some_and(|why| why.contains("for the first time")), "{why:?}");
+}
+
+/// Another program of the same control group reads pages again. The server itself reads nothing.
+#[test]
+fn refaults_of_another_program_in_the_group_are_not_the_server_s() {
+    let b = in_full_group(0.0, 40.0).verdict();
+    assert_ne!(b.id, "server-memory", "{b:#?}");
+}
+
+/// A server without a control group of its own serves files with `read`, which causes no page faults. Without a memory
+/// limit, refaults may come from another program, unless the server read most of the bytes.
+#[test]
+fn files_larger_than_the_host_s_memory_are_read_again_without_page_faults() {
+    let reads = |of_disk: f64, refaults: f64| {
+        PlantedRun::new(20_000.0, 200.0)
+            .per_s(Who::Server, "process.read_bytes", "srv:100", |p| p.x * 65_536.0)
+            .per_s(Who::Server, "disk.read_bytes", "vda", move |p| p.x * 65_536.0 * of_disk)
+            .per_s(Who::Server, "memory.refaults", "", move |p| p.x * refaults)
+            .level(Who::Server, "process.disk_wait", "srv:100", 0.9)
+            .verdict()
+    };
+    let again = reads(1.0, 12.0);
+    assert!(again.id == "server-memory" && again.sentence.contains("12 pages per request again"), "{again:#?}");
+    assert_ne!(reads(1.0, 0.0).id, "server-memory", "a cold cache");
+    assert_ne!(reads(5.0, 12.0).id, "server-memory", "another program reads most");
+}
+
+/// In the first window, the server fills its control group. The mean use of the group is then far below its limit.
+#[test]
+fn a_group_that_becomes_full_within_the_window_is_full() {
+    let fills = |side: &mut run::Side| {
+        let used = side.recording.columns.iter_mut().filter(|column| column.counter.as_str() == "cgroup.memory");
+        used.for_each(|column| column.values.iter_mut().take(1).for_each(|first| *first = Some(10e6)));
+    };
+    let verdict = in_full_group(72.0, 40.0)
+        .none(Who::Server, "cgroup.refaults")
+        .change(move |trial, _| trial.server.iter_mut().for_each(fills))
+        .verdict();
+    assert_eq!(verdict.id, "server-memory", "{verdict:#?}");
+}
+
 /// The workers of a server are in a control group that is full, and its master process is in a large one.
 #[test]
 fn use_and_limit_of_different_control_groups_are_not_compared() {

@@ -102,6 +102,13 @@ pub(super) const ROWS: &[CounterSpec] = &[
         "memory.events max (v1: memory.failcnt): times that the memory limit was hit",
     ),
     c("cgroup.oom_kills", "Cgroup", Count, Cumulative, "memory.events oom_kill: processes killed for lack of memory"),
+    c(
+        "cgroup.refaults",
+        "Cgroup",
+        Pages,
+        Cumulative,
+        "memory.stat workingset_refault_file (v1: total_...): pages of files read again after the kernel evicted them",
+    ),
     c("cgroup.pids", "Cgroup", Count, Gauge, "pids.current: processes and threads").largest(),
     c("cgroup.pids_limit", "Cgroup", Count, Gauge, "pids.max: most processes and threads").largest(),
     // Counters of connection tracking.
@@ -124,6 +131,13 @@ pub(super) const ROWS: &[CounterSpec] = &[
     c("memory.slab", "Memory", Bytes, Gauge, "/proc/meminfo Slab: memory of kernel objects"),
     c("memory.swap_in", "Memory", Pages, Cumulative, "/proc/vmstat pswpin: pages read from swap"),
     c("memory.swap_out", "Memory", Pages, Cumulative, "/proc/vmstat pswpout: pages written to swap"),
+    c(
+        "memory.refaults",
+        "Memory",
+        Pages,
+        Cumulative,
+        "/proc/vmstat workingset_refault_file: pages of files read again after the kernel evicted them",
+    ),
     // Limits on the sockets of the client's host.
     c("ports.range", "Ports", Count, Gauge, "net/ipv4/ip_local_port_range: local ports of an address pair"),
     // Counters of loadline's own observer process.
