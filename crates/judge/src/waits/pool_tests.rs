@@ -55,6 +55,32 @@ fn busy_children_of_a_parent_are_a_used_up_pool() {
     assert!(causes(&profile).is_empty(), "some workers are idle");
 }
 
+/// Figures of gunicorn with three sync workers. Its parent waits for events of a control socket in one thread, and for a
+/// lock in another. An earlier version of loadline took the workers for a blocked event loop, because the parent has an
+/// epoll descriptor.
+#[test]
+fn workers_whose_parent_has_an_event_loop_are_a_used_up_pool() {
+    let mut profile = process(3.0, &[(ThreadState::Sleep, "", 2.7), (ThreadState::OnCpu, "", 0.3)]);
+    let row = |process: &str, processes: f64, epoll| run::WaitProcess {
+        process: process.into(),
+        processes,
+        threads: if epoll { 2.0 } else { processes },
+        epoll,
+        children: !epoll,
+        ..run::WaitProcess::default()
+    };
+    profile.processes = vec![row("gunicorn", 3.0, false), row("gunicorn:10", 1.0, true)];
+    profile.groups.iter_mut().for_each(|group| group.process = "gunicorn".into());
+    let parent =
+        |state| run::WaitGroup { process: "gunicorn:10".into(), state, threads: 1.0, ..profile.groups[0].clone() };
+    let groups = [ThreadState::Events, ThreadState::Futex].map(parent);
+    profile.groups.extend(groups);
+    profile.clients = Some(clients(3.0, 18.0));
+    let found = waits(&profile, &[]);
+    let sentence = "all 3 children of gunicorn have a request (they sleep), and further requests queue";
+    assert_eq!((found.len(), found[0].sentence.as_str()), (1, sentence), "{found:#?}");
+}
+
 /// This test repeats a situation that was observed with Apache: the parent of four workers sleeps for a second between
 /// two checks of its workers.
 #[test]

@@ -18,7 +18,7 @@ pub(super) const MIN_MEMBERS: f64 = 2_f64 - WAIT_FEW;
 
 /// Returns the pool of worker processes with one thread each, if all of them are blocked in `state` while requests
 /// queue. The parent of the workers may be an additional process, which is idle or sleeps between two checks of the
-/// workers.
+/// workers, unless the parent is counted apart.
 pub(super) fn busy_children(
     profile: &WaitProfile,
     activity: &Activity<'_>,
@@ -34,8 +34,14 @@ pub(super) fn busy_children(
     let sleeps = if state == ThreadState::Sleep { 0.0 } else { activity.all_threads(|s| s == ThreadState::Sleep) };
     let is_one = |threads: f64| (threads - 1.0).abs() <= WAIT_FEW;
     let has_parent = activity.has_parent || is_one(idle) || is_one(sleeps);
-    let (of, counted) = if has_parent { (all - 1.0, CountedKind::Children) } else { (all, CountedKind::Processes) };
-    let parent = if activity.has_parent {
+    let (of, counted) = match has_parent {
+        _ if process.children => (all, CountedKind::Children),
+        true => (all - 1.0, CountedKind::Children),
+        false => (all, CountedKind::Processes),
+    };
+    let parent = if process.children {
+        0.0
+    } else if activity.has_parent {
         1.0
     } else if is_one(sleeps) {
         sleeps

@@ -10,7 +10,7 @@ use run::visible;
 
 use crate::process_tree::started_ticks;
 use crate::reread_file::reread;
-use crate::text::{stat_fields, stat_state};
+use crate::text::{number, stat_fields, stat_state};
 
 use super::round::{ProcessSample, pattern};
 use super::thread::Thread;
@@ -39,7 +39,15 @@ pub(super) struct Process {
     pub(super) name: Arc<str>,
     /// Name by which the kernel knows the process, if it differs from `name`.
     kernel_name: Option<Arc<str>>,
+    /// ID of the parent process when this process was found.
+    parent: u32,
+    /// True if the process has an epoll descriptor of its own. A child inherits the descriptors of its parent, but does
+    /// not wait on an inherited epoll descriptor.
     pub(super) epoll: bool,
+    /// True if the parent runs the same program, but is counted apart.
+    pub(super) is_child: bool,
+    /// True if the process is counted apart from its children.
+    pub(super) is_parent: bool,
     title: Option<File>,
     other_pid_namespace: bool,
     /// IDs of all threads.
@@ -60,6 +68,7 @@ impl Process {
     pub(super) fn open(pid: u32, behind: bool) -> Option<Self> {
         let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
         let (comm, fields) = stat_fields(&stat)?;
+        let parent = stat_fields(&stat)?.1.nth(1).and_then(number).and_then(|pid| pid.try_into().ok()).unwrap_or(0);
         let ends = stat_state(fields).is_none_or(|state| state.has_ended);
         let namespace = |who: &str| std::fs::read_link(format!("/proc/{who}/ns/pid")).ok();
         let theirs = namespace(&pid.to_string());
@@ -69,7 +78,10 @@ impl Process {
             behind,
             name: visible(&comm).chars().take(MAX_NAME_CHARS).collect::<String>().into(),
             kernel_name: None,
-            epoll: has_epoll(pid),
+            parent,
+            epoll: has_own_epoll(pid, parent),
+            is_child: false,
+            is_parent: false,
             title: File::open(format!("/proc/{pid}/cmdline")).ok(),
             other_pid_namespace: theirs.is_some() && theirs != namespace("self"),
             tids: BTreeSet::new(),
@@ -147,20 +159,29 @@ impl Process {
     pub(super) fn sample(&self, buffer: &mut Vec<u8>) -> ProcessSample {
         let title = self.title.as_ref().and_then(|file| title_in(reread(file, buffer).ok()?));
         let (name, kernel_name) = (self.name.clone(), self.kernel_name.clone());
-        let Self { pid, started_ticks, behind, epoll, .. } = *self;
-        ProcessSample { pid, started_ticks, name, kernel_name, behind, epoll, title }
+        let Self { pid, started_ticks, behind, epoll, is_child, .. } = *self;
+        ProcessSample { pid, started_ticks, name, kernel_name, behind, epoll, is_child, title }
     }
 
-    /// Gives an upstream's process a name of its own, because a process of the server has the same name. The two then
-    /// count as different processes.
-    pub(super) fn set_apart(&mut self) {
-        let name = format!("{} (upstream)", self.name).into();
-        self.kernel_name = Some(std::mem::replace(&mut self.name, name));
+    /// Adds a role, such as `upstream`, to the name of a process, because a process with another role has the same
+    /// name. The two then count as different processes.
+    pub(super) fn set_apart(&mut self, role: &str) {
+        let name = format!("{} ({role})", self.name).into();
+        let before = std::mem::replace(&mut self.name, name);
+        self.kernel_name.get_or_insert(before);
+    }
+
+    /// Returns true if `other` is a child of this process and runs the same program.
+    pub(super) fn is_parent_of(&self, other: &Self) -> bool {
+        fn program(process: &Process) -> &Arc<str> {
+            process.kernel_name.as_ref().unwrap_or(&process.name)
+        }
+        other.parent == self.pid && program(self) == program(other)
     }
 
     /// Looks again for an epoll descriptor, which a server opens after its start.
     pub(super) fn look_for_epoll(&mut self) {
-        self.epoll = self.epoll || has_epoll(self.pid);
+        self.epoll = self.epoll || has_own_epoll(self.pid, self.parent);
     }
 }
 
@@ -179,12 +200,18 @@ pub(super) fn thread_folder(pid: u32, tid: u32) -> PathBuf {
     format!("/proc/{pid}/task/{tid}").into()
 }
 
-/// Returns true if one of the first descriptors is an epoll descriptor. A server opens its epoll descriptor before its
-/// connections.
-fn has_epoll(pid: u32) -> bool {
+/// Returns true if one of the first descriptors is an epoll descriptor that the process did not inherit. A server opens
+/// its epoll descriptor before its connections. An inherited descriptor has the same number as in the parent, and
+/// watches the same files. Source: proc_pid_fdinfo(5).
+fn has_own_epoll(pid: u32, parent: u32) -> bool {
     const MAX_DESCRIPTORS: u32 = 64;
-    let link = |fd: u32| std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok();
-    (0..MAX_DESCRIPTORS).filter_map(link).any(|to| to.to_str().is_some_and(|to| to == "anon_inode:[eventpoll]"))
+    let is_epoll = |pid: u32, fd: &u32| {
+        let to = std::fs::read_link(format!("/proc/{pid}/fd/{fd}"));
+        to.is_ok_and(|to| to.to_str().is_some_and(|to| to == "anon_inode:[eventpoll]"))
+    };
+    let watched = |pid: u32, fd: u32| std::fs::read(format!("/proc/{pid}/fdinfo/{fd}")).ok();
+    let is_own = |fd: u32| !is_epoll(parent, &fd) || watched(pid, fd) != watched(parent, fd);
+    (0..MAX_DESCRIPTORS).filter(|fd| is_epoll(pid, fd)).any(is_own)
 }
 
 #[cfg(test)]

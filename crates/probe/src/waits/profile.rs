@@ -50,6 +50,7 @@ struct ProcessSums {
     /// Number of rounds before the first round that shows a process with this name.
     rounds_before: u64,
     epoll: bool,
+    are_children: bool,
     titles: BTreeMap<Arc<str>, f64>,
 }
 
@@ -100,6 +101,7 @@ impl ProfileSums {
         sums.processes += 1.0;
         sums.behind |= process.behind;
         sums.epoll |= process.epoll;
+        sums.are_children |= process.is_child;
         if let Some(title) = &process.title
             && (sums.titles.len() < MAX_TITLES || sums.titles.contains_key(title))
         {
@@ -223,6 +225,7 @@ impl ProfileSums {
                 busiest_blocked,
                 behind: sums.behind,
                 epoll: sums.epoll,
+                children: sums.are_children,
             }
         };
         largest(self.processes.iter().map(row).collect(), |row| row.threads)

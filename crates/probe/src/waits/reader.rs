@@ -93,6 +93,7 @@ impl Reader {
         }
         self.set_upstreams_apart();
         self.processes.values_mut().for_each(Process::look_for_epoll);
+        self.set_parents_apart();
         let of = |behind: bool| -> HashMap<u32, Arc<str>> {
             let processes = self.processes.values().filter(|p| p.behind == behind);
             processes.flat_map(|p| sockets_of(p.pid).map(|inode| (inode, p.name.clone()))).collect()
@@ -109,7 +110,30 @@ impl Reader {
         let front = self.processes.values().filter(|process| !process.behind);
         let names: HashSet<Arc<str>> = front.map(|process| process.name.clone()).collect();
         let same = self.processes.values_mut().filter(|process| process.behind && names.contains(&process.name));
-        same.for_each(Process::set_apart);
+        same.for_each(|process| process.set_apart("upstream"));
+    }
+
+    /// Gives a new name to each parent process with an event loop (epoll) whose children run the same program without
+    /// one. The parent's event loop, such as that of gunicorn for its control socket, then says nothing about the
+    /// children, which handle the requests.
+    fn set_parents_apart(&mut self) {
+        let mut parents: Vec<u32> = Vec::new();
+        for parent in self.processes.values().filter(|process| process.epoll && !process.is_child) {
+            let mut children = self.processes.values().filter(|child| parent.is_parent_of(child)).peekable();
+            if children.peek().is_some() && children.all(|child| !child.epoll) {
+                parents.push(parent.pid);
+            }
+        }
+        for pid in parents {
+            let Some(mut parent) = self.processes.remove(&pid) else { continue };
+            let children = self.processes.values_mut().filter(|child| parent.is_parent_of(child));
+            children.for_each(|child| child.is_child = true);
+            if !parent.is_parent {
+                parent.is_parent = true;
+                parent.set_apart("parent");
+            }
+            self.processes.insert(pid, parent);
+        }
     }
 
     /// Reads all connections.
@@ -275,6 +299,44 @@ mod tests {
         });
         assert_eq!(names.0, ["sleep", "sleep (upstream)"]);
         assert!(names.1.threads.iter().all(|thread| &*thread.name == "sleep"), "{:?}", names.1.threads);
+    }
+
+    /// Parent that opens an epoll descriptor for a control pipe after its first child started, as gunicorn does. The
+    /// second child inherits the descriptor.
+    const PARENT_WITH_EPOLL: &str = "
+import os, select, time
+def child():
+    if os.fork() == 0:
+        time.sleep(60)
+        os._exit(0)
+child()
+reads, _ = os.pipe()
+loop = select.epoll()
+loop.register(reads, select.EPOLLIN)
+child()
+loop.poll(60)
+";
+
+    #[test]
+    fn the_event_loop_of_a_parent_is_not_that_of_its_children() {
+        let Some(python) = testkit::program("python3") else {
+            return testkit::skip("a parent with epoll", "python3 is not installed");
+        };
+        let mut command = std::process::Command::new(python);
+        let parent = testkit::ChildProcess::start(command.args(["-c", PARENT_WITH_EPOLL]));
+        let seen = testkit::eventually(|| {
+            // A reader keeps the name that a process has when it is found. `python3` may first be a script that starts
+            // Python, with another name.
+            let mut reader = Reader::new(vec![parent.pid()], None);
+            reader.find_processes();
+            let mut processes = reader.round().processes;
+            processes.sort_by_key(|process| process.is_child);
+            (processes.len() == 3 && processes[1].is_child).then_some(processes)
+        });
+        assert!(seen[0].epoll && seen[0].pid == parent.pid() && seen[0].name.ends_with(" (parent)"), "{seen:#?}");
+        assert!(seen[1..].iter().all(|child| child.is_child && !child.epoll), "{seen:#?}");
+        assert_eq!(seen[0].kernel_name.as_ref(), Some(&seen[1].name));
+        assert!(seen[1].name == seen[2].name);
     }
 
     #[test]

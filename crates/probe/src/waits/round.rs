@@ -47,7 +47,10 @@ pub(super) struct ProcessSample {
     /// Name by which the kernel knows the process, if it differs from `name`.
     pub(super) kernel_name: Option<Arc<str>>,
     pub(super) behind: bool,
+    /// True if the process has an epoll descriptor that it did not inherit.
     pub(super) epoll: bool,
+    /// True if the parent runs the same program, but is counted apart.
+    pub(super) is_child: bool,
     /// Title of the process, with each number replaced by `#`; `None` if it was not read.
     pub(super) title: Option<Arc<str>>,
 }

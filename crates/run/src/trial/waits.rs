@@ -143,9 +143,13 @@ pub struct WaitProcess {
     /// True if the processes are an upstream service of the server.
     #[serde(skip_serializing_if = "skip_empty::is_false")]
     pub behind: bool,
-    /// True if a process has an epoll descriptor, as an event loop does.
+    /// True if a process has an epoll descriptor of its own, as an event loop does.
     #[serde(skip_serializing_if = "skip_empty::is_false")]
     pub epoll: bool,
+    /// True if the processes are children of a process that runs the same program but is counted apart, because only
+    /// the parent has an event loop.
+    #[serde(skip_serializing_if = "skip_empty::is_false")]
+    pub children: bool,
 }
 
 /// Activity of the thread that owns a lock.
