@@ -59,18 +59,35 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
     }
 }
 
-/// Counts the connections from a process to one peer on which the process awaits a reply. If times and acknowledgements
-/// do not decide about a connection, its counts of segments decide. The counts of segments are used only if they agree
-/// with the times on all connections (at least one) about which the times decide.
-pub(super) fn awaiting(connections: &[OtherConnection]) -> f64 {
-    let turned: Vec<OtherConnection> = connections.iter().map(turned).collect();
-    let exchange = exchange(&turned).filter(|kind| agrees_with_times(&turned, connections, *kind));
-    let awaits = |(turned, own): &(&OtherConnection, &OtherConnection)| {
+/// Connection from a process to a peer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ToPeer {
+    /// The process's end of the connection.
+    pub(super) own: OtherConnection,
+    /// True if data waits at the other end, because the peer has not read it yet.
+    pub(super) is_unread: bool,
+}
+
+/// Counts the connections from a process to one peer on which the process awaits a reply. A request that the peer has
+/// not read yet awaits a reply, although the peer's kernel may have acknowledged it. Otherwise, times and
+/// acknowledgements decide about a connection, or else its counts of segments. The counts of segments are used only if
+/// they agree with the times on all connections (at least one) about which the times decide.
+pub(super) fn awaiting(connections: &[ToPeer]) -> f64 {
+    let own: Vec<OtherConnection> = connections.iter().map(|connection| connection.own).collect();
+    let turned: Vec<OtherConnection> = own.iter().map(turned).collect();
+    let exchange = exchange(&turned).filter(|kind| agrees_with_times(&turned, &own, *kind));
+    let awaits = |(turned, to_peer): &(&OtherConnection, &ToPeer)| {
         let by_counts = exchange.is_some_and(|kind| by_counts(turned, kind) == Some(true));
+        let by_times = || to_peer.own.traffic.is_some_and(|traffic| awaits_reply(&traffic).unwrap_or(by_counts));
         // A connection does not await a reply that has arrived, even if the process has not read the reply yet.
-        own.receive_queue == 0 && own.traffic.is_some_and(|traffic| awaits_reply(&traffic).unwrap_or(by_counts))
+        to_peer.own.receive_queue == 0 && (to_peer.is_unread || by_times())
     };
     turned.iter().zip(connections).filter(awaits).count() as f64
+}
+
+/// Returns true if the process's end alone does not show that the connection awaits a reply.
+pub(super) fn may_be_unread(own: &OtherConnection) -> bool {
+    own.receive_queue == 0 && own.traffic.is_none_or(|traffic| awaits_reply(&traffic) != Some(true))
 }
 
 /// Returns the connection as its other end counts it: with the counts of sent and received data exchanged.
@@ -149,6 +166,9 @@ mod tests {
     #[test]
     fn counts_tell_which_connections_await_a_reply_if_they_agree_with_times() {
         // The last two connections await a reply. The last connection has the times of both directions in one tick.
+        let awaiting = |all: &[OtherConnection]| {
+            super::awaiting(&all.iter().map(|own| ToPeer { own: *own, is_unread: false }).collect::<Vec<_>>())
+        };
         let idle = |ms_ago| connection(50, 50, ms_ago, 0);
         let waits = |ms_ago| connection(50, 51, ms_ago, 0);
         assert_eq!(awaiting(&[idle((4, 8)), idle((4, 4)), waits((8, 4)), waits((4, 4))]), 2.0);
@@ -157,6 +177,19 @@ mod tests {
         // of the idle first connection look like a request in progress.
         assert_eq!(awaiting(&[waits((4, 8)), waits((4, 4)), waits((4, 4))]), 0.0);
         assert_eq!(awaiting(&[OtherConnection { receive_queue: 9, ..waits((8, 4)) }]), 0.0);
+    }
+
+    /// The kernel of a full peer acknowledged requests that the peer had not read. An earlier version of loadline took
+    /// these requests for answered.
+    #[test]
+    fn a_request_that_the_peer_has_not_read_awaits_a_reply() {
+        let own = connection(50, 50, (4, 4), 0);
+        let busy = |is_unread: bool| {
+            awaiting(&[ToPeer { own, is_unread }, ToPeer { own: connection(70, 390, (4, 4), 0), is_unread: false }])
+        };
+        assert!(may_be_unread(&own));
+        assert_eq!((busy(false), busy(true)), (0.0, 1.0));
+        assert_eq!(awaiting(&[ToPeer { own: OtherConnection { receive_queue: 9, ..own }, is_unread: true }]), 0.0);
     }
 
     #[test]

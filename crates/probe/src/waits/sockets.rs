@@ -1,6 +1,7 @@
 //! Sockets of a network namespace by inode: connections of the server's clients, and connections to peers.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use sys::diag::{Diag, OtherConnection, SocketName};
 use crate::tree::diag_in;
 
 use super::counted::{Counted, MAX_CONNECTIONS};
-use super::exchanges;
+use super::exchanges::{self, ToPeer, may_be_unread};
 use super::round::{ConnectionSample, PeerId, PeerSample};
 
 /// Maximum number of connections to peers that are read again between two dumps (readings of all connections).
@@ -38,19 +39,19 @@ type UnixPair = (u32, u32, PathBuf);
 
 /// Connections to each peer.
 #[derive(Debug, Default)]
-struct PeerSums(BTreeMap<PeerId, Vec<OtherConnection>>);
+struct PeerSums(BTreeMap<PeerId, Vec<ToPeer>>);
 
 impl PeerSums {
-    fn add(&mut self, id: &PeerId, connection: &OtherConnection) {
-        self.0.entry(id.clone()).or_default().push(*connection);
+    fn add(&mut self, id: &PeerId, connection: ToPeer) {
+        self.0.entry(id.clone()).or_default().push(connection);
     }
 
     /// Returns the numbers of connections to each peer. `scaled` converts a number of these connections to a number of
     /// all connections.
     fn rows(self, scaled: impl Fn(f64) -> f64) -> Vec<PeerSample> {
-        let row = |((process, address), connections): (PeerId, Vec<OtherConnection>)| {
+        let row = |((process, address), connections): (PeerId, Vec<ToPeer>)| {
             let (open, busy) = (scaled(connections.len() as f64), scaled(exchanges::awaiting(&connections)));
-            let received = connections.iter().map(|c| Some((c.inode, c.traffic?.data_in)));
+            let received = connections.iter().map(|c| Some((c.own.inode, c.own.traffic?.data_in)));
             let received = received.collect::<Option<_>>().unwrap_or_default();
             PeerSample { process, address, open, busy, received, to: None }
         };
@@ -127,11 +128,15 @@ impl Sockets {
             self.uses.insert(connection.inode, SocketUse::Client);
         }
         let mut peers = PeerSums::default();
+        let has_unread = |end: &&OtherConnection| end.receive_queue > 0;
+        let ends = dump.behind.kept.iter().chain(&dump.others.kept).filter(has_unread);
+        let unread: HashSet<[SocketAddr; 2]> = ends.map(|end| [end.remote, end.local]).collect();
         for connection in dump.held.kept.iter().chain(&dump.others.kept) {
             let name = self.name(connection.remote.to_string());
             if let Some(process) = held.get(&connection.inode) {
                 let id = (process.clone(), name.clone());
-                peers.add(&id, connection);
+                let is_unread = unread.contains(&[connection.local, connection.remote]);
+                peers.add(&id, ToPeer { own: *connection, is_unread });
                 self.known.push((connection.name, id));
             }
             self.uses.insert(connection.inode, SocketUse::Peer(name));
@@ -231,8 +236,8 @@ impl Sockets {
         self.known.retain(|(_, id)| small.iter().any(|(_, kept)| kept == id));
     }
 
-    /// Reads the known connections to peers again. Reading one known connection takes some microseconds, while a dump
-    /// takes a millisecond.
+    /// Reads the known connections to peers again, and the other end of those that may have an unread request there.
+    /// Reading one known connection takes some microseconds, while a dump takes a millisecond.
     pub(super) fn read_peers(&mut self) -> Option<Vec<PeerSample>> {
         if self.known.is_empty() {
             return None;
@@ -240,7 +245,10 @@ impl Sockets {
         let (known, mut sums) = (std::mem::take(&mut self.known), PeerSums::default());
         let asked = self.over(|diag| {
             for (name, id) in &known {
-                diag.other(name)?.iter().for_each(|connection| sums.add(id, connection));
+                let Some(own) = diag.other(name)? else { continue };
+                let other_end = if may_be_unread(&own) { diag.other(&name.other_end())? } else { None };
+                let is_unread = other_end.is_some_and(|end| end.receive_queue > 0);
+                sums.add(id, ToPeer { own, is_unread });
             }
             Ok(())
         });
@@ -307,6 +315,33 @@ mod tests {
             sockets.read_peers()?.into_iter().find(|peer| peer.busy < 2.0)
         });
         assert_eq!((again.open, again.busy, again.received.values().sum::<u32>()), (3.0, 1.0, 1));
+    }
+
+    /// The server answers the first request of a connection, and leaves the second one unread. The kernel acknowledges
+    /// the second request at once.
+    #[test]
+    fn a_request_that_waits_unread_at_the_peer_is_busy() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = server.local_addr().unwrap();
+        let mut client = TcpStream::connect(address).unwrap();
+        let (mut accepted, _) = server.accept().unwrap();
+        client.write_all(b"1").unwrap();
+        accepted.read_exact(&mut [0]).unwrap();
+        accepted.write_all(b"a").unwrap();
+        client.read_exact(&mut [0]).unwrap();
+        client.write_all(b"2").unwrap();
+        let mine: HashMap<u32, Arc<str>> =
+            crate::find::sockets_of(std::process::id()).map(|inode| (inode, "app".into())).collect();
+        let mut sockets = Sockets { ports: HashSet::from([address.port()]), ..Sockets::new(None) };
+        let busy = |peers: Vec<PeerSample>| {
+            peers.into_iter().find(|peer| *peer.address == *address.to_string()).map(|peer| peer.busy)
+        };
+        assert_eq!(busy(sockets.read(&mine).unwrap().peers), Some(1.0));
+        sockets.known.retain(|(_, (_, to))| **to == *address.to_string());
+        assert_eq!(busy(sockets.read_peers().unwrap()), Some(1.0), "read again");
+        let other_end = sockets.known[0].0.other_end();
+        let read = sockets.over(|diag| Ok(assert_eq!(diag.other(&other_end)?.unwrap().receive_queue, 1)));
+        read.unwrap();
     }
 
     #[test]

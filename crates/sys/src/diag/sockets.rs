@@ -49,6 +49,22 @@ pub struct SocketName {
     pub(super) id: [u8; 48],
 }
 
+impl SocketName {
+    /// Returns the name of the connection's other end, if both ends are in one network namespace. The cookie of the
+    /// other end is unknown, so the kernel is asked for a socket with any cookie. Source: Linux, inet_diag.h, `struct
+    /// inet_diag_sockid`: ports, addresses of 16 bytes, interface and cookie.
+    pub fn other_end(&self) -> Self {
+        const NO_COOKIE: [u8; 8] = [0xFF; 8];
+        let mut id = self.id;
+        id[..2].copy_from_slice(&self.id[2..4]);
+        id[2..4].copy_from_slice(&self.id[..2]);
+        id[4..20].copy_from_slice(&self.id[20..36]);
+        id[20..36].copy_from_slice(&self.id[4..20]);
+        id[40..].copy_from_slice(&NO_COOKIE);
+        Self { family: self.family, id }
+    }
+}
+
 impl Default for SocketName {
     fn default() -> Self {
         Self { family: 0, id: [0; 48] }
