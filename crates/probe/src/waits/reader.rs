@@ -318,6 +318,27 @@ loop.poll(60)
 ";
 
     #[test]
+    fn a_thread_that_receives_from_a_udp_peer_waits_for_this_peer() {
+        let Some(python) = testkit::program("python3") else {
+            return testkit::skip("a wait for a UDP peer", "python3 is not installed");
+        };
+        let server = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let address = server.local_addr().unwrap();
+        let code = format!(
+            "import socket\ns = socket.socket(type=socket.SOCK_DGRAM)\ns.connect(('127.0.0.1', {}))\ns.recv(1)",
+            address.port()
+        );
+        let mut command = std::process::Command::new(python);
+        let child = testkit::ChildProcess::start(command.args(["-c", &code]));
+        let mut reader = Reader::new(vec![child.pid()], None);
+        let waits = testkit::eventually(|| {
+            reader.find_processes();
+            reader.round().threads.into_iter().find(|thread| thread.state == ThreadState::Peer)
+        });
+        assert_eq!(waits.key, WaitKey::Text(address.to_string().into()));
+    }
+
+    #[test]
     fn the_event_loop_of_a_parent_is_not_that_of_its_children() {
         let Some(python) = testkit::program("python3") else {
             return testkit::skip("a parent with epoll", "python3 is not installed");

@@ -74,7 +74,10 @@ impl ThreadReader<'_> {
         match call {
             Call::Futex => self.futex(a, Wait { operation: b, expected: c as u32 }),
             Call::FutexWait => self.futex(a, Wait { operation: 0, expected: b as u32 }),
-            Call::Read => self.descriptor(pid, a, name, false),
+            Call::Read => match self.descriptor(pid, a, name, false) {
+                (ThreadState::NewSocket, key) => self.datagrams(pid, a).unwrap_or((ThreadState::NewSocket, key)),
+                found => found,
+            },
             Call::Write => self.descriptor(pid, a, name, true),
             Call::File => (ThreadState::Disk, file(pid, a).map_or_else(named, |path| on_file(name, &path, pid, a))),
             Call::Path => (ThreadState::Disk, named()),
@@ -117,21 +120,19 @@ impl ThreadReader<'_> {
                 (ThreadState::Peer, key)
             }
             (state @ (ThreadState::ClientRead | ThreadState::ClientWrite), key) => (state, key),
-            (ThreadState::NewSocket, _) => self.datagrams(pid, fd),
+            (ThreadState::NewSocket, _) => self.datagrams(pid, fd).unwrap_or((ThreadState::Events, WaitKey::None)),
             _ => (ThreadState::Events, WaitKey::None),
         }
     }
 
-    /// Returns the activity of a thread that polls the new socket `fd`. To look up a name, programs open a new UDP
-    /// socket and wait for the reply of the DNS server.
-    fn datagrams(&mut self, pid: u32, fd: u64) -> (ThreadState, WaitKey) {
+    /// Returns the activity of a thread that waits for the new socket `fd`, if it is a UDP socket with a peer. To look
+    /// up a name, programs open a new UDP socket and wait for the reply of the DNS server.
+    fn datagrams(&mut self, pid: u32, fd: u64) -> Option<(ThreadState, WaitKey)> {
         self.looked_up += 1;
         let is_allowed = self.looked_up <= MAX_LOOKED_UP;
-        match socket_inode(pid, fd).filter(|_| is_allowed).and_then(|inode| connected_to(pid, inode)) {
-            Some(peer) if peer.port() == DNS_PORT => (ThreadState::Peer, WaitKey::Text(format!("{peer} (DNS)").into())),
-            Some(peer) => (ThreadState::Peer, WaitKey::Text(peer.to_string().into())),
-            None => (ThreadState::Events, WaitKey::None),
-        }
+        let peer = socket_inode(pid, fd).filter(|_| is_allowed).and_then(|inode| connected_to(pid, inode))?;
+        let name = if peer.port() == DNS_PORT { format!("{peer} (DNS)") } else { peer.to_string() };
+        Some((ThreadState::Peer, WaitKey::Text(name.into())))
     }
 
     /// Returns the activity of a thread that waits for the descriptor `fd` in the system call `name`.
