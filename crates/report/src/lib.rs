@@ -25,7 +25,7 @@ pub use answer_line::{AnswerLine, Warnings};
 pub use arena::render_arena;
 pub use comparison::{brief_comparison, render_comparison};
 pub use doc::{Block, Cell, Col, Doc, EvidenceLine, Item, KeyFigure, List, Note, Section, Table, Weight};
-pub use forms::{FORMS, Form, SideNow, markdown_table, openmetrics_now, wrap};
+pub use forms::{FORMS, Form, SideNow, fitted, markdown_table, openmetrics_now, wrap};
 pub use history::render_history;
 pub use pages::{PAGES, Page, busiest_device, short_time};
 pub use plot::{

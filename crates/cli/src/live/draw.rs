@@ -14,8 +14,13 @@ use super::model::Model;
 use super::parts::{cpu, devices, errors, now, seconds, short_spread, so_far, spread, step, steps, title};
 use super::spread::stretched;
 
-/// Minimum and maximum number of lines of a chart, including its title.
-const CHART: (usize, usize) = (3, 11);
+/// Minimum number of lines of a chart, including its title.
+const MIN_CHART: usize = 3;
+/// Minimum width of a terminal on which the list of steps is beside the current figures, columns. On a narrower
+/// terminal, the list is below the current figures.
+const WIDE: u16 = 160;
+/// Width of the list of steps beside the current figures, columns. A line about a step has at most 80 characters.
+const STEPS_WIDTH: u16 = 82;
 /// Minimum height of a terminal on which each range of response times has its own line, lines. On a terminal with fewer
 /// lines, the whole distribution of response times takes one line.
 const TALL: usize = 36;
@@ -32,13 +37,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, keys: &str, explained: 
         page.chart(title, parts.chart, model, of);
     }
     page.lines(parts.time);
-    page.lines(now(model));
-    page.lines(parts.spread);
-    page.lines(parts.cpu);
-    page.lines(parts.devices);
-    page.lines(parts.errors);
-    page.lines(parts.notes);
-    page.lines(parts.steps);
+    page.side_by_side(parts.figures, parts.beside, STEPS_WIDTH);
+    page.lines(parts.below);
     page.foot(keys);
     page.over(explained);
 }
@@ -48,42 +48,49 @@ struct Parts {
     chart: usize,
     time: Vec<Line<'static>>,
     so_far: Vec<Line<'static>>,
-    spread: Vec<Line<'static>>,
-    cpu: Vec<Line<'static>>,
-    devices: Vec<Line<'static>>,
-    errors: Vec<Line<'static>>,
-    notes: Vec<Line<'static>>,
-    steps: Vec<Line<'static>>,
+    /// Current figures: rates and times, their distribution, CPUs, devices, errors and the newest note.
+    figures: Vec<Line<'static>>,
+    /// List of steps to the right of the current figures; empty on a narrow terminal.
+    beside: Vec<Line<'static>>,
+    /// List of steps below the current figures; empty on a wide terminal.
+    below: Vec<Line<'static>>,
 }
 
 impl Parts {
     /// Divides the lines of the terminal among the parts. The head, the current figures and the keys get their lines
     /// first. The other parts of the view get the remaining lines in order of their importance.
     fn of(model: &Model, width: u16, height: usize) -> Self {
-        let mut room = height.saturating_sub(2 + now(model).len() + 1);
+        let is_wide = width >= WIDE;
+        let narrowed = if is_wide { width - STEPS_WIDTH } else { width };
+        let now = now(model);
+        let mut room = height.saturating_sub(2 + now.len() + 1);
         let mut take = |mut lines: Vec<Line<'static>>| {
             lines.truncate(room);
             room -= lines.len();
             lines
         };
-        let so_far = take(so_far(model, width, if height >= TALL { 2 } else { 1 }));
-        let (cpu, errors, devices) = (take(cpu(model)), take(vec![errors(model)]), take(devices(model)));
-        let spread = take(if height >= TALL { spread(model) } else { short_spread(model, width) });
+        // On a wide terminal, the capacity with its limits fits into one line.
+        let so_far = take(so_far(model, width, if height >= TALL && !is_wide { 2 } else { 1 }));
+        let (cpu, errors, devices) =
+            (take(cpu(model, narrowed)), take(vec![errors(model)]), take(devices(model, narrowed)));
+        let spread = take(if height >= TALL { spread(model, narrowed) } else { short_spread(model, narrowed) });
         let charts = charts(model).len().max(1);
-        let least = if room > charts * CHART.0 { charts * CHART.0 + 1 } else { 0 };
+        let least = if room > charts * MIN_CHART { charts * MIN_CHART + 1 } else { 0 };
         let time: Vec<Line<'static>> = time_axis(model, width).into_iter().take(least).collect();
         let mut room = room - least;
         let note =
             model.notes.back().map_or_else(Line::default, |note| Line::from(format!("{:<LABEL$}{note}", "note")));
         let notes: Vec<Line<'static>> = std::iter::once(note.dim()).take(room.min(1)).collect();
         room -= notes.len();
+        let figures = [now, spread, cpu, devices, errors, notes].concat();
         // The list of steps grows during a run. The list of steps always gets the same number of lines, so that the
         // charts keep their height.
-        let most_steps = room.min(3 + room / 3);
+        let most_steps = if is_wide { figures.len() } else { room.min(3 + room / 3) };
         let steps = filled(steps(model, most_steps), most_steps);
-        room -= most_steps;
-        let chart = if least == 0 { 0 } else { (CHART.0 + room / charts).min(CHART.1) };
-        Self { chart, time, so_far, spread, cpu, devices, errors, notes, steps }
+        let (beside, below) = if is_wide { (steps, Vec::new()) } else { (Vec::new(), steps) };
+        room -= below.len();
+        let chart = if least == 0 { 0 } else { MIN_CHART + room / charts };
+        Self { chart, time, so_far, figures, beside, below }
     }
 }
 
@@ -108,6 +115,24 @@ impl Page<'_, '_> {
             let width = usize::from(rect.width);
             self.frame.render_widget(Text::from_iter(lines.into_iter().map(|line| fit(line, width))), rect);
         }
+    }
+
+    /// Draws two lists of lines beside each other. The second list is at the right edge and has `right_width` columns.
+    /// Without a second list, the first list gets the whole width.
+    fn side_by_side(&mut self, left: Vec<Line<'static>>, right: Vec<Line<'static>>, right_width: u16) {
+        let y = self.y;
+        let whole = self.area;
+        if !right.is_empty() {
+            self.area.width = whole.width.saturating_sub(right_width);
+        }
+        self.lines(left);
+        if !right.is_empty() {
+            let end = std::mem::replace(&mut self.y, y);
+            self.area = Rect { x: whole.x + self.area.width, width: right_width.min(whole.width), ..whole };
+            self.lines(right);
+            self.y = self.y.max(end);
+        }
+        self.area = whole;
     }
 
     /// Draws a chart of the whole run: a title, bars, and the labels of the vertical axis.
@@ -326,12 +351,54 @@ mod tests {
         assert!(text.contains("host CPU   █") && text.contains("time       0 s"), "{text}");
     }
 
+    /// Returns a model with the capacity and the suspect of a real search.
+    fn searching() -> Model {
+        let limits =
+            "with median under 2.53 ms (default: 10 × unloaded; set --p50), p99 under 100 ms and errors at most 0.1 %";
+        let suspect = "one thread of the server is full (loadline:31768/31772): more CPUs will not help";
+        let mut model = model();
+        model.searches = true;
+        model.so_far = vec![
+            AnswerLine::new("Rate", "4,600 requests/s (4,400 to 4,900)", limits),
+            AnswerLine::new("Limited by", "server-single-thread (sure, 95 %):", suspect),
+        ];
+        model
+    }
+
+    #[test]
+    fn no_answer_so_far_is_cut_in_the_middle_of_a_sentence() {
+        let model = searching();
+        for (width, height) in [(80, 24), (120, 40), (200, 60)] {
+            let text = drawn(&model, width, height);
+            assert!(!text.contains('…'), "{text}");
+            assert!(text.contains("4,600 requests/s (4,400 to 4,900)"), "{text}");
+            assert!(text.contains("server-single-thread (sure, 95 %): one thread of the server is full"), "{text}");
+        }
+        assert!(drawn(&model, 200, 60).contains("more CPUs will not help"));
+    }
+
     #[test]
     fn a_line_that_is_too_long_ends_with_an_ellipsis() {
         let mut model = model();
-        model.searches = true;
-        model.so_far = vec![AnswerLine::new("Rate", "810 requests/s", "with p99 under 20 ms ".repeat(9))];
+        model.note("a note of many words ".repeat(9).as_str());
         let text = drawn(&model, 80, 24);
-        assert!(text.lines().any(|line| line.contains("so far") && line.contains('…')), "{text}");
+        assert!(text.lines().any(|line| line.contains("note ") && line.contains('…')), "{text}");
+    }
+
+    /// On a wide terminal, the list of steps is beside the current figures, so that the charts get its lines.
+    #[test]
+    fn a_large_terminal_is_filled_from_the_first_step_on() {
+        let text = drawn(&searching(), 200, 60);
+        let lines: Vec<&str> = text.lines().map(|line| line.trim_matches('"')).collect();
+        let below = lines.iter().skip_while(|line| !line.starts_with("time "));
+        let blank = below.filter(|line| line.trim().is_empty()).count();
+        // Two lines are for a seventh range of times and a third device. One line may remain after the charts have
+        // divided the lines.
+        assert!(lines.len() == 60 && blank <= 3, "{blank} blank\n{text}");
+        let bars = lines.iter().find(|line| line.contains("client CPU")).unwrap();
+        assert!(bars.matches(['█', '▓', '▒', '·']).count() > 40, "{bars}");
+        let row = lines.iter().find(|line| line.contains("8 connections")).unwrap();
+        let before = row.split("8 connections").next().unwrap();
+        assert!(before.chars().count() >= 110, "{row}");
     }
 }

@@ -3,6 +3,7 @@
 use ratatui_core::style::{Color, Stylize as _};
 use ratatui_core::text::{Line, Span};
 use report::{AnswerLine, Unit, count, quantity};
+use run::number::prose::counted;
 use run::{Device, TimeFigure};
 
 use super::fit::{LABEL, filled};
@@ -10,12 +11,19 @@ use super::model::Model;
 use super::sides::{CpuKinds, SideNow};
 use super::spread::{MAX_RANGES, name, ranges, strip};
 
-/// Width of a bar in columns.
-const BAR: usize = 24;
+/// Minimum width of a bar in columns.
+const MIN_BAR: usize = 24;
+/// Width of the longest text to the right of a bar: the four kinds of CPU time with their shares.
+const BESIDE_BAR: usize = 60;
 /// Maximum number of client hosts that the view names.
 const HOSTS: usize = 5;
 /// Maximum number of busy devices that the view names.
 const DEVICES: usize = 3;
+
+/// Returns the width of the bars in a view of `width` columns.
+fn bar_width(width: u16) -> usize {
+    usize::from(width).saturating_sub(LABEL + BESIDE_BAR).max(MIN_BAR)
+}
 
 /// Formats the label of a part of the view, padded to the width of the label column.
 fn label(text: &str) -> Span<'static> {
@@ -51,15 +59,10 @@ pub(super) fn so_far(model: &Model, width: u16, lines_each: usize) -> Vec<Line<'
     parts.iter().enumerate().flat_map(part).collect()
 }
 
-/// Wraps the capacity or the bottleneck into a fixed number of lines. Appends the rest of a longer text to the last
-/// line, which the view cuts with an ellipsis.
+/// Fits the capacity or the bottleneck into a fixed number of lines. A longer text is shortened to whole clauses.
 fn answer(name: &str, line: &AnswerLine, width: usize, lines_each: usize) -> Vec<Line<'static>> {
-    let text = format!("{} {}", run::visible(&line.value), run::visible(&line.detail));
-    let mut rows = report::wrap(text.trim(), width);
-    let rest = rows.split_off(lines_each.min(rows.len())).join(" ");
-    if let Some(last) = rows.last_mut().filter(|_| !rest.is_empty()) {
-        *last = format!("{last} {rest}");
-    }
+    let line = AnswerLine::new(name, run::visible(&line.value), run::visible(&line.detail));
+    let rows = report::fitted(&line, width, lines_each);
     let of_row = |(i, row): (usize, String)| {
         let value = if i == 0 { line.value.chars().count() } else { 0 };
         let (bold, plain): (String, String) = (row.chars().take(value).collect(), row.chars().skip(value).collect());
@@ -69,15 +72,16 @@ fn answer(name: &str, line: &AnswerLine, width: usize, lines_each: usize) -> Vec
 }
 
 /// Draws the distribution of the current trial's response times, with one line for each range of times.
-pub(super) fn spread(model: &Model) -> Vec<Line<'static>> {
+pub(super) fn spread(model: &Model, width: u16) -> Vec<Line<'static>> {
     let ranges = ranges(&model.now.detail.responses);
+    let bar = bar_width(width);
     let most = ranges.iter().map(|(_, share)| *share).fold(0.0, f64::max);
     let line = |(i, (end_us, share)): (usize, &(Option<f64>, f64))| {
-        let columns = (share / most.max(1e-9) * BAR as f64).round() as usize;
+        let columns = (share / most.max(1e-9) * bar as f64).round() as usize;
         Line::from(vec![
             label(if i == 0 { "latency" } else { "" }),
             Span::from("█".repeat(columns)).fg(Color::Yellow),
-            Span::from("·".repeat(BAR - columns.min(BAR))).dim(),
+            Span::from("·".repeat(bar - columns.min(bar))).dim(),
             Span::from(format!(" {:>6} {}", quantity(*share, Unit::Share), name(*end_us))),
         ])
     };
@@ -141,18 +145,18 @@ pub(super) fn now(model: &Model) -> Vec<Line<'static>> {
         return vec![Line::from(format!("{:<LABEL$}no figures of this step yet", "now")).dim()];
     }
     vec![Line::from(format!(
-        "{:<LABEL$}{}, p50 {p50}, p99 {p99}, {} in flight, {} connections",
+        "{:<LABEL$}{}, p50 {p50}, p99 {p99}, {} in flight, {}",
         "now",
         known(rate, Unit::PerSecond),
         count(tick.in_flight),
-        count(tick.open)
+        counted(tick.open as f64, "connection")
     ))]
 }
 
 /// Draws two things for each side (client and server): the CPU time of the side's busiest host, divided into kinds such
 /// as user time, and the resources that the processes of this side use. If client and server run on the same host, the
 /// CPU time of this host is drawn only once.
-pub(super) fn cpu(model: &Model) -> Vec<Line<'static>> {
+pub(super) fn cpu(model: &Model, width: u16) -> Vec<Line<'static>> {
     if model.sides.is_empty() {
         return filled(vec![Line::from(format!("{:<LABEL$}no counters yet", "CPU")).dim()], 2);
     }
@@ -160,7 +164,7 @@ pub(super) fn cpu(model: &Model) -> Vec<Line<'static>> {
     let hosts = if model.one_host { &model.sides[..1] } else { &model.sides[..] };
     for side in hosts {
         let whose = if model.one_host { "host" } else { side.role };
-        lines.extend(side.cpu.as_ref().map(|cpu| kinds(&format!("{whose} CPU"), cpu)));
+        lines.extend(side.cpu.as_ref().map(|cpu| kinds(&format!("{whose} CPU"), cpu, bar_width(width))));
     }
     lines.extend(client_hosts(model));
     let uses: Vec<String> = model.sides.iter().map(uses).collect();
@@ -179,7 +183,7 @@ fn client_hosts(model: &Model) -> Option<Line<'static>> {
     (!told.is_empty()).then(|| Line::from(format!("{:<LABEL$}{}{more}", "clients", told.join(", "))))
 }
 
-fn kinds(name: &str, cpu: &CpuKinds) -> Line<'static> {
+fn kinds(name: &str, cpu: &CpuKinds, bar: usize) -> Line<'static> {
     let kinds = [
         (cpu.user, '█', "user", Color::Green),
         (cpu.system, '▓', "system", Color::Yellow),
@@ -189,11 +193,11 @@ fn kinds(name: &str, cpu: &CpuKinds) -> Line<'static> {
     let mut spans = vec![label(name)];
     let mut used = 0;
     for (share, symbol, _, color) in kinds {
-        let columns = ((share * BAR as f64).round() as usize).min(BAR - used);
+        let columns = ((share * bar as f64).round() as usize).min(bar - used);
         used += columns;
         spans.push(Span::from(symbol.to_string().repeat(columns)).fg(color));
     }
-    spans.push(Span::from("·".repeat(BAR - used)).dim());
+    spans.push(Span::from("·".repeat(bar - used)).dim());
     let told = kinds.map(|(share, symbol, name, _)| (format!("{symbol} {name} {}", percent(share)), share));
     let told: Vec<String> = told.into_iter().filter(|(_, share)| *share >= 0.005).map(|(text, _)| text).collect();
     spans.push(Span::from(format!(" {}", told.join(" "))));
@@ -215,14 +219,15 @@ fn percent(share: f64) -> String {
 }
 
 /// Draws the busiest devices and their utilization.
-pub(super) fn devices(model: &Model) -> Vec<Line<'static>> {
+pub(super) fn devices(model: &Model, width: u16) -> Vec<Line<'static>> {
+    let bar = bar_width(width);
     let line = |(i, device): (usize, &Device)| {
-        let columns = ((device.busy * BAR as f64).round() as usize).min(BAR);
+        let columns = ((device.busy * bar as f64).round() as usize).min(bar);
         let color = if device.full { Color::Red } else { Color::Blue };
         Line::from(vec![
             label(if i == 0 { "busiest" } else { "" }),
             Span::from("█".repeat(columns)).fg(color),
-            Span::from("·".repeat(BAR - columns)).dim(),
+            Span::from("·".repeat(bar - columns)).dim(),
             Span::from(format!(" {:>5} {}", percent(device.busy), run::visible(&device.name()))),
         ])
     };

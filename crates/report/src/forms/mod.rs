@@ -8,6 +8,7 @@ mod clauses;
 mod code_spans;
 mod csv;
 mod figures;
+mod fitted;
 mod folded;
 mod hdr;
 mod html;
@@ -25,6 +26,7 @@ use run::Run;
 
 use crate::{Doc, ReportError, Style};
 
+pub use fitted::fitted;
 pub use markdown::markdown_table;
 pub use openmetrics::{SideNow, openmetrics_now};
 pub use wrap::wrap;

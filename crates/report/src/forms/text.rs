@@ -248,7 +248,7 @@ fn bar(length: f64, ascii: bool) -> String {
 
 /// Wraps a sentence that begins with `value`. If the sentence is longer than `most` lines, `detail` is shortened to its
 /// first whole clauses.
-fn wrapped_clauses(value: &str, detail: &str, width: usize, most: Option<usize>) -> Vec<String> {
+pub(super) fn wrapped_clauses(value: &str, detail: &str, width: usize, most: Option<usize>) -> Vec<String> {
     let lines = |part: &str| wrap([value, part].map(str::trim).join(" ").trim(), width);
     match most {
         Some(most) => lines(first_clauses(detail, |part| lines(part).len() <= most)),
