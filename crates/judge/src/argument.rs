@@ -7,7 +7,7 @@ use run::{Findings, Objective};
 use crate::Facts;
 use crate::demand::demands;
 use crate::laws::{Step, steps};
-use crate::number::{duration, figure, grew, percent, rate, ratio};
+use crate::number::{counted, duration, figure, grew, percent, rate, ratio};
 use crate::single::server_of;
 use crate::sweep::Plateau;
 use crate::thresholds::DEMAND_CHANGES;
@@ -29,7 +29,7 @@ pub(crate) fn argument(facts: &Facts<'_>, findings: &Findings) -> Vec<String> {
 
 fn first(steps: &[Step]) -> Option<String> {
     let one = steps.first()?;
-    let clients = if one.n <= 1.0 { "One client".to_string() } else { format!("{} clients", figure(one.n)) };
+    let clients = if one.n <= 1.0 { "One client".to_string() } else { counted(one.n, "client") };
     Some(format!("{clients} completed {} with a response time of {}.", rate(one.x), duration(one.r_us)))
 }
 
@@ -71,10 +71,10 @@ fn knee(findings: &Findings, steps: &[Step]) -> Option<String> {
     let last = steps.iter().rev().find_map(|s| s.dr_us).filter(|d| *d > 0.0);
     let seen = last.map_or(String::new(), |d| format!(" (the last step added {} per client)", duration(d)));
     Some(format!(
-        "The server is full with R1 × Xmax = {} × {} = {} requests in flight (the knee). Each further client only waits and adds 1/Xmax = {} to the response time{seen}.",
+        "The server is full with R1 × Xmax = {} × {} = {} in flight (the knee). Each further client only waits and adds 1/Xmax = {} to the response time{seen}.",
         duration(k.r1_us),
         rate(k.x_max),
-        figure(k.concurrency),
+        counted(k.concurrency, "request"),
         duration(each)
     ))
 }

@@ -47,7 +47,7 @@ impl Connects {
 /// outcome.
 pub(crate) fn nothing_completed(run: &Run) -> Option<String> {
     let connects = Connects::of(run);
-    let counted = [
+    let kinds = [
         (connects.waiting(), "still had no answer when their load ended"),
         (connects.timed_out, "timed out"),
         (connects.refused, "were refused"),
@@ -56,9 +56,9 @@ pub(crate) fn nothing_completed(run: &Run) -> Option<String> {
         (connects.local, "failed for lack of local ports or descriptors"),
     ];
     let each: Vec<String> =
-        counted.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", figure(*n as f64))).collect();
+        kinds.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", figure(*n as f64))).collect();
     let each = if each.is_empty() { String::new() } else { format!(": {}", each.join(", ")) };
-    let attempted = figure(connects.attempted as f64);
+    let attempted = counted(connects.attempted as f64, "connect");
     let answered = total(run.trials.iter().filter(|t| !t.kind.is_auxiliary()).map(|t| t.tally.completed));
     let none = match answered {
         0 => "no request completed".into(),
@@ -68,9 +68,9 @@ pub(crate) fn nothing_completed(run: &Run) -> Option<String> {
     };
     match connects {
         Connects { attempted: 0, .. } => None,
-        Connects { established: 0, .. } => Some(format!("{none}: none of {attempted} connects was established{each}")),
+        Connects { established: 0, .. } => Some(format!("{none}: none of {attempted} was established{each}")),
         _ => Some(format!(
-            "{none}, though {} of {attempted} connects were established{each}{}",
+            "{none}, though {} of {attempted} were established{each}{}",
             figure(connects.established as f64),
             open_at_the_end(run)
         )),

@@ -4,7 +4,7 @@ use run::InstanceFilter;
 
 use stats::average;
 
-use crate::number::{duration, figure, finite, percent, positive, ratio};
+use crate::number::{counted, duration, figure, finite, percent, positive, ratio};
 use crate::signals::{Signal, chance, spread};
 use crate::thresholds::{
     DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED, DISK_PRESSURE, DISK_STALLED, FULL_WIDTH, INDIRECT, ONE_AT_A_TIME,
@@ -113,11 +113,11 @@ pub(crate) fn without_queue(view: &View<'_>, light: &View<'_>, load: &Load) -> O
     let is_parallel = now.depth >= ONE_AT_A_TIME * before.depth.max(1.0);
     let is_as_fast = now.each_us <= (1.0 + POOL_SLOWED) * before.each_us;
     let text = format!(
-        "{} was busy {} of the time, but it served {} requests at a time in {} each, as fast as {} at a time ({}): it has \
+        "{} was busy {} of the time, but it served {} at a time in {} each, as fast as {} at a time ({}): it has \
          no queue",
         load.disk,
         percent(load.busy()),
-        figure(now.depth),
+        counted(now.depth, "request"),
         duration(now.each_us),
         figure(before.depth),
         duration(before.each_us)

@@ -3,7 +3,7 @@
 
 use run::{Evidence, FigureUnit};
 
-use crate::number::{figure, percent, positive, ratio};
+use crate::number::{cpus, figure, percent, positive, ratio};
 use crate::thresholds::{MOST, QUOTA_USED};
 use crate::view::{Task, View};
 
@@ -58,7 +58,7 @@ pub(crate) fn throttled(view: &View<'_>) -> Option<Throttled> {
     let periods = view.value("cgroup.cpu_periods").and_then(positive)?;
     let held = view.value("cgroup.cpu_throttled_periods")?;
     let share = (held / periods).clamp(0.0, 1.0);
-    let quota = view.value("cgroup.cpu_quota").map_or(String::new(), |q| format!(" of {} CPUs", figure(q)));
+    let quota = view.value("cgroup.cpu_quota").map_or(String::new(), |q| format!(" of {}", cpus(q)));
     let text = format!("the CPU quota{quota} ran out in {} of {} periods", figure(held), figure(periods));
     let evidence = measured(view, ("cgroup.cpu_throttled_periods", ""), (held, FigureUnit::Plain), Some(periods), text);
     Some(Throttled { share, evidence })

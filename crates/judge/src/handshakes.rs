@@ -12,6 +12,7 @@ use crate::number::{finite, percent, positive, ratio};
 use crate::single::{closed, sides_of};
 use crate::thresholds::{FEWEST_REQUESTS, MOST_RESUME, MOST_SHAKE};
 use crate::view::View;
+use run::number::prose;
 use stats::fit::linear;
 
 /// Maximum number of handshakes per request in a window whose connections count as kept.
@@ -74,8 +75,9 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
         return None;
     }
     let how = format!(
-        "{} windows with one connection per request, in turns with {kept} windows on kept connections: the extra CPU time per request is the handshake, with its connect and close",
-        anew.len()
+        "{} with one connection per request, in turns with {} on kept connections: the extra CPU time per request is the handshake, with its connect and close",
+        prose::counted(anew.len() as f64, "window"),
+        prose::counted(kept as f64, "window")
     );
     Some(HandshakeCost { server, client, server_resumed, client_resumed, how, ..counted(&anew) })
 }

@@ -17,9 +17,9 @@ pub(crate) fn unanswered(unanswered: u64, ours: f64, seen: Option<f64>) -> Optio
     let so = match seen {
         Some(seen) if ours - seen > EDGES * ours => {
             format!(
-                "the server's host saw only {} of {} connections, so some exist for the client alone",
+                "the server's host saw only {} of {}, so some exist for the client alone",
                 figure(seen),
-                figure(ours)
+                counted(ours, "connection")
             )
         }
         Some(_) => "the server's host saw all connections, so these waited to be accepted or answered".into(),

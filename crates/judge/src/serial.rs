@@ -6,7 +6,7 @@ use run::{Evidence, FigureUnit, UpstreamLimit};
 
 use crate::Facts;
 use crate::evidence::measured;
-use crate::number::{figure, percent, ratio};
+use crate::number::{counted, cpus, percent, ratio};
 use crate::places::Places;
 use crate::sweep::Plateau;
 use crate::thresholds::{FULL, LEAST_PLACES, LIKELY, ONE_PLACE, ONE_THREAD, SERIAL_CPU, SEVERAL_CPUS};
@@ -36,9 +36,9 @@ fn changing(view: &View<'_>, used: f64, lock: bool) -> Option<Evidence> {
     let busiest = threads.first().map(|task| task.busy)?;
     let several = ratio(busiest, used)? < ONE_THREAD && threads.iter().map(Task::wants).all(|wants| wants < FULL);
     let text = format!(
-        "{} threads used {} CPUs together, the busiest {}",
-        figure(threads.iter().filter(|task| task.busy > 0.0).count() as f64),
-        figure(used),
+        "{} used {} together, the busiest {}",
+        counted(threads.iter().filter(|task| task.busy > 0.0).count() as f64, "thread"),
+        cpus(used),
         percent(busiest)
     );
     ((several || lock) && view.cpu_allowed()? >= SEVERAL_CPUS)

@@ -2,7 +2,7 @@
 
 use run::{IncidentKind, Trial, Window};
 
-use crate::number::{duration, figure};
+use crate::number::{counted, duration};
 use crate::single::good;
 use crate::thresholds::{FEWEST_REQUESTS, HARMLESS, LONG_SILENCE, NOTICED_US, ONE_AT_A_TIME};
 
@@ -24,11 +24,11 @@ pub(crate) fn sentence(trial: &Trial) -> Option<String> {
         return None;
     }
     Some(format!(
-        "no answer came from {:.1} s to {:.1} s, although about {} requests waited and the median answer took {}: the \
+        "no answer came from {:.1} s to {:.1} s, although about {} waited and the median answer took {}: the \
          server, or the path to it, stood still",
         silence.begin_s,
         silence.end_s,
-        figure(trial.rates.concurrency),
+        counted(trial.rates.concurrency, "request"),
         duration(median_us)
     ))
 }

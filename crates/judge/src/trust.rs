@@ -178,8 +178,8 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
     let long = ratio(trial.latency_us.p99 / 1e6, trial.measured.length_s).unwrap_or(0.0);
     let edges = few.max(long);
     let text = format!(
-        "{} requests in flight, and rate × service time gives {} ({} apart)",
-        figure(seen),
+        "{} in flight, and rate × service time gives {} ({} apart)",
+        counted(seen, "request"),
         figure(law),
         percent(difference)
     );
@@ -201,18 +201,18 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
         let ticks = view.span_s.map_or(0.0, |s| ticks::error_s(&ticks::OF_HOST) / s);
         if host.busy > (1.0 + MORE_THAN_ALL + ticks) * host.online {
             report.warn(format!(
-                "{}: the counters contradict each other: {} of {} CPUs were busy",
+                "{}: the counters contradict each other: {} of {} were busy",
                 view.place(""),
                 figure(host.busy),
-                figure(host.online)
+                cpus(host.online)
             ));
         }
         let own = view.cpu_used().unwrap_or(0.0);
         if own > (1.0 + CHARGED_APART) * host.busy + CHARGED_APART {
             report.warn(format!(
-                "{}: its processes used {} CPUs, but only {} of the host's were busy: the kernel counts the two differently",
+                "{}: its processes used {}, but only {} of the host's were busy: the kernel counts the two differently",
                 view.place(""),
-                figure(own),
+                cpus(own),
                 figure(host.busy)
             ));
         }
@@ -345,7 +345,7 @@ fn hypervisor(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     for view in sides_of(trial) {
         let Some(host) = view.host() else { continue };
         if host.steal > STOLEN_SHARE * host.online {
-            report.warn(format!("{}: the hypervisor took {} CPUs away", view.place(""), figure(host.steal)));
+            report.warn(format!("{}: the hypervisor took {} away", view.place(""), cpus(host.steal)));
         }
     }
     if let Some(share) = facts.failing.map(crate::stolen).filter(|share| *share > 0.0) {

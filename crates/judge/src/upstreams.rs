@@ -207,7 +207,7 @@ pub(crate) fn line(view: &View<'_>, load: &UpstreamLoad) -> Evidence {
     let does = match load.cpu_used {
         Some(used) => match load.throttled {
             Some(share) if share >= THROTTLED => {
-                format!("used {} CPUs and was throttled in {} of the periods", figure(used), percent(share))
+                format!("used {} and was throttled in {} of the periods", cpus(used), percent(share))
             }
             _ => format!("used {}", cpus(used)),
         },

@@ -6,7 +6,7 @@ use run::{Evidence, FigureUnit, Intensity};
 
 use crate::Facts;
 use crate::evidence::measured;
-use crate::number::{figure, percent, positive, ratio};
+use crate::number::{counted, percent, positive, ratio};
 use crate::thresholds::{QUEUE_IN_FLIGHT, QUEUE_RATIO, QUEUE_SHARE};
 use crate::view::View;
 
@@ -53,8 +53,8 @@ impl Waiting {
         let view = if self.client > self.server { facts.client()? } else { facts.server()? };
         let bytes = view.value("connection.receive_queue")?;
         let text = format!(
-            "of {} requests in flight, {} waited as unread answers at the generator and {} as unread requests at the server",
-            figure(view.trial.rates.concurrency),
+            "of {} in flight, {} waited as unread answers at the generator and {} as unread requests at the server",
+            counted(view.trial.rates.concurrency, "request"),
             percent(self.client),
             percent(self.server)
         );

@@ -6,7 +6,7 @@ use run::{Estimate, Fit, PodAmounts, SizeGoal, SizeResult, SizeSetting, SizeStep
 use crate::estimate_cell::{capacity_cell, estimate_cell};
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, Item, List, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
-use run::number::{number, quantity, significant};
+use run::number::{number, prose::counted, quantity, significant};
 
 /// Renders the results for several amounts of resources. `form` is `text`, `markdown`, `html` or `json`.
 pub fn render_size(form: &str, result: &SizeResult, style: &Style) -> Result<String, ReportError> {
@@ -17,13 +17,9 @@ pub fn render_size(form: &str, result: &SizeResult, style: &Style) -> Result<Str
 pub fn setting_words(setting: &SizeSetting) -> String {
     let quota = setting.quota.map(|quota| format!("quota {}", number(quota)));
     let [cpus, workers, replicas] = [(setting.cpus, "CPU"), (setting.workers, "worker"), (setting.replicas, "replica")]
-        .map(|(count, one)| count.map(|count| counted(count, one)));
+        .map(|(count, one)| count.map(|count| counted(f64::from(count), one)));
     let parts = [quota, cpus, workers, replicas];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-fn counted(count: u32, one: &str) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
 fn document(result: &SizeResult) -> Doc {
@@ -46,7 +42,7 @@ fn document(result: &SizeResult) -> Doc {
         let [requests, limits] = [&pod.requests, &pod.limits].map(amounts);
         let line = format!("resources: {{ requests: {requests}, limits: {limits} }}");
         let replicas = result.cheapest.and_then(|at| result.steps.get(at)?.setting.replicas);
-        let each = replicas.map_or(String::new(), |count| format!(", {}", counted(count, "replica")));
+        let each = replicas.map_or(String::new(), |count| format!(", {}", counted(f64::from(count), "replica")));
         Block::Paragraph(format!("Container in Kubernetes{each}: `{line}`"))
     }));
     let used = quantity(result.used_s, Unit::Seconds);

@@ -2,6 +2,7 @@
 //! experiment measures the rate of connection requests at the server, and finds what limits the S-Clients.
 
 use run::Relation::{AtLeast, AtMost};
+use run::number::prose::counted;
 use run::{Check, Key, Run, Trial};
 
 use super::plans::{sclients, server, simple, timeout_ms, trial_s};
@@ -90,10 +91,10 @@ fn limit_of(trial: &Trial, cpus: f64) -> String {
     let share = busy.map(|us| us / 1e6 / window.length_s().max(1e-9) / cpus);
     let errors = &trial.tally.errors.0;
     if let Some(n) = errors.get(&run::ErrorKind::ClientPorts) {
-        return format!("client-ports, {n} connects found no free port");
+        return format!("client-ports, {} without a free port", counted(*n as f64, "connect"));
     }
     if let Some(n) = errors.get(&run::ErrorKind::ClientFds) {
-        return format!("client-fds, {n} connects found no free descriptor");
+        return format!("client-fds, {} without a free descriptor", counted(*n as f64, "connect"));
     }
     match share {
         Some(share) if share >= judge::FULL => {

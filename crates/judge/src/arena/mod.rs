@@ -71,7 +71,8 @@ fn words(plan: &run::ArenaProfile) -> String {
         (true, _) => "a new connection per request".into(),
         (false, 1) => format!("up to {}", counted(f64::from(plan.connections), "connection")),
         (false, n) => {
-            format!("up to {} with {n} requests in flight each", counted(f64::from(plan.connections), "connection"))
+            let connections = counted(f64::from(plan.connections), "connection");
+            format!("up to {connections} with {} in flight each", counted(f64::from(n), "request"))
         }
     };
     format!("{scheme} {what}{version}, {connections}")

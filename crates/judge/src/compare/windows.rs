@@ -6,7 +6,7 @@ use run::{Intensity, Run, Trial, TrialKind};
 
 use super::figures::{asked, times_calls};
 use super::observations::Pairing;
-use crate::number::finite;
+use crate::number::{counted, finite};
 use crate::other_programs::taken_by_others;
 
 /// A window, with the index of the run or repeat that it belongs to (`unit`).
@@ -79,8 +79,9 @@ pub(super) fn empty(pairs: &[Pair<'_>]) -> Vec<String> {
         let all = windows().count();
         (empty > 0).then(|| {
             format!(
-                "{empty} of {all} windows of the {word} server completed nothing: they count as rate 0, without response time \
-                 or cost per request"
+                "{empty} of {} of the {word} server completed nothing: they count as rate 0, without response time \
+                 or cost per request",
+                counted(all as f64, "window")
             )
         })
     };

@@ -101,8 +101,13 @@ fn missing(parts: &[Option<Seen<'_>>], findings: &Findings, figure: &str, all: u
         return "one fixed load shows no capacity: run `loadline find`".into();
     }
     match (figure == "capacity", nothing, held_none) {
-        (false, 1.., _) if all > 1 => format!("not measured: {nothing} of {all} repeats completed nothing"),
-        (true, _, 1..) => format!("not measured: {held_none} of {all} repeats held the objective at no rate"),
+        (false, 1.., _) if all > 1 => {
+            format!("not measured: {nothing} of {} completed nothing", counted(all as f64, "repeat"))
+        }
+        (true, _, 1..) => {
+            let all = counted(all as f64, "repeat");
+            format!("not measured: {held_none} of {all} held the objective at no rate")
+        }
         (false, ..) if !parts.is_empty() && parts.iter().flatten().all(Seen::none_good) => {
             let answers = crate::number::total(parts.iter().flatten().map(Seen::answers));
             format!("not measured: none of {} in the measured window was good", counted(answers as f64, "answer"))

@@ -5,7 +5,7 @@ use std::hash::{Hash as _, Hasher as _};
 
 use run::{Intensity, RunSummary};
 
-use crate::number::figure;
+use crate::number::{counted, figure};
 
 /// Keys of a plan that affect neither the load nor the figures. The key `reach_max` only adds a sweep step with the
 /// user's own number of connections. Older runs do not have this key.
@@ -66,10 +66,9 @@ fn name(run: &RunSummary) -> String {
     let target = if run.plan.target.url.is_empty() { "the embedded server" } else { &run.plan.target.url };
     let load = match &run.plan.load.intensity {
         _ if run.plan.command == "find" => String::new(),
-        Intensity::Closed { connections: 1, .. } => ", 1 connection".into(),
-        Intensity::Closed { connections, .. } => format!(", {} connections", figure(f64::from(*connections))),
+        Intensity::Closed { connections, .. } => format!(", {}", counted(f64::from(*connections), "connection")),
         Intensity::Open { rate, .. } => format!(", {} requests/s", figure(*rate)),
-        Intensity::SClients { descriptors, .. } => format!(", {} S-Clients", figure(f64::from(*descriptors))),
+        Intensity::SClients { descriptors, .. } => format!(", {}", counted(f64::from(*descriptors), "S-Client")),
     };
     format!("{} {target}{load}", run.plan.command).chars().take(MAX_NAME).collect()
 }

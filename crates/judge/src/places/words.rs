@@ -10,8 +10,13 @@ pub(crate) fn text(counted: &Counted) -> String {
     let noun = if *count == 1.0 { what.noun() } else { what.nouns() };
     let number = figure(*count);
     match what {
-        CountedKind::BlockedThreads if peer.is_empty() => format!("{number} threads of {of} are always blocked"),
-        CountedKind::BlockedThreads => format!("{number} threads of {of} always wait for replies of {peer}"),
+        CountedKind::BlockedThreads if peer.is_empty() => {
+            format!("{number} {noun} of {of} {} always blocked", if *count == 1.0 { "is" } else { "are" })
+        }
+        CountedKind::BlockedThreads => {
+            let wait = if *count == 1.0 { "waits" } else { "wait" };
+            format!("{number} {noun} of {of} always {wait} for replies of {peer}")
+        }
         CountedKind::Threads => format!("{number} worker {noun} of {of} ran"),
         _ if peer.is_empty() => format!("{of} has {number} {noun}"),
         _ => format!("{of} has {number} {noun} to {peer}"),

@@ -6,7 +6,7 @@ use run::{Bottleneck, Counted, Evidence};
 use super::decision::Observed;
 use crate::Facts;
 use crate::disks;
-use crate::number::figure;
+use crate::number::{counted, figure};
 use crate::places::{self, Places};
 use crate::rules::{RULES, Tier};
 use crate::server_queue;
@@ -107,7 +107,7 @@ fn full_listen_queue(facts: &Facts<'_>) -> Option<String> {
     let full = |view: &View<'_>| {
         let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min)?;
         let queue = view.max("listen.queue").filter(|queue| *queue >= limit)?;
-        Some(format!("the server's listen queue held {} connections (limit {})", figure(queue), figure(limit)))
+        Some(format!("the server's listen queue held {} (limit {})", counted(queue, "connection"), figure(limit)))
     };
     facts.focus().into_iter().filter_map(server_of).find_map(|view| full(&view))
 }

@@ -8,7 +8,7 @@ use super::suspects::{SUSPECTS, acts_on, bottleneck_of};
 use super::words::{evidence, in_words, load_evidence, sources_evidence};
 use crate::ack_timer::distance_us;
 use crate::delayed::delayed_answers;
-use crate::number::{duration, rate};
+use crate::number::{counted, duration, rate};
 use crate::rules::RULES;
 use crate::thresholds::{CLOSE, LIKELY, SHOWN, SUPPORTED, UNDECIDED};
 use crate::upstreams;
@@ -117,7 +117,7 @@ pub(super) fn of_load(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> 
     let trip_us = facts.decisive.and_then(distance_us);
     let load = connections.zip(time_us).map_or(String::new(), |(n, us)| {
         let distance = trip_us.map_or(String::new(), |trip| format!(", of which {} are the network", duration(trip)));
-        format!(" of {n:.0} requests in flight, each answered after {}{distance}", duration(us))
+        format!(" of {} in flight, each answered after {}{distance}", counted(n.round(), "request"), duration(us))
     });
     found.sentence = format!("nothing is saturated: the limit is the load itself{load}");
     found.evidence.extend(load_evidence(proof));

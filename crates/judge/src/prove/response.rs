@@ -194,7 +194,8 @@ fn enough(blocks: &[&Block], of: ProofMetric) -> Result<(), String> {
     match fewest as f64 >= fewest_requests(of) {
         true => Ok(()),
         false => Err(format!(
-            "a lever's slots have only {fewest} requests, too few for {}: {:.0} are needed",
+            "a lever's slots have only {}, too few for {}: {:.0} are needed",
+            crate::number::counted(fewest as f64, "request"),
             of.name(),
             fewest_requests(of)
         )),

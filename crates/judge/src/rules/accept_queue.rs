@@ -158,6 +158,7 @@ fn bind(facts: &Facts<'_>, worst: &Overflow<'_>, text: String) -> Verdict {
     // Only slow connects of this generator prove that its own connects were dropped and repeated.
     let effect = match slow {
         Some(_) => format!("{} of the connects wait a second longer", percent(worst.of_connects)),
+        None if worst.drops == 1.0 => "1 connect was dropped".into(),
         None => format!("{} connects were dropped", figure(worst.drops)),
     };
     evidence.extend(slow);

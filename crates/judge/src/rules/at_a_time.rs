@@ -8,7 +8,7 @@ use super::delaying_limit::delays_for_sure;
 use super::queue_signs::held_places;
 use crate::Facts;
 use crate::evidence::measured;
-use crate::number::{duration, figure};
+use crate::number::duration;
 use crate::places::{self, Places, is_connections};
 use crate::refusals::{Refusals, highest_over_lowest};
 use crate::single::{clients, good, r1_us, refused, server_of};
@@ -76,8 +76,8 @@ fn queue(facts: &Facts<'_>) -> Option<AtATime> {
     let view = server_of(trial).unwrap_or_else(|| View::new("client", trial, &trial.client));
     let mean_us = trial.latency_us.mean;
     let said = format!(
-        "with {} clients nothing was refused, and an answer took {} instead of {}: requests wait before any is refused",
-        figure(clients(trial)),
+        "with {} nothing was refused, and an answer took {} instead of {}: requests wait before any is refused",
+        crate::number::counted(clients(trial), "client"),
         duration(mean_us),
         duration(r1_us)
     );

@@ -6,7 +6,7 @@ use run::{BreachKind, FigureUnit, Intensity, Limits, Trial};
 use super::rule::{PLAIN, Rule, Tier, Verdict};
 use crate::Facts;
 use crate::evidence::measured;
-use crate::number::{figure, percent, ratio};
+use crate::number::{counted, figure, percent, ratio};
 use crate::objective::breach;
 use crate::signals::Signal;
 use crate::single::good;
@@ -54,8 +54,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let (past, all) = (trial.tally.connects_past_need as f64, trial.tally.attempted as f64);
     let share = ratio(past, all).unwrap_or(0.0);
     let text = match past > 0.0 {
-        true => format!("{} of {} connects were not needed for this load", figure(past), figure(all)),
-        false => format!("all {} connects were needed for this load", figure(all)),
+        true => format!("{} of {} were not needed for this load", figure(past), counted(all, "connect")),
+        false => format!("none of {} was unnecessary for this load", counted(all, "connect")),
     };
     if past < STORM_CONNECTS || share < STORM_SHARE || kept_up(trial) && !is_slow(trial, &facts.limits) {
         return Verdict::RuledOut(text);

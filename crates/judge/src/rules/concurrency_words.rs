@@ -3,7 +3,7 @@
 use super::delaying_limit::delays_behind;
 use super::queue_signs::held_connections;
 use crate::Facts;
-use crate::number::{duration, figure, percent, rate};
+use crate::number::{counted, duration, figure, percent, rate};
 use crate::places::{self, Places};
 use crate::process_locks::OneCpuEach;
 use crate::serial;
@@ -67,8 +67,10 @@ pub(super) fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Place
         return crate::serial_words::SENTENCE.into();
     }
     if let Some(held) = held_connections(facts) {
-        let [answered, waiting] = [held.answered, held.waiting].map(figure);
-        return format!("the server holds no more than {answered} connections; {waiting} others wait to be accepted");
+        let (answered, waiting) = (counted(held.answered, "connection"), held.waiting);
+        let [others, wait] = if waiting == 1.0 { ["other", "waits"] } else { ["others", "wait"] };
+        let waiting = figure(waiting);
+        return format!("the server holds no more than {answered}; {waiting} {others} {wait} to be accepted");
     }
     // A server that uses half a CPU or more does not mainly sleep.
     let sleeps = view.cpu_used().is_some_and(|used| used < HALF_BUSY);

@@ -91,7 +91,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::CannotSay(vec!["tcp.retrans_segs and tcp.out_segs of either side".into()]);
     };
     let share = lost / sent;
-    let text = format!("{} of {} segments were retransmitted ({})", figure(lost), figure(sent), percent(share));
+    let text = format!("{} of {} retransmitted ({})", figure(lost), counted(sent, "segment"), percent(share));
     if share < LOST || lost < FRAMES_COUNT {
         return syns_lost(facts).unwrap_or(Verdict::RuledOut(text));
     }

@@ -9,7 +9,7 @@ use crate::Facts;
 use crate::course::offered;
 use crate::evidence::{line, measured};
 use crate::laws::{LeastUse, handles_nearly_all, least_use};
-use crate::number::{duration, figure, percent, rate, ratio};
+use crate::number::{counted, duration, figure, percent, rate, ratio};
 use crate::objective::{breach, words};
 use crate::signals::medium::medium_use;
 use crate::signals::{Signal, chance};
@@ -132,8 +132,8 @@ fn quiet(facts: &Facts<'_>, trial: &Trial) -> Verdict {
     }
     let completed = rate(trial.rates.completed_rate);
     let (what, completed) = if facts.plateau == Plateau::Grows {
-        let n = figure(facts.sweep.last().map_or(0.0, |t| clients(t)));
-        (format!("throughput still grew at {n} clients"), format!("{completed} completed with {n} clients"))
+        let load = counted(facts.sweep.last().map_or(0.0, |t| clients(t)), "client");
+        (format!("throughput still grew at {load}"), format!("{completed} completed with {load}"))
     } else {
         // Answers of a window that began before the first answer are too few for a rate.
         let load = if closed(trial) { completed } else { offered(facts.run, trial) };
@@ -149,9 +149,9 @@ fn quiet(facts: &Facts<'_>, trial: &Trial) -> Verdict {
     evidence.extend(slower.map(|text| line(client, "completed_rate", "", text)));
     evidence.extend(facts.own_pool.first().map(|own| {
         let text = format!(
-            "at an offered {} all {} connections of the load were in use, and each answer took {}: the load's own limit",
+            "at an offered {} all of the load's {} were in use, and each answer took {}: the load's own limit",
             rate(own.offered_rate),
-            own.connections,
+            counted(f64::from(own.connections), "connection"),
             duration(own.response_us)
         );
         line(client, "completed_rate", "", text)

@@ -12,7 +12,7 @@ use crate::disks;
 use crate::evidence::{line, measured};
 use crate::facts::loopback;
 use crate::laws::Step;
-use crate::number::{duration, figure, percent, positive, rate, ratio};
+use crate::number::{counted, duration, figure, percent, positive, rate, ratio};
 use crate::overflow::HeldConnections;
 use crate::places::{self, Places};
 use crate::serial;
@@ -35,7 +35,7 @@ pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>)
         false => (queue.evidence, SURE),
     });
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
-        let text = format!("about {} requests at a time: {}", figure(all.places), places::text(one));
+        let text = format!("about {} at a time: {}", counted(all.places, "request"), places::text(one));
         // A count that equals the number of requests at a time is a weak sign of a queue, because small counts may be
         // equal by chance. Samples that show further requests waiting in the process are a second sign.
         let sign = if places::is_seen_before_a_queue(one) { TWO_SIGNS } else { WEAK_SIGN };
@@ -127,10 +127,10 @@ pub(super) fn held_line(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> 
     let (service_us, x) = (crate::laws::service_us(facts)?, facts.highest_rate()?);
     let places = held_places(facts)?;
     let text = format!(
-        "{} per request with one client × {} at most = {} requests at a time",
+        "{} per request with one client × {} at most = {} at a time",
         duration(service_us),
         rate(x),
-        figure(places)
+        counted(places, "request")
     );
     Some(measured(view, ("latency_us.mean", ""), (places, FigureUnit::Requests), None, text))
 }

@@ -78,7 +78,7 @@ fn ran_out(held: &Throttled) -> String {
 
 fn with_throttling(view: &View<'_>, held: Throttled, chance: f64) -> Verdict {
     let is_used = is_quota_used(view.cpu_used(), view.cpu_quota());
-    let size = view.cpu_quota().map_or(String::new(), |q| format!("{} CPUs, ", figure(q)));
+    let size = view.cpu_quota().map_or(String::new(), |q| format!("{}, ", cpus(q)));
     Verdict::Binds {
         confidence: chance * if is_used { SUREST } else { QUOTA_UNUSED },
         sentence: format!(
@@ -107,7 +107,7 @@ fn without_throttling(view: &View<'_>, held: &Throttled, chance: f64) -> Verdict
 /// Returns evidence of the part of its quota that the server used.
 fn use_of_quota(view: &View<'_>) -> Option<run::Evidence> {
     let (used, quota) = (view.cpu_used()?, view.cpu_quota()?);
-    let text = format!("the server used {} of its quota of {} CPUs", figure(used), figure(quota));
+    let text = format!("the server used {} of its quota of {}", figure(used), cpus(quota));
     Some(measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(quota), text))
 }
 

@@ -134,11 +134,11 @@ impl Several {
     fn advice(&self) -> String {
         let (full, all) = (self.full.len(), self.all);
         if full == all {
-            return format!("Start more than {all} threads or processes for this work: CPUs are idle.");
+            return format!("Start more threads or processes for this work (now {all}): CPUs are idle.");
         }
         format!(
             "Divide the connections evenly among the workers (SO_REUSEPORT listeners, more connections, shorter keep-alive), or \
-             start more workers if the other {} threads have other tasks: {full} of {all} threads do the work.",
+             start more workers if {} of the {all} threads have other tasks.",
             all - full
         )
     }

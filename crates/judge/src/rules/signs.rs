@@ -5,7 +5,7 @@ use run::{ErrorKind, FigureUnit, Trial};
 use super::rule::Verdict;
 use crate::Facts;
 use crate::evidence::measured;
-use crate::number::{figure, positive, rate};
+use crate::number::{counted, figure, positive, rate};
 use crate::signals::Signal;
 use crate::single::{closed, good};
 use crate::sweep::{Plateau, plateau};
@@ -42,9 +42,9 @@ pub(super) fn is_beyond(facts: &Facts<'_>, trial: &Trial) -> bool {
 /// Returns a sentence that says that connects failed only at an offered rate beyond the server's highest rate.
 fn only_beyond(facts: &Facts<'_>, overload: &Trial, failed: u64, thing: &str) -> String {
     format!(
-        "{} of {} connects failed for lack of a {thing}, but only at an offered {}: before that, the server stopped at {}",
+        "{} of {} failed for lack of a {thing}, but only at an offered {}: before that, the server stopped at {}",
         figure(failed as f64),
-        figure(overload.tally.attempted as f64),
+        counted(overload.tally.attempted as f64, "connect"),
         rate(overload.rates.offered_rate),
         rate(facts.x_max().unwrap_or_default())
     )
@@ -74,14 +74,14 @@ pub(crate) fn failed_locally(
         let overload = beyond.iter().copied().filter(|t| count(t) > 0).max_by_key(|t| count(t));
         return Verdict::RuledOut(match overload {
             Some(overload) => only_beyond(facts, overload, count(overload), thing),
-            None => format!("none of {} connects failed for lack of a {thing}", figure(attempted as f64)),
+            None => format!("none of {} failed for lack of a {thing}", counted(attempted as f64, "connect")),
         });
     }
     let view = View::new("client", trial, &trial.client);
-    let (failed, all) = (figure(n as f64), figure(attempted as f64));
-    let sentence = format!("the generator ran out of {thing}s: {failed} of {all} connects failed");
+    let (failed, all) = (figure(n as f64), counted(attempted as f64, "connect"));
+    let sentence = format!("the generator ran out of {thing}s: {failed} of {all} failed");
     let errno = if kind == ErrorKind::ClientPorts { "EADDRNOTAVAIL" } else { "EMFILE or ENFILE" };
-    let text = format!("{failed} of {all} connects failed with {errno}");
+    let text = format!("{failed} of {all} failed with {errno}");
     let mut evidence =
         vec![measured(&view, ("errors", ""), (n as f64, FigureUnit::Plain), Some(attempted as f64), text)];
     if let Some(v) = view.max(counter) {

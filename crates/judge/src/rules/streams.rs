@@ -18,10 +18,10 @@ pub(super) fn waits(view: &View<'_>) -> Option<Evidence> {
     }
     let (under_way, wait) = (connections * limit, connections * (asked - limit));
     let text = format!(
-        "the server allows {} streams per connection (SETTINGS_MAX_CONCURRENT_STREAMS): {} requests were in flight on {}, \
+        "the server allows {} per connection (SETTINGS_MAX_CONCURRENT_STREAMS): {} in flight on {}, \
          and {} more waited in the generator for a stream",
-        figure(limit),
-        figure(under_way),
+        counted(limit, "stream"),
+        counted(under_way, "request"),
         counted(connections, "connection"),
         figure(wait)
     );

@@ -9,7 +9,7 @@ use crate::Facts;
 use crate::ack_timer::{TIMER_US, delayed_acks_of_answers, distance_us};
 use crate::evidence::{cpu_share_line, line, measured};
 use crate::link_queue;
-use crate::number::{duration, figure, percent, positive, ratio};
+use crate::number::{counted, duration, figure, percent, positive, ratio};
 use crate::server_queue;
 use crate::signals::Signal;
 use crate::single::{clients, server_of};
@@ -86,9 +86,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
     if let Plateau::Flat { from, .. } = facts.plateau {
         return Verdict::RuledOut(format!(
-            "with the least load answers wait {} for delayed ACKs, but the timer limits no rate, and throughput stopped growing at {} clients",
+            "with the least load answers wait {} for delayed ACKs, but the timer limits no rate, and throughput stopped growing at {}",
             duration(floor),
-            figure(from)
+            counted(from, "client")
         ));
     }
     if decisive.latency_us.p50 < ACK_TIMER_LOW_US {
@@ -125,7 +125,12 @@ fn sleepers(facts: &Facts<'_>) -> Option<run::Evidence> {
     let profile = facts.run.sampled_waits()?;
     let asleep: f64 = profile.groups.iter().filter(|g| g.state == ThreadState::Sleep).map(|group| group.threads).sum();
     let view = server_of(facts.decisive?)?;
-    let text = format!("{} threads of the server sleep, with {} requests in flight", figure(asleep), figure(in_flight));
+    let text = format!(
+        "{} of the server {}, with {} in flight",
+        counted(asleep, "thread"),
+        if asleep == 1.0 { "sleeps" } else { "sleep" },
+        counted(in_flight, "request")
+    );
     (in_flight > 0.0 && asleep >= in_flight).then(|| line(&view, "waits", "", text))
 }
 

@@ -12,7 +12,7 @@ use crate::course::{changes_rate, offered};
 use crate::evidence::line;
 use crate::failures::Failures;
 use crate::generator::client_limit_threads;
-use crate::number::{cpus, figure, grew, percent, ratio, total};
+use crate::number::{counted, cpus, figure, grew, percent, ratio, total};
 use crate::single::{closed, good, keeps_up, server_of, sides_of};
 use crate::standstill::standstill;
 use crate::sweep::Plateau;
@@ -92,7 +92,7 @@ pub(crate) fn no_good_answers(run: &Run) -> Option<String> {
     let each: Vec<String> = by_status.iter().map(|(class, n)| format!("{class}: {}", figure(*n as f64))).collect();
     let each = if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) };
     let unknown = if run.is_of_chosen_loads() { "" } else { ", so the capacity is unknown" };
-    Some(format!("none of {} answers was good{each}{unknown}", figure(all as f64)))
+    Some(format!("none of {} was good{each}{unknown}", counted(all as f64, "answer")))
 }
 
 fn judge(facts: &Facts<'_>) -> Verdict {

@@ -4,7 +4,7 @@
 use run::Upstream;
 
 use crate::Facts;
-use crate::number::{figure, positive};
+use crate::number::{counted, figure, positive};
 use crate::places::{self, Places};
 use crate::server_queue;
 use crate::thresholds::{NEARLY_FULL, SURE};
@@ -35,8 +35,8 @@ pub(crate) struct Awaited<'a> {
 impl Awaited<'_> {
     /// Returns the words about the requests that wait for the upstream.
     pub(crate) fn words(&self) -> String {
-        let [waiting, in_flight] = [self.waiting, self.in_flight].map(figure);
-        format!("{waiting} of {in_flight} requests in flight wait for replies of {}", super::named(self.behind))
+        let (waiting, in_flight) = (figure(self.waiting), counted(self.in_flight, "request"));
+        format!("{waiting} of {in_flight} in flight wait for replies of {}", super::named(self.behind))
     }
 }
 

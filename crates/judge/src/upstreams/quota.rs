@@ -56,7 +56,7 @@ impl Quota {
 /// Describes the use of an upstream's quota in words. An upstream may use its whole quota without ever being throttled:
 /// a runtime that starts one thread for each CPU of its quota cannot use more.
 pub(super) fn words(load: &UpstreamLoad) -> String {
-    let size = load.cpu_quota.map_or_else(String::new, |cpus| format!(" of {} CPUs", figure(cpus)));
+    let size = load.cpu_quota.map_or_else(String::new, |cpus| format!(" of {}", crate::number::cpus(cpus)));
     if let Some(share) = load.throttled.filter(|share| *share >= THROTTLED) {
         return format!("its CPU quota{size} ran out in {} of its periods", percent(share));
     }

@@ -5,7 +5,7 @@ use run::{UpstreamLimit, UpstreamLoad};
 use super::waits_for::{replicas, rival};
 use super::{MOST_LINES, named, quota};
 use crate::Facts;
-use crate::number::{figure, percent};
+use crate::number::{cpus, figure, percent};
 use crate::view::program;
 
 /// Returns the advice on the upstream that the server waits for, if any.
@@ -54,16 +54,16 @@ fn of_one(load: &UpstreamLoad) -> String {
             percent(load.busiest_thread.unwrap_or(0.0))
         ),
         Some(UpstreamLimit::Lock) => format!(
-            "the server waits for {name}, in which {} ({} of {} CPUs used)",
+            "the server waits for {name}, in which {} ({} of {} used)",
             crate::serial_words::SENTENCE,
             figure(used),
-            figure(allowed)
+            cpus(allowed)
         ),
         Some(UpstreamLimit::Quota) => format!("the server waits for {name}: {}", quota::words(load)),
         Some(UpstreamLimit::Disk) => {
             format!("the server waits for {name}, and that waits for the full disk of its host")
         }
-        _ => format!("the server waits for {name}: it used {} of its {} CPUs", figure(used), figure(allowed)),
+        _ => format!("the server waits for {name}: it used {} of its {}", figure(used), cpus(allowed)),
     }
 }
 

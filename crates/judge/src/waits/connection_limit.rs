@@ -7,6 +7,7 @@ use run::{Bottleneck, ClientConnections, ErrorKind, Intensity, Trial, WaitFindin
 use super::explain::{UNKNOWN, WordOrder, line, tell};
 use super::is_queue;
 use super::pools::MIN_MEMBERS;
+use super::sentence::mean_count;
 use crate::thresholds::{LIMIT_CONNECTS, LIMIT_READINGS, WAIT_FEW, WAIT_POOL_BUSY, WAIT_QUEUE};
 use crate::view::program;
 
@@ -27,12 +28,12 @@ pub(crate) fn explain_connection_limit(
     if findings.iter().any(|finding| finding.process == process && is_queue(finding)) {
         return;
     }
-    let most = number(open);
-    let text = format!("{process} never held more than {most} connections, and {}", others.text());
+    let most = mean_count(open, "connection");
+    let text = format!("{process} never held more than {most}, and {}", others.text());
     tell(verdict, &text, order);
     verdict.evidence.push(line(&text, process, open));
     let option = others.option(program(process), is_proxy);
-    verdict.advice.insert(0, format!("Let {process} hold more than {most} connections of clients{option}."));
+    verdict.advice.insert(0, format!("Let {process} hold more than {most} of clients{option}."));
 }
 
 /// Programs, and the option with which each of them limits its connections. Source: the manuals of these programs.

@@ -1,12 +1,12 @@
 //! Requests that stay inside a server while its event loop is idle. Requests inside an idle event loop wait in a queue
 //! of the program or for a timer, which no counter of the kernel shows.
 
-use run::number::number;
 use run::{Bottleneck, Run, ThreadState, WaitFinding, WaitProcess, WaitProfile};
 
 use super::explain::line;
 use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
+use super::sentence::mean_count;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY};
 
 /// Adds the requests that wait inside an idle event loop to the evidence and the advice of a verdict. Changes only the
@@ -19,9 +19,10 @@ pub(crate) fn explain_idle_loop(verdict: &mut Bottleneck, findings: &[WaitFindin
     let waiting = run.sampled_waits().map_or(0.0, |profile| threads_waiting(profile, process));
     let objects = if waiting >= requests { LOCK_OR_OTHERS } else { OTHERS };
     let text = format!(
-        "{} requests are inside {process} while its event loop is idle and no other server owes a reply; {objects} of the program may hold \
+        "{} {} inside {process} while its event loop is idle and no other server owes a reply; {objects} of the program may hold \
          them",
-        number(requests)
+        mean_count(requests, "request"),
+        if requests == 1.0 { "is" } else { "are" }
     );
     verdict.evidence.push(line(&text, process, requests));
     let advice = format!("Look for {objects} in {process}: it holds requests while its event loop is idle.");

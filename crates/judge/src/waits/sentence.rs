@@ -95,8 +95,8 @@ fn worker_pool(finding: &WaitFinding, object: &str) -> String {
             format!("{} of {} {counted} of {process} wait for a slot in {slot}{inside}", number(*threads), number(*of))
         }
         None => {
-            let all = number(threads.round());
-            format!("all {all} threads {name} of {process} have a request, and further requests queue")
+            let all = mean_count(threads.round(), "thread");
+            format!("all {all} {name} of {process} have a request, and further requests queue")
         }
         Some(does) => format!(
             "all workers of {process} have a request, {} of its {} {counted} {does}, and further requests queue",
@@ -130,6 +130,11 @@ fn plural(state: ThreadState, object: &str) -> String {
     }
 }
 
+/// Formats a mean number with its noun, without trailing zeros: `1 backend`, `7.5 backends`.
+pub(super) fn mean_count(n: f64, noun: &str) -> String {
+    format!("{} {noun}{}", number(n), if n == 1.0 { "" } else { "s" })
+}
+
 /// Returns the sentence about a cause inside a database.
 fn database(session: SessionState, finding: &WaitFinding) -> String {
     let WaitFinding { name, process, threads, of, event, .. } = finding;
@@ -144,8 +149,8 @@ fn database(session: SessionState, finding: &WaitFinding) -> String {
         }
     };
     let place = if event.is_empty() { format!("({name})") } else { format!("({event}) in {}", short(name)) };
-    let [waiting, all] = [*threads, *of].map(number);
-    format!("{waiting} of {all} backends of {process} wait for {what} {place}{}", holder(finding))
+    let (waiting, all) = (number(*threads), mean_count(*of, "backend"));
+    format!("{waiting} of {all} of {process} wait for {what} {place}{}", holder(finding))
 }
 
 /// Returns a clause on the holder of a lock: its thread, what it does, and in which function. `object` is what the
@@ -235,8 +240,8 @@ pub fn headline(profile: &WaitProfile, findings: &[WaitFinding]) -> String {
     let on_cpu = sum(ThreadState::wants_cpu);
     let active = sum(ThreadState::is_active);
     format!(
-        "No cause of waiting stands out: of {} threads, {} compute, {} are blocked in their work, and {} wait for work or for each other.",
-        number(threads),
+        "No cause of waiting stands out: of {}, {} compute, {} are blocked in their work, and {} wait for work or for each other.",
+        mean_count(threads, "thread"),
         number(on_cpu),
         number((active - on_cpu).max(0.0)),
         number((threads - active).max(0.0))

@@ -2,6 +2,7 @@
 //! experiment makes, such as slowing a CPU.
 
 use judge::prove::AtRate;
+use run::number::prose::counted;
 use run::{Intensity, LoadPlan, Run, ThinkTime, Trial, TrialKind};
 
 use crate::TargetSetup;
@@ -184,7 +185,8 @@ impl OperatingPoint {
         let connections = wanted.min(most.max(self.connections));
         let in_flight = connections.saturating_mul(self.pipeline);
         if in_flight < cpus {
-            return Err(format!("{in_flight} requests in flight cannot use the server's {cpus} CPUs"));
+            let requests = counted(f64::from(in_flight), "request");
+            return Err(format!("{requests} in flight cannot use the server's {cpus} CPUs"));
         }
         Ok(self.clone().with(connections))
     }

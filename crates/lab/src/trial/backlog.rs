@@ -1,7 +1,7 @@
 //! Requests that a load left in the server's queue. Until a server has emptied its queue, it answers no new requests.
 
 use run::Trial;
-use run::number::{count, number, span};
+use run::number::{number, prose::counted, span};
 
 /// Returns the reason why the server may be alive although it did not answer within `waited_s` after the load. Returns
 /// `None` if the server could have emptied its queue within `waited_s`.
@@ -12,10 +12,10 @@ pub(super) fn explanation(trials: &[Trial], waited_s: f64) -> Option<String> {
     let needed_s = left as f64 / rate;
     (rate > 0.0 && needed_s >= waited_s).then(|| {
         format!(
-            "no answer came within {} after the load. The load left {} requests without an answer, for which the server needs \
+            "no answer came within {} after the load. The load left {} without an answer, for which the server needs \
              about {} at its highest rate of {}/s: it may still work on them. Ask again later, or load it less",
             span(waited_s),
-            count(left),
+            counted(left as f64, "request"),
             span(needed_s),
             number(rate)
         )

@@ -3,7 +3,7 @@
 //! later answers on the connection to wrong requests.
 
 use run::Trial;
-use run::number::count;
+use run::number::{count, prose::counted};
 
 use super::conduct::Load;
 
@@ -26,10 +26,10 @@ pub(super) fn refusal(trial: &Trial, loads: &[Load<'_>]) -> Option<String> {
         false => "correct the server, which may answer requests twice",
     };
     Some(format!(
-        "it sent answers that no request asked for, on connections with {} of its {} answers. Which of these answer \
+        "it sent answers that no request asked for, on connections with {} of its {}. Which of these answer \
          requests is unknown, so there is no rate and no response time; {advice}",
         count(tally.doubtful_answers),
-        count(tally.completed)
+        counted(tally.completed as f64, "answer")
     ))
 }
 

@@ -3,6 +3,7 @@
 use super::{Core, Mode, State};
 use crate::driver::Ops;
 use crate::record::Offered;
+use run::number::prose::counted;
 use sys::exhausted;
 
 impl Core {
@@ -36,18 +37,19 @@ impl Core {
         part.opened = opened;
         if self.handed_over + self.kept_here > 0 {
             part.notes.push(format!(
-                "two processes: {} connections were passed on to the handling process, {} were handled where they were \
-                 established because it was behind",
-                self.handed_over, self.kept_here
+                "two processes: {} of {} passed on to the handling process; the others were handled where they were established, \
+                 because it was behind",
+                self.handed_over,
+                counted((self.handed_over + self.kept_here) as f64, "connection")
             ));
         }
         if let Mode::SClients(d) = &self.mode
             && d.waited() > 0
         {
             part.notes.push(format!(
-                "{} arrivals found no free descriptor and waited for one: give more of them (--s-clients), at least the \
+                "{} without a free descriptor waited for one: give more of them (--s-clients), at least the \
                  highest rate times T",
-                d.waited()
+                counted(d.waited() as f64, "arrival")
             ));
         }
         if self.ports_ran_out {

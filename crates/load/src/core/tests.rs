@@ -358,7 +358,7 @@ fn arrivals_that_find_no_descriptor_wait_and_are_told() {
     assert!((100..=108).contains(&part.total.attempted), "{}", part.total.attempted);
     assert!(part.histograms["blocked"].quantile_us(0.9) > 3e6, "{:?}", Summary::of(&part.histograms["blocked"]));
     assert_eq!(part.histograms["schedule_lag"], part.histograms["blocked"]);
-    assert!(part.notes.iter().any(|n| n.contains("found no free descriptor")), "{:?}", part.notes);
+    assert!(part.notes.iter().any(|n| n.contains("without a free descriptor")), "{:?}", part.notes);
 }
 
 #[test]

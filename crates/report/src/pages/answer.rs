@@ -98,9 +98,9 @@ fn failure(c: &Capacity) -> Option<String> {
 /// Describes the limit of the load generator itself (its number of connections), and the flag that raises it.
 fn own_limit(limit: &OwnLimit) -> String {
     format!(
-        "at {} all {} connections of the load were in use, {} per request as without load: raise --connections",
+        "at {} all of the load's {} were in use, {} per request as without load: raise --connections",
         quantity(limit.offered_rate, Unit::PerSecond),
-        limit.connections,
+        counted(f64::from(limit.connections), "connection"),
         quantity(limit.response_us, Unit::Micros)
     )
 }

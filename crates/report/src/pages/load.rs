@@ -248,10 +248,10 @@ fn first_byte(trial: &Trial) -> Option<AnswerLine> {
 fn counts(trial: &Trial) -> KeyFigure {
     let tally = &trial.tally;
     let detail = format!(
-        "{} sent, {} of {} connections established",
+        "{} sent, {} of {} established",
         count(tally.sent),
         count(tally.connected),
-        count(tally.attempted)
+        counted(tally.attempted as f64, "connection")
     );
     KeyFigure { name: "Requests".into(), value: count(tally.completed), detail, tone: Tone::Plain }
 }
@@ -271,12 +271,12 @@ fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     let (bad, all) = (unanswered.saturating_add(tally.unexpected_status), unanswered.saturating_add(tally.completed));
     let failures = Some(failures(trial)).filter(|text| !text.is_empty());
     if bad == 0 {
-        let detail = [Some(format!("of {} requests", count(all))), failures].into_iter().flatten();
+        let detail = [Some(format!("of {}", counted(all as f64, "request"))), failures].into_iter().flatten();
         return AnswerLine::new("Errors", "none", detail.collect::<Vec<_>>().join("; "));
     }
     let (share, of_which) = match outcome.failed_share {
         Some(share) => (share, format!("of the measured requests ({} of {} in all)", count(bad), count(all))),
-        None => (bad as f64 / all as f64, format!("of {} requests", count(all))),
+        None => (bad as f64 / all as f64, format!("of {}", counted(all as f64, "request"))),
     };
     let refused = trial.histograms.get("refused").filter(|hist| !hist.is_empty());
     let refused =

@@ -197,7 +197,7 @@ fn title(run: &Run) -> String {
             _ => String::new(),
         };
         return match found.checks.len() {
-            0 => format!("{name}: {stops}{} trials", run.trials.len()),
+            0 => format!("{name}: {stops}{}", counted(run.trials.len() as f64, "trial")),
             all => format!("{name}: {stops}{} of {all} checks held", found.checks.iter().filter(|c| c.pass).count()),
         };
     }

@@ -10,7 +10,7 @@ use run::{
 use crate::plot::{Axis, BarRow, Bars, Hue, Look, Plot, Scale, Segment, Series};
 use crate::words::capital;
 use crate::{Block, Cell, Col, KeyFigure, Note, Section, Table, Tone, Unit, Weight};
-use run::number::{number, quantity};
+use run::number::{number, prose::counted, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(proof) = &run.findings.proof else { return Vec::new() };
@@ -241,7 +241,8 @@ fn dose_response(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
 
 fn afterwards(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     let after = trial.after.filter(|a| a.is_finite())?;
-    let slots = format!("{} slots of {}", trial.completed_rate.len(), quantity(trial.slot_s, Unit::Seconds));
+    let slots =
+        format!("{} of {}", counted(trial.completed_rate.len() as f64, "slot"), quantity(trial.slot_s, Unit::Seconds));
     let what = proof.of.name();
     let text = match &proof.steadiness {
         Some(steadiness) => format!("{slots}. {}", steadied(steadiness)),

@@ -5,7 +5,7 @@ use run::{Repeat, Run, SummaryFigure, TimeFigure};
 use super::answered;
 use super::times::short_time;
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
-use run::number::{number, quantity};
+use run::number::{number, prose::counted, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     if run.findings.repeats.is_empty() {
@@ -90,7 +90,8 @@ fn caption(run: &Run) -> String {
         (None, None) => "The objective failed at every load in every repeat.".into(),
         (None, Some(_)) if held < all => {
             format!(
-                "{held} of {all} repeats held the objective, so the capacity above is that of all windows together."
+                "{held} of {} held the objective, so the capacity above is that of all windows together.",
+                counted(all as f64, "repeat")
             )
         }
         (None, Some(_)) if bounds > 0 && all > 1 => format!(

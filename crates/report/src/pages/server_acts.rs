@@ -97,9 +97,9 @@ fn together(ends: &EndsTogether, refused: u64) -> String {
         n => format!("it went away and refused {}", counted(n as f64, "connect")),
     };
     format!(
-        "the server ended {} of {} connections at the same moment, {} after the load began: {why}",
+        "the server ended {} of {} at the same moment, {} after the load began: {why}",
         count(ends.connections),
-        count(ends.open),
+        counted(ends.open as f64, "connection"),
         quantity(ends.at_s * 1e6, Unit::Micros)
     )
 }

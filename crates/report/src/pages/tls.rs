@@ -4,7 +4,7 @@ use run::{CpuEstimate, HandshakeCost, Run, Trial};
 
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
 use run::number::prose::counted;
-use run::number::{count, quantity};
+use run::number::quantity;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     if run.plan.load.tls.is_none() {
@@ -31,7 +31,7 @@ fn handshake(cost: &HandshakeCost) -> Vec<Vec<Cell>> {
         share if share > 0.0 => format!("{} resumed", quantity(share, Unit::Share)),
         _ => "full".into(),
     };
-    let how = format!("{} handshakes, {kinds}; {}", count(cost.handshakes), cost.how);
+    let how = format!("{}, {kinds}; {}", counted(cost.handshakes as f64, "handshake"), cost.how);
     let all = [
         (first, "server", cost.server),
         (first, "client", cost.client),

@@ -42,9 +42,14 @@ pub fn duration(us: f64) -> String {
     }
 }
 
-/// Formats a count with its noun: `1 client`, `1,389 clients`.
+/// Formats a count with its noun: `1 client`, `1,389 clients`, `2 processes`.
 pub fn counted(n: f64, noun: &str) -> String {
-    format!("{} {noun}{}", figure(n), if n == 1.0 { "" } else { "s" })
+    let ending = match n == 1.0 {
+        true => "",
+        false if noun.ends_with('s') => "es",
+        false => "s",
+    };
+    format!("{} {noun}{ending}", figure(n))
 }
 
 /// Formats a number of CPUs: `1 CPU`, `2 CPUs`.
@@ -93,6 +98,7 @@ mod tests {
             ("0.0330/s".into(), "2/s".into(), "1234/s".into())
         );
         assert_eq!((counted(1.0, "client"), counted(1389.0, "client")), ("1 client".into(), "1,389 clients".into()));
+        assert_eq!((counted(1.0, "process"), counted(2.0, "process")), ("1 process".into(), "2 processes".into()));
         assert_eq!(rate(1_234_567.0), "1,234,567/s");
     }
 }
