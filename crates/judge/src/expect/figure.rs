@@ -36,6 +36,8 @@ pub(super) fn words(figure: &str, value: f64, found: &Figure) -> String {
         _ => duration(v),
     };
     let between = match (found.low, found.high) {
+        // Two ends that look equal after rounding say no more than the figure itself.
+        (Some(low), Some(high)) if one(low) == one(high) => String::new(),
         (Some(low), Some(high)) => format!(" (95 % interval {} to {})", one(low), one(high)),
         (Some(low), None) if found.lost.is_none() => {
             format!(" (95 % interval from {}, without an upper end)", one(low))
@@ -55,5 +57,17 @@ pub(super) fn words(figure: &str, value: f64, found: &Figure) -> String {
             format!("it was at least {}: {} of the requests were never answered", one(value), percent(lost))
         }
         Some(_) => format!("it was at least {}: requests were still without an answer at the end", one(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_is_shown_if_its_ends_differ() {
+        let of = |low, high| words("p99", 871_000.0, &Figure::around(Some(871_000.0), Some((low, high))));
+        assert_eq!(of(800_000.0, 900_000.0), "it was 871 ms (95 % interval 800 ms to 900 ms)");
+        assert_eq!(of(870_900.0, 871_100.0), "it was 871 ms");
     }
 }

@@ -166,7 +166,11 @@ impl Summary {
         let (peak, rates) = (number(self.peak), rates.join(", "));
         let each =
             if self.part_s == 1 { "over the log".into() } else { format!("in each {}", span(self.part_s as f64)) };
-        format!("{mean}, {peak} times that in the busiest second; per second {each}: {rates}")
+        let peak = match peak.as_str() {
+            "1" => "in no second more".into(),
+            _ => format!("{peak} times that in the busiest second"),
+        };
+        format!("{mean}, {peak}; per second {each}: {rates}")
     }
 
     /// Returns the sentence about the responses in the log.
@@ -227,7 +231,7 @@ mod tests {
             summary.words().into_iter().find(|one| one.contains("on average"))
         };
         let of = |whole, times: &[u64]| words(whole, times).unwrap();
-        assert!(of(true, &[0, 1_000_000]).starts_with("2 s, 1/s on average, 1 times"));
+        assert!(of(true, &[0, 1_000_000]).starts_with("2 s, 1/s on average, in no second more;"));
         assert_eq!(of(true, &[0, 500_000]), "1 s, 2/s on average");
         assert_eq!(of(false, &[0, 500_000]), "1 s, 2/s on average", "half a second apart");
         assert_eq!(of(false, &[0, 250_000, 500_000]), "0.75 s, 4/s on average");
