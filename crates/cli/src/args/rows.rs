@@ -19,10 +19,10 @@ pub(super) fn io_help() -> String {
     format!("Client driver: auto, {} ({} need no network)", names(true), names(false))
 }
 
-/// Returns the default of `--io` for the help: `auto`, and the system interfaces from which `auto` chooses.
+/// Returns the default of `--io` for the help: `auto`, the system interfaces from which `auto` chooses, and the reason.
 pub(super) fn io_default() -> String {
     let systems = DRIVERS.iter().filter(|row| row.auto).map(|row| row.system);
-    format!("auto: {}", systems.collect::<Vec<_>>().join(" where it is allowed, else "))
+    format!("auto: {}", systems.collect::<Vec<_>>().join(" where it is allowed (fewer system calls), else "))
 }
 
 /// Parses the value of `--arrival`, the arrival process of an open loop. The value is the name of a row of `ARRIVALS`,

@@ -139,6 +139,9 @@ pub(crate) fn conduct(
     trial.steady = steady;
     trial.measured.open_at_begin = open_at_begin;
     trial.notes.extend(spread);
+    trial.drivers = ready.iter().map(|r| r.io.clone()).filter(|name| !name.is_empty()).collect();
+    trial.drivers.sort();
+    trial.drivers.dedup();
     trial.notes.extend(ready.into_iter().flat_map(|r| r.notes));
     trial.notes.sort();
     trial.notes.dedup();

@@ -19,7 +19,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if !notes.is_empty() {
         sections.push(Section::new("notes", "Notes", Weight::Main, notes));
     }
-    let mut blocks = vec![Block::Table(pairs("The plan.", plan(run)))];
+    let mut blocks = vec![Block::Table(pairs("The plan.", plan(run).into_iter().chain(driver(run)).collect()))];
     blocks.extend(run.hosts.iter().map(|h| Block::Table(host(h))));
     sections.push(Section::new("plan", "Plan and hosts", Weight::Detail, blocks));
     sections
@@ -74,6 +74,15 @@ fn plan(run: &Run) -> Vec<(String, String)> {
     out
 }
 
+/// Returns the driver that sent the requests. The plan may name no driver (`--io auto`), so the load generator chose one.
+fn driver(run: &Run) -> Option<(String, String)> {
+    let loads = run.trials.iter().filter(|trial| !trial.kind.is_auxiliary());
+    let mut names: Vec<&str> = loads.flat_map(|trial| &trial.drivers).map(String::as_str).collect();
+    names.sort_unstable();
+    names.dedup();
+    (!names.is_empty()).then(|| ("driver in use".into(), names.join(", ")))
+}
+
 fn host(host: &HostInfo) -> Table {
     let mut facts = vec![
         ("role".to_string(), host.role.clone()),
@@ -92,5 +101,29 @@ fn pairs(caption: &str, pairs: Vec<(String, String)>) -> Table {
         columns: vec![Col::words("what", 0), Col::words("value", 0)],
         rows,
         ..Table::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{Trial, TrialKind};
+
+    use super::*;
+
+    #[test]
+    fn the_driver_that_sent_the_requests_is_named() {
+        let trial = |kind, names: &[&str]| Trial {
+            kind,
+            drivers: names.iter().map(|name| (*name).into()).collect(),
+            ..Trial::default()
+        };
+        let trials = vec![
+            trial(TrialKind::Sweep, &["uring"]),
+            trial(TrialKind::Search, &["epoll", "uring"]),
+            trial(TrialKind::Proof, &["null"]),
+        ];
+        let run = Run { trials, ..Run::default() };
+        assert_eq!(driver(&run), Some(("driver in use".into(), "epoll, uring".into())));
+        assert_eq!(driver(&Run::default()), None, "an old run");
     }
 }

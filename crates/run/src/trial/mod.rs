@@ -110,6 +110,9 @@ pub struct Trial {
     pub results: Results,
     /// Requested intensity, summed over all loads.
     pub intensity: Intensity,
+    /// Names of the drivers that sent the requests, such as `uring`. Empty in runs of earlier versions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drivers: Vec<String>,
     /// Rates that the user set by hand during an open loop. The field `intensity` of the trial contains the mean rate
     /// in the measured window.
     #[serde(skip_serializing_if = "Vec::is_empty")]

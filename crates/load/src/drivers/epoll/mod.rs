@@ -30,7 +30,8 @@ use crate::driver::{Batch, Completion, Driver, Op, Ops, Sent};
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Epoll,
     name: "epoll",
-    help: "edge-triggered readiness, one read and one write per request, no epoll_ctl",
+    help: "edge-triggered readiness, one read and one write per request, no epoll_ctl; auto takes it for S-Clients, for \
+           HTTP/3, and where io_uring is not allowed",
     system: "epoll",
     auto: true,
     ..DriverSpec::DEFAULT
