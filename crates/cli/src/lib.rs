@@ -20,6 +20,7 @@ mod live;
 mod locked_dir;
 mod metrics;
 mod output;
+mod progress_lines;
 mod run_folder;
 mod same_target;
 mod screen;

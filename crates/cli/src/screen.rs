@@ -16,6 +16,7 @@ use crate::feeds::json_lines::JsonLines;
 use crate::feeds::otlp::Otlp;
 use crate::live::{Model, Shared, View};
 use crate::metrics;
+use crate::progress_lines::ProgressLines;
 
 /// A run or a step that is expected to last longer than this has a progress bar, seconds.
 const WORTH_A_BAR_S: f64 = 2.0;
@@ -50,6 +51,8 @@ pub(crate) struct Screen {
     otlp: Option<Otlp>,
     /// Time in the run at which the previous line was printed, seconds. `None` if loadline prints no line per second.
     told_s: Option<f64>,
+    /// Progress lines on standard error; `None` if a terminal or another feed shows the progress.
+    progress_lines: Option<ProgressLines>,
 }
 
 impl Screen {
@@ -88,9 +91,11 @@ impl Screen {
     }
 
     /// Records in the view's state that this run searches for a capacity. `limit_us` is the limit on the 99th
-    /// percentile of the response time, microseconds.
+    /// percentile of the response time, microseconds. Without a terminal, a search writes progress lines.
     #[must_use]
-    pub(crate) fn searching(self, limit_us: Option<f64>) -> Self {
+    pub(crate) fn searching(mut self, limit_us: Option<f64>) -> Self {
+        let is_silent = !self.terminal && !self.steps && !self.live && self.json_lines.is_none();
+        self.progress_lines = ProgressLines::of(self.budget_s).filter(|_| is_silent);
         if let Some(mut model) = self.shared.as_ref().map(Shared::lock) {
             (model.searches, model.limit_us) = (true, limit_us);
         }
@@ -134,6 +139,7 @@ impl Screen {
             json_lines: None,
             otlp: None,
             told_s: None,
+            progress_lines: None,
         }
     }
 
@@ -235,6 +241,10 @@ impl Watch for Screen {
         if self.told_s.is_some() {
             return;
         }
+        let at_s = self.start.elapsed().as_secs_f64();
+        let progress = self.progress_lines.as_mut().and_then(|lines| lines.line(at_s, trial));
+        // A closed standard error does not end the run, because the result goes to standard output.
+        progress.into_iter().for_each(|line| drop(writeln!(std::io::stderr().lock(), "{}", run::visible(&line))));
         if !self.steps {
             let rate = quantity(trial.rates.completed_rate, Unit::PerSecond);
             self.last = format!("  (last: {}, {rate})", trial.label);

@@ -39,6 +39,7 @@ mod memcached;
 mod mixes;
 mod package;
 mod pages;
+mod progress;
 mod redis_cluster;
 mod repeats;
 mod replays;

@@ -1,0 +1,62 @@
+//! Progress lines of a search on standard error. They take the place of the live view and of the progress bar if no
+//! terminal shows them, such as in the log of a CI job.
+
+use report::{Unit, quantity};
+use run::{SummaryFigure, Trial};
+
+/// Minimum length of a run with progress lines, seconds.
+const MIN_RUN_S: f64 = 10.0;
+/// Minimum time between two progress lines, seconds.
+const EVERY_S: f64 = 5.0;
+
+/// Progress lines of a run.
+pub(crate) struct ProgressLines {
+    /// Expected length of the whole run, seconds.
+    budget_s: f64,
+    /// Time in the run at which the previous line was written, seconds; `None` before the first line.
+    previous_s: Option<f64>,
+}
+
+impl ProgressLines {
+    /// Returns the progress lines of a run of `budget_s` seconds; `None` for a short run.
+    pub(crate) fn of(budget_s: f64) -> Option<Self> {
+        (budget_s >= MIN_RUN_S).then_some(Self { budget_s, previous_s: None })
+    }
+
+    /// Returns the line about a trial that ended at `at_s`, seconds since the start of the run. Returns `None` if the
+    /// previous line is too recent. The first trial always gets a line.
+    pub(crate) fn line(&mut self, at_s: f64, trial: &Trial) -> Option<String> {
+        if self.previous_s.is_some_and(|previous_s| at_s < previous_s + EVERY_S) {
+            return None;
+        }
+        self.previous_s = Some(at_s);
+        let time = |figure| match trial.latency_us.count {
+            0 => "n/a".into(),
+            _ => report::short_time(trial.latency_us.figure(figure)),
+        };
+        Some(format!(
+            "{at_s:.1} s of {}: {}, {}, p50 {}, p99 {}",
+            quantity(self.budget_s, Unit::Seconds),
+            trial.label,
+            quantity(trial.rates.completed_rate, Unit::PerSecond),
+            time(SummaryFigure::P50),
+            time(SummaryFigure::P99)
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_trial_has_a_line_and_later_lines_are_seconds_apart() {
+        let mut trial = Trial { label: "1 connection".into(), ..Trial::default() };
+        trial.rates.completed_rate = 5_230.0;
+        let mut lines = ProgressLines::of(30.0).unwrap();
+        assert_eq!(lines.line(1.94, &trial).unwrap(), "1.9 s of 30 s: 1 connection, 5,230/s, p50 n/a, p99 n/a");
+        assert_eq!([3.0, 6.8].map(|at_s| lines.line(at_s, &trial).is_some()), [false; 2]);
+        assert!(lines.line(7.0, &trial).is_some() && lines.line(8.0, &trial).is_none());
+        assert!(ProgressLines::of(3.0).is_none(), "a short run ends soon anyway");
+    }
+}
