@@ -12,6 +12,11 @@ use testkit::{
     verdict,
 };
 
+/// Maximum size of run.json of a search of 30 s, bytes.
+const MAX_RUN_BYTES: u64 = 500_000;
+/// Maximum size of the report of a search of 30 s, bytes.
+const MAX_PAGE_BYTES: u64 = 1_000_000;
+
 /// Runs `prove` with the generator on CPU 0. Returns `None` if other programs disturbed the experiment.
 fn prove(binary: &Path, url: &str, more: &[&str]) -> Option<Value> {
     let mut args = vec!["prove", url, "--cpus", "0"];
@@ -154,7 +159,14 @@ fn find_proves_a_limit_by_address_that_delays_answers() {
         return skip(test, "nginx is not installed");
     };
     let others = OtherPrograms::watch();
-    let run = json(&binary, &["find", &format!("http://{}/file", server.addr), "--budget", "30s"]);
+    let out = tempfile::tempdir().unwrap();
+    let dir = out.path().join("run");
+    let url = format!("http://{}/file", server.addr);
+    let run = json(&binary, &["find", &url, "--budget", "30s", "--out", dir.to_str().unwrap()]);
+    for (file, max_bytes) in [("run.json", MAX_RUN_BYTES), ("report.html", MAX_PAGE_BYTES)] {
+        let bytes = std::fs::metadata(dir.join(file)).unwrap().len();
+        assert!(bytes < max_bytes, "{file} of a run of 30 s has {bytes} bytes");
+    }
     if others.stayed_away(test) {
         proven(&run, "server-rate-limit");
     }
