@@ -49,6 +49,7 @@ mod s_clients_faults;
 mod secrets;
 mod sequences;
 mod served_clients;
+mod targets;
 #[path = "../shared/testbed_command.rs"]
 mod testbed_command;
 mod testbed_keeper;
