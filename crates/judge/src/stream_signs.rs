@@ -153,7 +153,7 @@ mod tests {
             )
             .unwrap()
         };
-        let full = with("server-cpu", &[sleep.clone()]);
+        let full = with("server-cpu", std::slice::from_ref(&sleep));
         assert!(
             full.ends_with("stall under load, probably because all CPUs that the server may use are full"),
             "{full}"

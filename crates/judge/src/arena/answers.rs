@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn an_answer_is_compared_with_the_first_server_and_with_what_is_stated() {
         let (first, plain) = (answer(200, "Hello"), ArenaProfile::default());
-        let of = |profile: &ArenaProfile, given: &ArenaAnswer| refused(profile, &[&first], &[given.clone()]);
+        let of = |profile: &ArenaProfile, given: &ArenaAnswer| refused(profile, &[&first], std::slice::from_ref(given));
         assert_eq!(of(&plain, &first), None);
         assert!(of(&plain, &answer(404, "Hello")).unwrap().contains("status 404, and nginx with 200"));
         assert!(of(&plain, &answer(200, "Hell")).unwrap().contains("4 bytes, and that of nginx 5"));

@@ -69,6 +69,15 @@ fn replaced(plan: &LoadPlan) -> Option<String> {
     (!replaced.is_empty()).then(|| format!("--io sim replaces {}", replaced.join(", ")))
 }
 
+/// Row of this driver in [`DRIVERS`](super::DRIVERS).
+pub(super) const SPEC: DriverSpec = DriverSpec {
+    io: Io::Sim,
+    name: "sim",
+    help: "no network: a virtual clock and a queueing model; exact and repeatable",
+    whole: Some(as_load),
+    ..DriverSpec::DEFAULT
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,12 +96,3 @@ mod tests {
         assert!(note.ends_with("replaces the set of requests by one request, streams of events by whole answers"));
     }
 }
-
-/// Row of this driver in [`DRIVERS`](super::DRIVERS).
-pub(super) const SPEC: DriverSpec = DriverSpec {
-    io: Io::Sim,
-    name: "sim",
-    help: "no network: a virtual clock and a queueing model; exact and repeatable",
-    whole: Some(as_load),
-    ..DriverSpec::DEFAULT
-};
