@@ -14,6 +14,7 @@ use crate::number::{counted, figure, percent, ratio};
 use crate::signals::cpu::fullness;
 use crate::single::{clients, closed, failed_and_all, failed_share, server_of};
 use crate::thresholds::{ALL_REFUSED, LIKELY, MOST_FAIL, TREND_SURE};
+use crate::upstreams::named;
 
 /// Failures that explain a run better than CPU use does.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub(crate) struct Failures<'a> {
     /// Trial that shows the failures. Usually, the trial is the lowest load in which too many requests failed. If
     /// `stretch` is set, the trial with the most failures is chosen. If `at_every_load` is true, the trial with the
     /// most requests is chosen.
-    trial: &'a Trial,
+    pub(crate) trial: &'a Trial,
     /// Share of failed requests, 0 to 1. The share is computed from the requests of `trial`, or of all trials if
     /// `at_every_load` is true. If `stretch` is set, the share is 1.
     share: f64,
@@ -91,7 +92,17 @@ impl<'a> Failures<'a> {
 
     /// Returns advice on the next step. The statuses 502 and 504 come from a gateway and point to the server behind the
     /// gateway (RFC 9110, 15.6.3 and 15.6.5).
-    pub(crate) fn advice(&self) -> &'static str {
+    pub(crate) fn advice(&self) -> String {
+        let advice = self.fixed_advice();
+        let upstreams = server_of(self.trial).map(|view| view.side.behind.iter().map(named).collect::<Vec<_>>());
+        match upstreams.filter(|upstreams| advice == GATEWAY_ADVICE && !upstreams.is_empty()) {
+            Some(upstreams) => format!("{advice} Read the log of that upstream, too: {}.", upstreams.join(", ")),
+            None => advice.into(),
+        }
+    }
+
+    /// Returns the advice without names.
+    fn fixed_advice(&self) -> &'static str {
         let has = |wanted: &[&str]| self.trial.measured.tally.refusals().any(|(status, _)| wanted.contains(&status));
         if self.stretch.as_ref().is_some_and(|stretch| stretch.is_limited) {
             "Send fewer requests (--rate), or raise the server's limit: it allows only some requests in a time, and then refuses \
@@ -102,8 +113,7 @@ impl<'a> Failures<'a> {
         } else if let Some(advice) = self.silent_close_advice() {
             advice
         } else if has(&["502", "504"]) {
-            "Read the server's error log: it got no answer from its upstream. It may lack free ports, file descriptors or \
-             connections to that upstream; connections that stay open need fewer ports."
+            GATEWAY_ADVICE
         } else {
             "Read the server's error log: it tells why these requests failed."
         }
@@ -147,6 +157,10 @@ impl<'a> Failures<'a> {
         if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) }
     }
 }
+
+/// Advice on failures that a gateway reports.
+const GATEWAY_ADVICE: &str = "Read the server's error log: it got no answer from its upstream. It may lack free ports, file \
+                              descriptors or connections to that upstream; connections that stay open need fewer ports.";
 
 /// Returns the reason of the first failure of one kind: the most frequent kind among those with a known reason.
 fn first_reason(trial: &Trial) -> Option<&str> {

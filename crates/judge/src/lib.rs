@@ -38,6 +38,7 @@ mod evidence;
 mod expect;
 mod facts;
 mod failed_stretch;
+mod failed_upstream;
 mod failures;
 pub mod fit;
 mod generator;

@@ -4,6 +4,7 @@
 use run::{Bottleneck, RuledOut};
 
 use crate::choose::{Answer, Choice, choose};
+use crate::failed_upstream::UpstreamFailure;
 use crate::failures::Failures;
 use crate::inside::Inside;
 use crate::number::percent;
@@ -96,12 +97,14 @@ fn is_mute(facts: &Facts<'_>) -> bool {
 
 /// Returns the place of the words about waiting threads in the sentence of a verdict.
 ///
-/// The words about waiting threads come last only in a verdict without a cause, if its sentence is about failures or
-/// the threads have too few samples. In all other sentences, the words about waiting threads come first.
+/// The words about waiting threads come last in a verdict on the cause of failures. They also come last in a verdict
+/// without a cause, if its sentence is about failures or the threads have too few samples. In all other sentences, the
+/// words about waiting threads come first.
 pub(crate) fn word_order(facts: &Facts<'_>, verdict: &Bottleneck) -> WordOrder {
     let completes = facts.client().is_some() || facts.run.only_watched();
     let fails = is_mute(facts) || !completes || Failures::of(facts).is_some();
-    match verdict.id == UNKNOWN && (fails || !waits::has_enough_samples(facts.run)) {
+    let is_of_failures = || cause_of_failures(facts).is_some_and(|cause| cause.id == Some(verdict.id.as_str()));
+    match verdict.id == UNKNOWN && (fails || !waits::has_enough_samples(facts.run)) || fails && is_of_failures() {
         true => WordOrder::WaitsLast,
         false => WordOrder::WaitsFirst,
     }
@@ -111,9 +114,15 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
     let mute = is_mute(facts);
     let asked = RULES.iter().filter(|r| (!mute || r.id == UNKNOWN) && !excluded.contains(&r.id));
     let failures = Failures::of(facts);
-    let answer = |rule: &Rule| match failures.as_ref().filter(|failures| is_silenced(rule, failures)) {
-        Some(failures) => Verdict::RuledOut(failures.sentence()),
-        None => (rule.judge)(facts),
+    let cause = failures.as_ref().filter(|_| !mute).and_then(|failures| UpstreamFailure::of(facts, failures));
+    // If the cause of the failures is known, a rule of the last tier, which has no direct signs, explains nothing.
+    let is_left_over = |rule: &Rule| cause.is_some() && rule.id != UNKNOWN && rule.tier == Tier::LeftOver;
+    let answer = |rule: &Rule| match (&cause, failures.as_ref()) {
+        (Some(cause), Some(failures)) if cause.id == Some(rule.id) => cause.verdict(failures),
+        (_, Some(failures)) if is_silenced(rule, failures) || is_left_over(rule) => {
+            Verdict::RuledOut(failures.sentence())
+        }
+        _ => (rule.judge)(facts),
     };
     asked.map(|rule| (rule, answer(rule))).collect()
 }
@@ -134,14 +143,17 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
     }
     let waits_for = if winner.waits { crate::upstreams::waits_for(facts) } else { None };
     let of_upstream = waits_for.as_ref().and_then(|_| crate::upstreams::advice(facts));
+    let of_failures = cause_of_failures(facts).filter(|cause| cause.id == Some(winner.id)).map(|cause| cause.advice);
+    let looks_inside = winner.looks_inside && of_failures.is_none();
     let of_rule = match is_unknown {
+        _ if of_failures.is_some() => of_failures.into_iter().collect(),
         true => advice_without_a_cause(facts, &missing, answers),
         false => match (winner.advise)(facts) {
             Some(advice) => vec![advice],
             None => winner.advice.iter().map(|a| (*a).to_string()).collect(),
         },
     };
-    let inside = if winner.looks_inside { Inside::of(facts) } else { Inside::default() };
+    let inside = if looks_inside { Inside::of(facts) } else { Inside::default() };
     let of_rule = inside.advice.unwrap_or(of_rule);
     let mut verdict = Bottleneck {
         id: winner.id.into(),
@@ -160,6 +172,11 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
     verdict
 }
 
+/// Returns the cause of the failed answers behind the server, if a counter shows it.
+fn cause_of_failures(facts: &Facts<'_>) -> Option<UpstreamFailure> {
+    UpstreamFailure::of(facts, &Failures::of(facts)?)
+}
+
 /// Returns the next steps for a run in which no cause was found, such as measurements that the run lacks.
 fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answer]) -> Vec<String> {
     if facts.client().is_none() {
@@ -171,7 +188,8 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answ
     if no_good_answers(facts.run).is_some() {
         return vec![no_good_answer(facts).into()];
     }
-    let failures = Failures::of(facts).map(|failures| failures.advice().to_string());
+    let of_cause = cause_of_failures(facts).map(|cause| cause.advice);
+    let failures = of_cause.or_else(|| Failures::of(facts).map(|failures| failures.advice()));
     let unread = facts.server().is_none();
     let forbidden = !missing.is_empty() && facts.server().is_some_and(|view| is_forbidden(view.side, answers));
     let one_load = facts.plateau == Plateau::NoResult && facts.search.is_empty();

@@ -10,6 +10,7 @@ use super::withheld;
 use crate::Facts;
 use crate::course::{changes_rate, offered};
 use crate::evidence::line;
+use crate::failed_upstream::UpstreamFailure;
 use crate::failures::Failures;
 use crate::generator::client_limit_threads;
 use crate::number::{counted, cpus, figure, grew, percent, ratio, total};
@@ -100,7 +101,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::Binds { confidence: 0.0, sentence, evidence: Vec::new() };
     }
     if let Some(failures) = Failures::of(facts) {
-        return Verdict::Binds { confidence: 0.0, sentence: failures.sentence(), evidence: Vec::new() };
+        return match UpstreamFailure::of(facts, &failures).filter(|cause| cause.id.is_none()) {
+            Some(cause) => cause.verdict(&failures),
+            None => Verdict::Binds { confidence: 0.0, sentence: failures.sentence(), evidence: Vec::new() },
+        };
     }
     if let Some(trial) = facts.run.trials.last().filter(|_| facts.run.only_watched()) {
         return watched(trial);
