@@ -187,7 +187,7 @@ fn refused(view: &View<'_>, light: Option<&View<'_>>, upstreams: &[Upstream]) ->
         confidence: 0.0,
         text: cause,
         evidence: measured(view, ("tcp.attempt_fails", ""), (refused, FigureUnit::Plain), Some(0.0), text),
-        advice: format!("Look whether {} runs and listens, and read its log.", names(upstreams)),
+        advice: format!("Read the log of {}: it may have ended, or it may not listen.", names(upstreams)),
     })
 }
 

@@ -106,7 +106,7 @@ fn with_a_fifth_of_the_requests_timed_out_no_limit_on_the_tail_is_met() {
     assert_eq!(found, "it was at least 50.0 ms: 20 % of the requests were never answered");
     run.plan.objective.errors = 0.5;
     crate::judge(&mut run);
-    assert!(run.findings.expected[5].met, "the user allows half of them to fail: {:?}", run.findings.expected[5]);
+    assert!(!run.findings.expected[5].met, "the mean stays unknown: {:?}", run.findings.expected[5]);
     // A single repeat with unanswered requests makes the mean a lower bound.
     let mut good = fifth_timed_out(&run.trials[0]);
     good.histograms.remove("unanswered");

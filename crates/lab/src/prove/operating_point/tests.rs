@@ -216,5 +216,5 @@ fn cpus_are_taken_from_a_server_with_enough_requests_for_them() {
     let one = OperatingPoint::observed(&sweep(&[(1, 900)]), 1);
     let of = |cpus, most| one.for_cpus(cpus, most).map(|point| point.connections);
     assert_eq!((of(2, 1000), of(8, 1000), of(2, 4)), (Ok(8), Ok(16), Ok(4)));
-    assert!(of(2, 1).unwrap_err().contains("1 requests in flight"));
+    assert!(of(2, 1).unwrap_err().contains("1 request in flight"));
 }
