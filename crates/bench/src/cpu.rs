@@ -15,8 +15,8 @@ pub(crate) fn tree_us(pid: u32) -> Result<f64> {
     Ok(sum)
 }
 
-/// Returns the process ID and the CPU time in microseconds of a live process, followed by those of its live
-/// descendants.
+/// Returns the process ID and the CPU time (microseconds) of a live process, followed by the IDs and CPU times of its
+/// live descendants.
 pub(crate) fn each_of_tree_us(pid: u32) -> Result<Vec<(u32, f64)>> {
     let mut each = vec![(pid, own_us(pid)?)];
     for child in children(pid) {
@@ -25,7 +25,7 @@ pub(crate) fn each_of_tree_us(pid: u32) -> Result<Vec<(u32, f64)>> {
     Ok(each)
 }
 
-/// Returns the process IDs of the live children that all threads of a process started.
+/// Returns the process IDs of a process's live children, whichever of its threads started them.
 fn children(pid: u32) -> Vec<u32> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let texts = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());

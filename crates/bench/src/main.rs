@@ -6,7 +6,8 @@
 //!
 //! - Without arguments: measures the default set, which takes 20 minutes at most.
 //! - `--all` (`make bench-all`): measures all rows, which takes hours.
-//! - Words: measures only rows whose ID contains one of the words, such as `make bench BENCH="generator server"`.
+//! - Words: measures only rows whose ID contains at least one of the words, such as
+//!   `make bench BENCH="generator server"`.
 //! - `--rounds N`: sets the number of rounds of every row.
 //! - `--save FILE`: stores the result as JSON, with a description of the machine.
 //! - `--write-page FILE PAGE` (`make speed-page`): writes the tables of a stored result into a page.

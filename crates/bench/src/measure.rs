@@ -1,4 +1,4 @@
-//! Measures rows one after the other, and prints the time left.
+//! Measures rows one after the other, and prints the estimated time that is left.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ pub(crate) fn measure(options: &Options) -> Result<bool> {
     let chosen = options.chosen();
     anyhow::ensure!(!chosen.is_empty(), "no row has this name: --list lists all rows");
     let (begun, mut bench) = (Instant::now(), StoredBench::new(options.set_name()));
-    // A file that cannot be written is an error before the first row, not after it.
+    // Writes the file once before the first row, so that a file that cannot be written is an error at once.
     store(&bench, options.save.as_deref())?;
     for (index, (group, row, effort)) in chosen.iter().enumerate() {
         announce(index, &chosen);
@@ -28,7 +28,7 @@ pub(crate) fn measure(options: &Options) -> Result<bool> {
     Ok(bench.rows.iter().all(|row| row.result != RowResult::Missed))
 }
 
-/// Prints the next row, and the planned duration of this row and all rows after it.
+/// Prints the next row, and the planned time for this row and all rows after it.
 fn announce(index: usize, chosen: &[(&str, &Row, Effort)]) {
     let left_s: u32 = chosen[index..].iter().map(|(_, _, effort)| effort.seconds).sum();
     let left = show::duration(Duration::from_secs(left_s.into()));
@@ -44,7 +44,8 @@ fn measured(group: &str, row: &Row, effort: Effort) -> StoredRow {
     stored
 }
 
-/// Writes the benchmark after each row, so that an interrupted benchmark loses only the current row.
+/// Writes the benchmark to a file. `measure` calls this function after each row, so that an interrupted benchmark loses
+/// only the current row.
 fn store(bench: &StoredBench, file: Option<&Path>) -> Result<()> {
     file.map_or(Ok(()), |file| bench.write(file))
 }

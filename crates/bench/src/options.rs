@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use crate::groups;
 use crate::row::{Effort, Row, RowSet};
 
-/// Job of the benchmark program.
+/// Task of the benchmark program.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Job {
     /// Measures rows.
@@ -18,7 +18,7 @@ pub(crate) enum Job {
     WritePage {
         /// File of the stored benchmark.
         stored: PathBuf,
-        /// The page, in Markdown.
+        /// Markdown file that gets the tables.
         page: PathBuf,
     },
 }
@@ -26,15 +26,16 @@ pub(crate) enum Job {
 /// Parsed arguments.
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// Job of the program.
+    /// Task of the program.
     pub(crate) job: Job,
-    /// Set of rows to measure.
+    /// Set of rows to measure if there are no words.
     pub(crate) set: RowSet,
-    /// Number of rounds of every row, instead of the planned one.
+    /// Number of rounds for every row. `None`: each row has its planned number of rounds.
     rounds: Option<usize>,
-    /// File that gets the result as JSON.
+    /// File to which the result is written as JSON.
     pub(crate) save: Option<PathBuf>,
-    /// Words of which a measured row's ID contains at least one. Without words, the set decides.
+    /// Words that choose the rows to measure: a row is measured if its ID contains at least one of the words. If there
+    /// are no words, all rows of `set` are measured.
     words: Vec<String>,
 }
 
@@ -63,8 +64,8 @@ impl Options {
         Ok(options)
     }
 
-    /// Returns the rows to measure, each with the name of its group and its effort. With words, the rows come from both
-    /// sets.
+    /// Returns the rows to measure, each with the name of its group and its effort. If the user gave words, the rows
+    /// can be from the default set and from the set of all rows.
     pub(crate) fn chosen(&self) -> Vec<(&'static str, &'static Row, Effort)> {
         let named = |row: &Row| self.words.iter().any(|word| row.id.contains(word.as_str()));
         let effort = |row: &Row| match self.words.is_empty() {
@@ -89,7 +90,7 @@ impl Options {
     }
 }
 
-/// Returns the effort for another number of rounds.
+/// Returns an effort with `rounds` rounds. The planned seconds change in proportion to the number of rounds.
 fn scaled(effort: Effort, rounds: usize) -> Effort {
     let seconds = f64::from(effort.seconds) * rounds as f64 / effort.rounds.max(1) as f64;
     Effort { rounds, seconds: seconds.ceil() as u32 }

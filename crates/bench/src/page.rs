@@ -1,5 +1,5 @@
-//! Writes the tables of a stored benchmark into a page. A table stands between two marks, which are HTML comments. All
-//! text outside of the marks is written by hand and stays.
+//! Writes the tables of a stored benchmark into a page. A table is between two marks, which are HTML comments. Text
+//! outside of the marks is written by hand, and does not change.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,11 +11,12 @@ use crate::groups::GROUPS;
 use crate::show::{duration, figure};
 use crate::stored::{RowResult, StoredBench, StoredRow};
 
-/// Beginning of the mark before a generated part; the name of the part follows. A part is `machine` or a group of rows.
+/// Beginning of the mark before a generated part of the page. In the mark, the name of the part follows: `machine`, or
+/// the name of a group of rows.
 const BEGIN: &str = "<!-- bench: ";
 /// Mark after a generated part.
 const END: &str = "<!-- bench end -->";
-/// Name of the part that describes the benchmark and its machine.
+/// Name of the part about the benchmark itself and its machine.
 const MACHINE: &str = "machine";
 
 /// Writes the tables of the stored benchmark `stored` into the file `page`.
@@ -26,7 +27,7 @@ pub(crate) fn write(stored: &Path, page: &Path) -> Result<()> {
     std::fs::write(page, new).with_context(|| page.display().to_string())
 }
 
-/// Returns the page with the tables of a benchmark. Without a benchmark, each part says that none is stored.
+/// Returns the page with the tables of a benchmark. If `bench` is `None`, each part states that no benchmark is stored.
 fn rendered(page: &str, bench: Option<&StoredBench>) -> Result<String> {
     let (mut text, mut lines, mut names) = (String::new(), page.lines(), Vec::new());
     while let Some(line) = lines.next() {
@@ -112,7 +113,7 @@ mod tests {
     }
 
     /// Fails if a table of the page was changed by hand, or is older than the stored benchmark. `make speed-page`
-    /// writes the page.
+    /// writes the tables.
     #[test]
     fn the_page_about_speed_shows_the_stored_benchmark() {
         let (page, stored) = (docs("explanation/speed.md"), docs("speed/run.json"));

@@ -143,7 +143,7 @@ pub(crate) fn serve(service: &str, extra: &[&str]) -> Result<Server> {
     await_listening(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?, addr, None)
 }
 
-/// Compiles a program in C in the directory `dir`, and returns its path.
+/// Compiles the C program `source` in the directory `dir`, and returns the path of the executable.
 pub(crate) fn compile(source: &str, dir: &TempDir, name: &str) -> Result<PathBuf> {
     let (file, program) = (dir.path().join(format!("{name}.c")), dir.path().join(name));
     std::fs::write(&file, source)?;

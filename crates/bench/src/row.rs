@@ -1,4 +1,4 @@
-//! A row of the result table: its goal, the function that measures it, and its planned time in each set of rows.
+//! A row of the result table: its goal, the function that measures it, and its planned duration in each set of rows.
 
 use std::fmt::{Display, Formatter};
 
@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use crate::compare::Compared;
 
-/// Limit on the ratio of a row (loadline's figure divided by the peer's). For a row without a peer, the limit is on
-/// loadline's figure.
+/// Limit on the ratio of a row: loadline's figure divided by the peer's figure. If a row has no peer, the limit applies
+/// to loadline's figure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Goal {
     /// The ratio must be at most this value.
@@ -49,22 +49,23 @@ pub(crate) enum RowSet {
 pub(crate) struct Effort {
     /// Number of rounds. Most rows measure loadline and the peer once in each round.
     pub(crate) rounds: usize,
-    /// Planned duration of the whole row, seconds. A row that shares the measurement of a row before it takes 1 s.
+    /// Planned duration of the whole row, seconds. A row that reuses the measurement of an earlier row has a planned
+    /// duration of 1 s.
     pub(crate) seconds: u32,
 }
 
-/// Number of rounds of a row that declares none.
+/// Number of rounds of a row that does not set another number.
 pub(crate) const ROUNDS: usize = 5;
 
 /// One row of the benchmark table.
 pub(crate) struct Row {
     /// ID of the row on the command line.
     pub(crate) id: &'static str,
-    /// Description of the row's comparison.
+    /// Description of the comparison that the row makes.
     pub(crate) what: &'static str,
     /// Goal that the row must meet.
     pub(crate) goal: Goal,
-    /// Goal that the row should reach in the long run.
+    /// Goal that the row should reach in the long run. The row may miss it.
     pub(crate) aim: Option<Goal>,
     /// Effort in the default set; `None` if the row is only in the set of all rows.
     pub(crate) default: Option<Effort>,
@@ -74,7 +75,7 @@ pub(crate) struct Row {
     pub(crate) measure: fn(usize) -> Result<Compared>,
 }
 
-/// Returns a row that is only in the set of all rows, and takes `seconds` seconds there.
+/// Returns a row that is only in the set of all rows. The row takes `seconds` seconds.
 pub(crate) const fn long(
     id: &'static str,
     what: &'static str,
@@ -85,7 +86,7 @@ pub(crate) const fn long(
     Row { id, what, goal, aim: None, default: None, all: Effort { rounds: ROUNDS, seconds }, measure }
 }
 
-/// Returns a row that is in both sets, and takes `seconds` seconds in each of them.
+/// Returns a row that is in both sets, and takes `seconds` seconds in each of the two sets.
 pub(crate) const fn row(
     id: &'static str,
     what: &'static str,
@@ -102,12 +103,12 @@ impl Row {
         Self { aim: Some(aim), ..self }
     }
 
-    /// Sets the number of rounds in the set of all rows.
+    /// Sets the number of rounds that the row has in the set of all rows.
     pub(crate) const fn rounds(self, rounds: usize) -> Self {
         Self { all: Effort { rounds, ..self.all }, ..self }
     }
 
-    /// Lets the default set contain the row with fewer rounds, which take `seconds` seconds.
+    /// Adds the row to the default set, with `rounds` rounds that take `seconds` seconds in total.
     pub(crate) const fn shortened(self, rounds: usize, seconds: u32) -> Self {
         Self { default: Some(Effort { rounds, seconds }), ..self }
     }

@@ -32,8 +32,8 @@ fn cells(row: &StoredRow) -> Vec<String> {
     [vec![row.id.clone()], figures.into(), goals.into()].concat()
 }
 
-/// Formats a figure with three significant digits, or all digits before the decimal point. A share just below 1 gets
-/// four digits, because a goal can be 0.999.
+/// Formats a figure with three significant digits, or with all digits before the decimal point if these are more. A
+/// value from 0.9 to 1 gets four digits, because a goal can be 0.999.
 pub(crate) fn figure(value: f64) -> String {
     let digits = if (0.9..1.0).contains(&value) { 4 } else { 3 };
     let digits_before_point = value.abs().max(1e-9).log10().floor() as i32 + 1;
@@ -42,7 +42,7 @@ pub(crate) fn figure(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Formats a duration in minutes, or in seconds below two minutes.
+/// Formats a duration in seconds below two minutes, and in minutes from two minutes on.
 pub(crate) fn duration(time: Duration) -> String {
     match time.as_secs() {
         s @ 0..120 => format!("{s} s"),
@@ -51,7 +51,7 @@ pub(crate) fn duration(time: Duration) -> String {
 }
 
 impl RowResult {
-    /// Returns the words for this result in a table.
+    /// Returns the text that a table shows for this result.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::AimReached => "aim reached",

@@ -1,4 +1,4 @@
-//! The result of a benchmark as JSON: one entry per row, and the machine on which it was measured.
+//! The stored result of a benchmark (JSON): one entry per row, and the machine on which the benchmark ran.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,11 +15,11 @@ use crate::row::{Effort, Row};
 pub(crate) struct StoredBench {
     /// Machine on which the benchmark ran.
     pub(crate) machine: Machine,
-    /// Start of the benchmark, RFC 3339 in UTC.
+    /// Start of the benchmark in UTC, in the format of RFC 3339.
     pub(crate) date: String,
-    /// Git commit of the measured program; ends with `+` if files were changed since this commit. Empty if unknown.
+    /// Git commit of the measured program, followed by `+` if tracked files were changed after it. Empty if unknown.
     pub(crate) commit: String,
-    /// Measured set of rows: `default set`, `all rows` or `chosen rows`.
+    /// Name of the measured set of rows: `default set`, `all rows` or `chosen rows`.
     pub(crate) set: String,
     /// Duration of the benchmark, seconds.
     pub(crate) took_s: f64,
@@ -38,7 +38,7 @@ pub(crate) struct Machine {
     pub(crate) memory_gb: f64,
     /// Version of the kernel.
     pub(crate) kernel: String,
-    /// Kind of the virtual machine; absent on real hardware.
+    /// Type of the virtual machine; absent on real hardware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) virtual_machine: Option<String>,
 }
@@ -54,12 +54,12 @@ pub(crate) struct StoredRow {
     pub(crate) what: String,
     /// The goal, such as `<= 0.5`.
     pub(crate) goal: String,
-    /// Goal in the long run; absent for most rows.
+    /// Goal that the row should reach in the long run; absent for most rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) aim: Option<String>,
-    /// Relation of the figure to the goal.
+    /// Result of comparing the figure with the goals.
     pub(crate) result: RowResult,
-    /// The figures; absent if the row was not measured.
+    /// Measured figures; absent if the row was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) figures: Option<Figures>,
     /// Further information, or the reason why the row was not measured.
@@ -73,7 +73,7 @@ pub(crate) struct StoredRow {
     pub(crate) took_s: f64,
 }
 
-/// Figures of a row, four significant digits.
+/// Figures of a row, rounded to four significant digits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Figures {
     /// Median of loadline's figures.
@@ -81,9 +81,10 @@ pub(crate) struct Figures {
     /// Median of the peer's figures; absent if the row has no peer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) peer: Option<f64>,
-    /// Unit of both figures.
+    /// Unit of `ours` and `peer`.
     pub(crate) unit: String,
-    /// Figure that the goal limits: loadline's median divided by the peer's, or loadline's median without a peer.
+    /// Figure that the goal limits: loadline's median divided by the peer's median. If the row has no peer: loadline's
+    /// median.
     pub(crate) ratio: f64,
     /// Smallest ratio of a single round.
     pub(crate) low: f64,
@@ -91,24 +92,24 @@ pub(crate) struct Figures {
     pub(crate) high: f64,
 }
 
-/// Relation of a row's figure to its goals.
+/// Result of comparing a row's figure with its goals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RowResult {
-    /// The goal in the long run is reached.
+    /// The figure reaches the goal for the long run.
     AimReached,
-    /// The goal is reached.
+    /// The figure reaches the goal, but no goal for the long run.
     Reached,
-    /// The goal is missed.
+    /// The figure misses the goal.
     Missed,
-    /// The machine lacks something that the row needs.
+    /// The row was not measured, because the machine lacks something that the row needs.
     Skipped,
     /// The measurement failed.
     Failed,
 }
 
 impl StoredBench {
-    /// Returns a benchmark on this machine, without rows.
+    /// Returns a benchmark of this machine that contains no rows yet.
     pub(crate) fn new(set: &str) -> Self {
         let date = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%MZ").to_string();
         Self { machine: Machine::this(), date, commit: commit(), set: set.into(), took_s: 0.0, rows: Vec::new() }
@@ -120,7 +121,7 @@ impl StoredBench {
         serde_json::from_str(&text).with_context(|| format!("{} is no stored benchmark", file.display()))
     }
 
-    /// Writes the benchmark to `file`, and creates its folder if there is none.
+    /// Writes the benchmark to `file`. Creates the folder of the file if it does not exist.
     pub(crate) fn write(&self, file: &Path) -> Result<()> {
         let text = serde_json::to_string_pretty(self)? + "\n";
         let created = file.parent().map_or(Ok(()), std::fs::create_dir_all);
@@ -138,7 +139,7 @@ impl Machine {
 }
 
 impl StoredRow {
-    /// Returns the entry of a row that took `took_s` seconds.
+    /// Returns the entry of a row whose measurement took `took_s` seconds.
     pub(crate) fn new(group: &str, row: &Row, effort: Effort, outcome: &Result<Compared>, took_s: f64) -> Self {
         let (result, note) = match outcome {
             Err(e) if e.is::<SetupError>() => (RowResult::Skipped, format!("{e:#}")),
@@ -178,12 +179,12 @@ impl Figures {
     }
 }
 
-/// Returns a number with four significant digits.
+/// Rounds a number to four significant digits.
 fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-/// Returns the commit of the sources, with `+` behind it if tracked files were changed.
+/// Returns the Git commit of the sources, followed by `+` if tracked files were changed.
 fn commit() -> String {
     let git = |args: &[&str]| {
         let output = Command::new("git").args(args).current_dir(env!("CARGO_MANIFEST_DIR")).output().ok()?;

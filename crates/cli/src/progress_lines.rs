@@ -1,10 +1,10 @@
-//! Progress lines of a search on standard error. They take the place of the live view and of the progress bar if no
-//! terminal shows them, such as in the log of a CI job.
+//! Progress lines of a search on standard error. loadline writes them if no terminal shows the live view or the
+//! progress bar, such as in the log of a CI job.
 
 use report::{Unit, quantity};
 use run::{SummaryFigure, Trial};
 
-/// Minimum length of a run with progress lines, seconds.
+/// Minimum length of a run for which progress lines are written, seconds.
 const MIN_RUN_S: f64 = 10.0;
 /// Minimum time between two progress lines, seconds.
 const EVERY_S: f64 = 5.0;
@@ -13,18 +13,19 @@ const EVERY_S: f64 = 5.0;
 pub(crate) struct ProgressLines {
     /// Expected length of the whole run, seconds.
     budget_s: f64,
-    /// Time in the run at which the previous line was written, seconds; `None` before the first line.
+    /// Time at which the previous line was written, seconds since the start of the run; `None` before the first line.
     previous_s: Option<f64>,
 }
 
 impl ProgressLines {
-    /// Returns the progress lines of a run of `budget_s` seconds; `None` for a short run.
+    /// Returns the progress lines of a run of `budget_s` seconds. Returns `None` if the run is too short for progress
+    /// lines.
     pub(crate) fn of(budget_s: f64) -> Option<Self> {
         (budget_s >= MIN_RUN_S).then_some(Self { budget_s, previous_s: None })
     }
 
-    /// Returns the line about a trial that ended at `at_s`, seconds since the start of the run. Returns `None` if the
-    /// previous line is too recent. The first trial always gets a line.
+    /// Returns the progress line about a trial that ended `at_s` seconds after the start of the run. Returns `None` if
+    /// the previous line was written less than [`EVERY_S`] ago. The first trial always gets a line.
     pub(crate) fn line(&mut self, at_s: f64, trial: &Trial) -> Option<String> {
         if self.previous_s.is_some_and(|previous_s| at_s < previous_s + EVERY_S) {
             return None;

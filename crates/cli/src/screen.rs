@@ -51,7 +51,7 @@ pub(crate) struct Screen {
     otlp: Option<Otlp>,
     /// Time in the run at which the previous line was printed, seconds. `None` if loadline prints no line per second.
     told_s: Option<f64>,
-    /// Progress lines on standard error; `None` if a terminal or another feed shows the progress.
+    /// Progress lines on standard error; `None` if a terminal or another output already shows the progress.
     progress_lines: Option<ProgressLines>,
 }
 
@@ -91,7 +91,8 @@ impl Screen {
     }
 
     /// Records in the view's state that this run searches for a capacity. `limit_us` is the limit on the 99th
-    /// percentile of the response time, microseconds. Without a terminal, a search writes progress lines.
+    /// percentile of the response time, microseconds. If nothing else shows the progress, the search writes progress
+    /// lines.
     #[must_use]
     pub(crate) fn searching(mut self, limit_us: Option<f64>) -> Self {
         let is_silent = !self.terminal && !self.steps && !self.live && self.json_lines.is_none();
@@ -243,7 +244,7 @@ impl Watch for Screen {
         }
         let at_s = self.start.elapsed().as_secs_f64();
         let progress = self.progress_lines.as_mut().and_then(|lines| lines.line(at_s, trial));
-        // A closed standard error does not end the run, because the result goes to standard output.
+        // If standard error is closed, the run continues, because the result goes to standard output.
         progress.into_iter().for_each(|line| drop(writeln!(std::io::stderr().lock(), "{}", run::visible(&line))));
         if !self.steps {
             let rate = quantity(trial.rates.completed_rate, Unit::PerSecond);

@@ -66,8 +66,8 @@ fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     (capacity.held && capacity.rate < CAPACITY_APART * good(most)).then_some(most)
 }
 
-/// Returns the outcome of each trial; `chances` comes from [`crate::capacity::chances`]. If the user gave an objective
-/// for a load whose rate changes, each part of this load (`course`) must meet the objective: percentiles over all rates
+/// Returns the outcome of each trial. `chances` comes from [`crate::capacity::chances`]. If the rate of the load
+/// changes, each part of the load (`course`) must meet an objective that the user gave. A percentile over all rates
 /// would describe no single rate.
 pub(crate) fn outcomes(facts: &Facts<'_>, chances: &[Option<f64>], course: Option<&CourseFinding>) -> Vec<Outcome> {
     let of_part = course.filter(|_| is_asked(facts.run)).and_then(|course| course.parts.get(course.failed?)?.breach);

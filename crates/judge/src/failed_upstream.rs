@@ -1,6 +1,9 @@
-//! Causes of failed answers of a server with upstreams, such as a proxy that answers 502: no local port is left for
-//! connects to the upstream, the upstream's accept queue overflows, all connections to it are busy, or it refuses
-//! connects.
+//! Finds the cause if a server with upstreams fails, such as a proxy that answers 502. There are four possible causes:
+//!
+//! - No local port is free for connects to the upstream.
+//! - The upstream's accept queue overflows.
+//! - All connections to the upstream are busy.
+//! - The upstream refuses connects.
 
 use run::{Evidence, FigureUnit, Trial, Upstream, WaitCause};
 
@@ -16,22 +19,22 @@ use crate::upstreams::named;
 use crate::view::View;
 use crate::waits::keeps_connections;
 
-/// Cause of failed answers behind the server.
+/// Cause of failed answers that lies in the server's upstream, or in the connections to it.
 #[derive(Debug)]
 pub(crate) struct UpstreamFailure {
-    /// ID of the bottleneck that the verdict names; `None` if the cause is no bottleneck.
+    /// ID of the bottleneck that the verdict names; `None` if there is no bottleneck for this cause.
     pub(crate) id: Option<&'static str>,
     confidence: f64,
-    /// The cause in words, for the end of a sentence.
+    /// Description of the cause, which ends the verdict's sentence.
     text: String,
     evidence: Evidence,
-    /// Next step.
+    /// Advice on the next step.
     pub(crate) advice: String,
 }
 
 impl UpstreamFailure {
-    /// Returns the cause of the failed answers of a run. Returns `None` if the server has no upstream, if most of the
-    /// failures are no errors of the server (500 to 599), or if no counter shows a cause.
+    /// Returns the cause of the failed answers of a run. Returns `None` in three cases: the server has no upstream,
+    /// most failures are not answers with status 500 to 599, or no counter shows a cause.
     pub(crate) fn of(facts: &Facts<'_>, failures: &Failures<'_>) -> Option<Self> {
         let view = server_of(failures.trial).filter(|_| fails_itself(failures.trial))?;
         let light = facts.unloaded.filter(|light| !std::ptr::eq(*light, failures.trial)).and_then(server_of);
@@ -45,22 +48,22 @@ impl UpstreamFailure {
             .or_else(|| refused(&view, light.as_ref(), &upstreams))
     }
 
-    /// Returns the verdict that names the cause. The sentence begins with the failures.
+    /// Returns the verdict that names the cause. The verdict's sentence first describes the failures, then the cause.
     pub(crate) fn verdict(&self, failures: &Failures<'_>) -> Verdict {
         let (sentence, evidence) = (format!("{}: {}", failures.sentence(), self.text), vec![self.evidence.clone()]);
         Verdict::Binds { confidence: self.confidence, sentence, evidence }
     }
 }
 
-/// Returns true if most failures of a trial are answers that report an error of the server (status 500 to 599).
+/// Returns true if most failures of a trial are answers with status 500 to 599, which report an error of the server.
 fn fails_itself(trial: &Trial) -> bool {
     let of_server = trial.measured.tally.refusals().filter(|(status, _)| status.starts_with('5'));
     let sum: f64 = of_server.map(|(_, n)| n as f64).sum();
     sum > 0.0 && sum >= MOST * failed_and_all(trial).0
 }
 
-/// Returns the direct upstreams of the server under any load. An upstream that ended may be missing under the load that
-/// failed.
+/// Returns the direct upstreams that the server had under any of the loads. Under the load that failed, an upstream may
+/// be missing because it ended.
 fn upstreams(facts: &Facts<'_>, view: &View<'_>) -> Vec<Upstream> {
     let sides = facts.loaded().chain(facts.unloaded).filter_map(server_of).map(|view| view.side);
     let mut found: Vec<Upstream> = Vec::new();
@@ -72,14 +75,15 @@ fn upstreams(facts: &Facts<'_>, view: &View<'_>) -> Vec<Upstream> {
     found
 }
 
-/// Returns the names of the upstreams in one text.
+/// Returns the names of the upstreams, separated by commas.
 fn names(upstreams: &[Upstream]) -> String {
     upstreams.iter().map(named).collect::<Vec<_>>().join(", ")
 }
 
-/// Finds a lack of local ports: connections in TIME_WAIT occupy nearly all local ports. Each upstream address has all
-/// ports of its own. With several addresses, the count of the whole host does not show which of them lacks ports. If
-/// the generator itself opens a connection for each request on this host, it may hold the ports.
+/// Finds a lack of local ports: connections in TIME_WAIT occupy nearly all local ports. All local ports are available
+/// for each upstream address. If there are several addresses, the count of the whole host does not show the address
+/// that lacks ports. If the generator runs on this host and opens a connection for each request, the ports may be
+/// occupied by the generator's connections.
 fn no_port(view: &View<'_>, upstreams: &[Upstream]) -> Option<UpstreamFailure> {
     let addresses = upstreams.iter().filter(|upstream| !upstream.address.starts_with("unix:")).count();
     let range = positive(view.value("ports.range")?)? * addresses as f64;
@@ -100,8 +104,8 @@ fn no_port(view: &View<'_>, upstreams: &[Upstream]) -> Option<UpstreamFailure> {
     })
 }
 
-/// Finds an upstream whose accept queue overflows: connections wait in it, and the kernel dropped connects at another
-/// listener than the server's own.
+/// Finds an upstream whose accept queue overflows: connections wait in this queue, and the kernel dropped connects at a
+/// listener that is not the server's own.
 fn full_queue(view: &View<'_>, light: Option<&View<'_>>, upstreams: &[Upstream]) -> Option<UpstreamFailure> {
     let elsewhere = |view: &View<'_>| Overflow::of(view.trial).map(|overflow| overflow.elsewhere);
     let drops = elsewhere(view)? - light.and_then(elsewhere).unwrap_or(0.0);
@@ -129,8 +133,9 @@ fn full_queue(view: &View<'_>, light: Option<&View<'_>>, upstreams: &[Upstream])
     })
 }
 
-/// Finds an upstream all of whose connections are busy, although their number is the same under a load with at least
-/// twice, or at most half, the requests in flight. The server then has no connection left for further requests.
+/// Finds an upstream to which all connections are busy. The number of these connections is the same under another load
+/// with at least twice, or at most half, the requests in flight. The server then has no connection left for further
+/// requests.
 fn busy_connections(facts: &Facts<'_>, view: &View<'_>, upstreams: &[Upstream]) -> Option<UpstreamFailure> {
     let value = |view: &View<'_>, id, address: &str| view.side.recording.reading(id, address, view.window).value();
     let in_flight = view.trial.rates.concurrency;
@@ -167,8 +172,8 @@ fn busy_connections(facts: &Facts<'_>, view: &View<'_>, upstreams: &[Upstream]) 
     })
 }
 
-/// Finds an upstream that refuses the server's connects. If its process was seen under another load, and not under the
-/// load that failed, it ended.
+/// Finds an upstream that refuses the server's connects. The upstream ended if its process was seen under another load,
+/// but not under the load that failed.
 fn refused(view: &View<'_>, light: Option<&View<'_>>, upstreams: &[Upstream]) -> Option<UpstreamFailure> {
     let fails = |view: &View<'_>| view.whole_trial("tcp.attempt_fails");
     let refused = fails(view)? - light.and_then(fails).unwrap_or(0.0);

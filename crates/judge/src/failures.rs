@@ -158,7 +158,7 @@ impl<'a> Failures<'a> {
     }
 }
 
-/// Advice on failures that a gateway reports.
+/// Advice if a gateway reports that it got no answer from its upstream.
 const GATEWAY_ADVICE: &str = "Read the server's error log: it got no answer from its upstream. It may lack free ports, file \
                               descriptors or connections to that upstream; connections that stay open need fewer ports.";
 

@@ -75,7 +75,7 @@ struct Load {
     waited: f64,
     /// Share of the response time that the threads' waits for a CPU explain, 0 to 1.
     delay: f64,
-    /// True if the generator's own clock shows that its late actions make up most of the response time.
+    /// True if the generator's own clock shows that the generator's delays make up most of the response time.
     is_late: bool,
 }
 
@@ -165,9 +165,10 @@ fn full_beside(facts: &Facts<'_>) -> f64 {
     if facts.shared() { 0.0 } else { ServerCpu::of(facts).map_or(0.0, |cpu| cpu.own()) }
 }
 
-/// Returns true if other programs starve the generator, and the generator's own clock shows that this makes up most of
-/// the response time. The clock counts exactly, so other programs on the CPUs do not distort it: they are the cause.
-/// Returns false if the server's threads lack a CPU as well, because the server may then be as slow.
+/// Returns true if other programs starve the generator, and the generator's own clock shows that the resulting delays
+/// make up most of the response time. The clock measures these delays exactly. Other programs on the CPUs do not
+/// distort the clock's result, because they are the cause of the delays. Returns false if the server's threads lack a
+/// CPU as well, because the server may then cause as much delay.
 pub(crate) fn is_starved_by_its_clock(facts: &Facts<'_>) -> bool {
     let server_waits = || facts.server().map_or(0.0, |v| v.workers().iter().filter_map(|t| t.wait).fold(0.0, f64::max));
     let Some(view) = facts.client() else { return false };
@@ -180,7 +181,7 @@ pub(crate) fn is_starved_by_its_clock(facts: &Facts<'_>) -> bool {
 fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     let load = Load::of(facts, view)?;
     let (runs, starved) = load.chances(facts, view);
-    // The waits for a CPU and the clock are two signs.
+    // Two signs show that the generator starves: the threads' waits for a CPU, and the generator's clock.
     let starved = if load.is_late { starved.min(TWO_SIGNS) } else { starved };
     let piled_up = Waiting::of(facts).filter(|w| w.at_client() && !facts.shared());
     let mut evidence: Vec<Evidence> = load.threads.iter().take(4).map(|t| thread_line(view, t)).collect();

@@ -183,8 +183,8 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
 }
 
 /// Returns the breach of a limit on a time, if any. If only a lower bound of a percentile is known, the limit counts as
-/// exceeded even if the bound is below the limit. The same holds for the mean: a single request without an answer may
-/// have waited for any time, so its mean is unknown.
+/// exceeded even if the bound is below the limit. A limit on the mean counts as exceeded, too, if a request got no
+/// answer: this request may have waited for any time, so the mean is unknown.
 fn time_breach(seen: &Summary, (kind, figure): (BreachKind, SummaryFigure), limit: f64) -> Option<Breach> {
     let found = seen.figure(figure);
     let lost = seen.unanswered_share();

@@ -1,4 +1,4 @@
-//! Rows about the results of `find`, `prove`, `compare` and `arena`: their precision, and the time that they take.
+//! Rows about the precision and the duration of `find`, `prove`, `compare` and `arena`.
 
 use crate::row::Goal::{AtLeast, AtMost};
 use crate::row::{Row, long};

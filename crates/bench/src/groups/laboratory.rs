@@ -1,4 +1,4 @@
-//! Rows about the cost of measuring, of kept runs, and of the experiments.
+//! Rows about the costs of measuring, of stored runs (`run.json`), and of the experiments (`loadline lab`).
 
 use crate::row::Goal::{AtLeast, AtMost};
 use crate::row::{Row, long, row};

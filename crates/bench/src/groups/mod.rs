@@ -11,7 +11,7 @@ use crate::row::Row;
 
 /// Rows about one subject.
 pub(crate) struct Group {
-    /// Name of the group in a stored benchmark and in the marks of the page.
+    /// Name of the group in a stored benchmark, and in the HTML comments that mark the group's table on the page.
     pub(crate) id: &'static str,
     /// Rows in the order in which they run.
     pub(crate) rows: &'static [Row],
@@ -60,7 +60,7 @@ mod tests {
         }
     }
 
-    /// Rows of the default set take no longer there than in the set of all rows.
+    /// A row takes no longer in the default set than in the set of all rows.
     #[test]
     fn the_default_set_is_the_shorter_one() {
         for (_, row) in rows() {

@@ -1,4 +1,4 @@
-//! Actual durations of the experiments (`loadline lab NAME`), beside their planned ones.
+//! Actual durations of the experiments (`loadline lab NAME`), next to their planned durations.
 
 use std::process::Command;
 use std::time::Instant;
@@ -9,8 +9,8 @@ use experiments::{EXPERIMENTS, Experiment};
 use crate::compare::Compared;
 use crate::programs;
 
-/// Measures the longest duration of a short experiment (`--quick`), seconds. Each experiment runs once, however many
-/// rounds there are.
+/// Runs each experiment in its short form (`--quick`), and measures the duration of the longest one, seconds. Each
+/// experiment runs only once, even if the row has several rounds.
 pub(crate) fn quick(_rounds: usize) -> Result<Compared> {
     let (mut longest_s, mut notes) = (f64::NAN, Vec::new());
     for experiment in EXPERIMENTS {
@@ -27,7 +27,7 @@ pub(crate) fn quick(_rounds: usize) -> Result<Compared> {
     Ok(Compared { ours: vec![longest_s], unit: "s", note: notes.join(", "), ..Compared::default() })
 }
 
-/// Measures the duration of the whole experiment `event-api`, seconds.
+/// Measures the duration of the experiment `event-api` without `--quick`, seconds.
 pub(crate) fn event_api(_rounds: usize) -> Result<Compared> {
     let experiment = experiments::experiment("event-api")?;
     let note = format!("planned {:.0} s", experiment.planned_s(&experiment.plan()?, false));
@@ -39,7 +39,7 @@ fn took_s(experiment: &Experiment, more: &[&str]) -> Result<f64> {
     let (begun, dir) = (Instant::now(), tempfile::tempdir()?);
     let mut command = Command::new(programs::loadline()?);
     command.args(["lab", experiment.name, "--json"]).args(more).arg("--out").arg(dir.path().join("run"));
-    // Exit status 1 means that a check of the experiment failed. Its duration counts all the same.
+    // Exit status 1 means that a check of the experiment failed. The duration of such an experiment counts, too.
     programs::output_of(&mut command, &[0, 1])?;
     Ok(begun.elapsed().as_secs_f64())
 }

@@ -54,7 +54,7 @@ pub(crate) fn ours_per_request(addr: SocketAddr, connections: u32) -> Result<f64
     per_request_of(&programs::loadline()?, addr, connections)
 }
 
-/// Returns the CPU microseconds per request of another build of loadline, whose path is `program`.
+/// Returns the CPU time per request, microseconds, of the loadline build at the path `program`.
 pub(crate) fn per_request_of(program: &Path, addr: SocketAddr, connections: u32) -> Result<f64> {
     ours(program, addr, connections).map(|o| o.cpu_us / o.completed)
 }
@@ -118,7 +118,7 @@ pub(crate) fn json(args: &[&str], last: &str) -> Result<Value> {
     json_of(&programs::loadline()?, args, last)
 }
 
-/// Runs another build of loadline, whose path is `program`, as [`json`] does.
+/// Does the same as [`json`], but runs the loadline build at the path `program`.
 fn json_of(program: &Path, args: &[&str], last: &str) -> Result<Value> {
     let mut command = programs::pinned(CLIENT_CPU, program);
     // Exit status 1 means that an objective was not met or that no answer came, for example because the server accepted

@@ -75,8 +75,8 @@ pub(crate) fn ratio(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Measures the growth of loadline's own code: its CPU time in user mode per request with 100,000 hot connections,
-/// beside that with 64. The note shows the kernel's part, too, of which the sockets take most.
+/// Compares the cost of loadline's own code with 100,000 busy connections and with 64. The cost is the CPU time in user
+/// mode per request. The note also shows the CPU time in the kernel, most of which the sockets take.
 pub(crate) fn own(rounds: usize) -> Result<Compared> {
     const MANY_CONNECTIONS: u32 = HOT[HOT.len() - 1];
     let nginx = programs::nginx_of_many(ADDRESSES)?;
@@ -95,7 +95,7 @@ pub(crate) fn own(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Returns loadline's CPU microseconds per request within the measured window, in user mode and in the kernel.
+/// Returns loadline's CPU time per request within the measured window, microseconds: in user mode, and in the kernel.
 fn user_and_kernel_us(addr: SocketAddr, connections: u32) -> Result<(f64, f64)> {
     let run = load(addr, connections, SECONDS + connections / CONNECTS_PER_S)?;
     let costs = &generator::first_trial(&run)?["client"]["costs"];
@@ -136,7 +136,7 @@ fn ours(addr: SocketAddr, connections: u32, seconds: u32) -> Result<(f64, f64)> 
     Ok((cpu_us / completed, completed))
 }
 
-/// Runs a load from several source addresses.
+/// Runs a load whose connections come from several source addresses.
 fn load(addr: SocketAddr, connections: u32, seconds: u32) -> Result<Value> {
     let (url, connections) = (format!("http://{addr}/file"), connections.to_string());
     let args =

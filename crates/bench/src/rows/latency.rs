@@ -1,5 +1,6 @@
-//! Latency that the generator itself adds. Open loop: accuracy of sending at 5,000 requests per second. Closed loop:
-//! response time with few connections, io_uring beside epoll. The server is nginx.
+//! Latency that the generator itself adds. The open-loop row measures how late requests are sent at 5,000 requests per
+//! second. The closed-loop rows compare the response times with io_uring and with epoll, with few connections. The
+//! server is nginx.
 
 use anyhow::Result;
 
@@ -18,12 +19,12 @@ pub(crate) fn start_error(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Compares the median response time with io_uring and with epoll, one connection.
+/// Compares the median response times with io_uring and with epoll on one connection.
 pub(crate) fn uring_p50_1(rounds: usize) -> Result<Compared> {
     uring_p50(rounds, "1")
 }
 
-/// Compares the median response time with io_uring and with epoll, eight connections.
+/// Compares the median response times with io_uring and with epoll on eight connections.
 pub(crate) fn uring_p50_8(rounds: usize) -> Result<Compared> {
     uring_p50(rounds, "8")
 }
@@ -36,7 +37,7 @@ fn uring_p50(rounds: usize, connections: &str) -> Result<Compared> {
     interleave(rounds, "us", || p50("uring"), || p50("epoll"))
 }
 
-/// Runs a load of two seconds, and returns a figure of the trial's summary `summary`.
+/// Runs a load of two seconds. Returns the field `figure` of the trial's summary named `summary`.
 fn measure(load: &[&str], summary: &str, figure: &str) -> Result<f64> {
     let run = json(&[load, &["--json", "--duration"]].concat(), "2s")?;
     number(&first_trial(&run)?[summary], figure)

@@ -1,5 +1,5 @@
-//! Measurements of the rows of the benchmark table. Each file contains the measurements of one subject. The tables in
-//! `groups` list the rows with their goals.
+//! Measurements for the rows of the benchmark table, one file per subject. The tables in `groups` list the rows with
+//! their goals.
 
 pub(crate) mod arena;
 pub(crate) mod capacity;

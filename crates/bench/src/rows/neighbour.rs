@@ -1,5 +1,6 @@
-//! Repeatability of `find` beside another program, which burns one of the two CPUs for 8 of 30 s. The moment and the
-//! CPU are random, but equal in every benchmark. Finds with and without this neighbour alternate. The server is nginx.
+//! Repeatability of `find` while another program (the neighbour) uses one of the two CPUs fully for 8 of 30 s. The
+//! start and the CPU are chosen at random, but equally in every benchmark. A `find` without the neighbour and a `find`
+//! beside it alternate. The server is nginx.
 
 use std::thread;
 use std::time::Duration;
@@ -13,13 +14,13 @@ use super::shared::Shared;
 use crate::compare::{Compared, median};
 use crate::programs::{self, CLIENT_CPU, SERVER_CPU};
 
-/// Seed of the moments and CPUs of the neighbour.
+/// Seed of the neighbour's random start times and CPUs.
 const SEED: u64 = 36;
 /// Time budget of each `find`, seconds.
 const BUDGET_S: f64 = 30.0;
-/// Time for which the neighbour burns a CPU, seconds.
+/// Time for which the neighbour fully uses a CPU, seconds.
 const BURN_S: f64 = 8.0;
-/// Maximum distance of a capacity from the median of the undisturbed capacities, as a share.
+/// Maximum difference between a capacity and the median of the undisturbed capacities, as a share of this median.
 const MAX_DISTANCE: f64 = 0.1;
 
 /// Result of one `find`.
@@ -28,22 +29,22 @@ struct Found {
     rate: f64,
     low: Option<f64>,
     high: Option<f64>,
-    /// True if a warning of the run says which share of the CPUs other programs took.
+    /// True if a warning of the run states the share of the CPUs that other programs took.
     named: bool,
 }
 
 /// Results of all finds of this file.
 #[derive(Clone, Debug, Default)]
 struct Finds {
-    /// Capacities of the finds without a neighbour, requests per second.
+    /// Capacities that `find` measured without the neighbour, requests per second.
     alone: Vec<f64>,
-    /// Finds beside the neighbour.
+    /// Results of `find` beside the neighbour.
     beside: Vec<Found>,
 }
 
 static FINDS: Shared<Finds> = Shared::new();
 
-/// Measures the percentage of disturbed finds whose capacity is near the median of the undisturbed ones.
+/// Measures the percentage of disturbed finds whose capacity is near the median of the undisturbed capacities.
 pub(crate) fn near(rounds: usize) -> Result<Compared> {
     let finds = finds(rounds)?;
     let alone = median(&finds.alone);
@@ -52,7 +53,8 @@ pub(crate) fn near(rounds: usize) -> Result<Compared> {
     share(&finds, note, |found, alone| (found.rate / alone - 1.0).abs() <= MAX_DISTANCE)
 }
 
-/// Measures the percentage of disturbed finds whose interval contains the median of the undisturbed capacities.
+/// Measures the percentage of disturbed finds whose capacity interval contains the median of the undisturbed
+/// capacities.
 pub(crate) fn covers(rounds: usize) -> Result<Compared> {
     let contains = |found: &Found, alone: f64| {
         found.low.is_some_and(|low| low <= alone) && found.high.is_some_and(|high| high >= alone)
@@ -60,7 +62,7 @@ pub(crate) fn covers(rounds: usize) -> Result<Compared> {
     share(&finds(rounds)?, String::new(), contains)
 }
 
-/// Measures the percentage of disturbed finds that name the disturbance and its share.
+/// Measures the percentage of disturbed finds that warn of other programs and state their share of the CPUs.
 pub(crate) fn named(rounds: usize) -> Result<Compared> {
     share(&finds(rounds)?, String::new(), |found, _| found.named)
 }
@@ -74,7 +76,7 @@ fn share(finds: &Finds, note: String, right: impl Fn(&Found, f64) -> bool) -> Re
     Ok(Compared { ours: vec![100.0 * count as f64 / all.max(1) as f64], unit: "%", note, ..Compared::default() })
 }
 
-/// Returns the finds of `rounds` rounds. Each round has one `find` without and one beside the neighbour.
+/// Returns the results of `rounds` rounds. In each round, `find` runs once without the neighbour and once beside it.
 fn finds(rounds: usize) -> Result<Finds> {
     FINDS.get_or_measure(rounds, || {
         let nginx = programs::nginx()?;
@@ -92,7 +94,7 @@ fn finds(rounds: usize) -> Result<Finds> {
     })
 }
 
-/// Returns the random start of a disturbance after the start of a `find`, in seconds, and the CPU that it burns.
+/// Returns a random start of the neighbour, in seconds after the start of `find`, and a random CPU for it.
 fn disturbance(random: &mut fastrand::Rng) -> (f64, u32) {
     let start_s = random.f64() * (BUDGET_S - BURN_S);
     (start_s, if random.bool() { SERVER_CPU } else { CLIENT_CPU })

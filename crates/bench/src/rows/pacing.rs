@@ -1,5 +1,5 @@
-//! Pacing at a high rate: an open loop of 100,000 messages per second from one thread, on one CPU. The server echoes
-//! messages of 64 bytes on the other CPU. loadline takes turns with a minimal paced loop in C.
+//! Pacing at a high rate: one thread on one CPU sends 100,000 messages per second in an open loop. On the other CPU, a
+//! server echoes the messages of 64 bytes. loadline and a minimal paced loop in C take turns.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -21,29 +21,29 @@ const RATE: u32 = 100_000;
 /// Figures of one run.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
-    /// Sent messages per second, divided by the planned ones.
+    /// Number of messages sent per second, divided by the planned number ([`RATE`]).
     rate_ratio: f64,
-    /// 99th percentile of the delay from the planned to the actual time of sending, microseconds.
+    /// 99th percentile of the delay between the planned and the actual time of sending, microseconds.
     lag_us: f64,
 }
 
-/// Figures of all rounds: of loadline, and of the loop in C.
+/// Figures of all rounds: first loadline's, then those of the loop in C.
 type Paces = (Vec<Pace>, Vec<Pace>);
 
 static PACES: Shared<Paces> = Shared::new();
 
-/// Measures the reached rate as a share of the planned rate.
+/// Measures the actual rate of sending, divided by the planned rate.
 pub(crate) fn rate(rounds: usize) -> Result<Compared> {
     figure(rounds, "", |pace| pace.rate_ratio)
 }
 
-/// Measures the 99th percentile of the delay from the planned to the actual time of sending, microseconds.
+/// Measures the 99th percentile of the delay between the planned and the actual time of sending, microseconds.
 pub(crate) fn lag(rounds: usize) -> Result<Compared> {
     figure(rounds, "us", |pace| pace.lag_us)
 }
 
-/// Returns one figure of all rounds. The goals limit loadline's figure, so the figure of the loop in C is only in the
-/// note.
+/// Returns the figure `of` of each round of loadline. The goals apply only to loadline's figure, so the note shows the
+/// figure of the loop in C.
 fn figure(rounds: usize, unit: &'static str, of: fn(&Pace) -> f64) -> Result<Compared> {
     let (ours, loop_in_c) = PACES.get_or_measure(rounds, || measure(rounds))?;
     let in_c = median(&loop_in_c.iter().map(of).collect::<Vec<_>>());
@@ -61,7 +61,7 @@ fn measure(rounds: usize) -> Result<Paces> {
         || kept(&mut ours, loadline(server.addr)?),
         || kept(&mut in_c, paced_loop(&program, server.addr)?),
     )?;
-    // The first run of each program only warms caches.
+    // The first run of each program only warms caches, so its figures are dropped.
     Ok((ours.split_off(1), in_c.split_off(1)))
 }
 
@@ -95,7 +95,7 @@ fn pace_of(text: &str) -> Option<Pace> {
 mod tests {
     use super::*;
 
-    /// The loop in C must keep a low rate, with an echo server that has one thread per connection.
+    /// The loop in C must reach its planned rate if this rate is low. The echo server has one thread per connection.
     #[test]
     fn the_loop_in_c_keeps_a_low_rate() {
         let dir = TempDir::new().unwrap();

@@ -1,5 +1,6 @@
-//! Cost of observing: the CPU time of loadline's probe, and of the whole laboratory (conductor and probe), as shares of
-//! one CPU. The conductor is the loadline process that the user starts. The generator is another process.
+//! Cost of observing, as shares of one CPU: the CPU time of loadline's probe, and of the whole laboratory (conductor
+//! and probe). The conductor is the loadline process that the user starts. The generator is a process of its own, and
+//! does not count.
 
 use std::process::{Child, Stdio};
 use std::thread;
@@ -12,11 +13,11 @@ use crate::compare::Compared;
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU, pinned};
 
-/// Time from the start of the load until it runs steadily.
+/// Time from the start of the load until the load is steady.
 const SETTLED_AFTER: Duration = Duration::from_millis(2500);
 /// Time over which the laboratory's CPU time is counted.
 const WATCHED: Duration = Duration::from_secs(4);
-/// Duration of the load, longer than both times together.
+/// Duration of the load. It must be longer than [`SETTLED_AFTER`] and [`WATCHED`] together.
 const LOAD: &str = "7s";
 
 /// Measures the probe's CPU time in percent of one CPU.
@@ -32,7 +33,7 @@ pub(crate) fn share(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Measures the CPU time of conductor and probe in percent of one CPU, within the measured window of a load.
+/// Measures the CPU time of conductor and probe together, in percent of one CPU, within the measured window of a load.
 pub(crate) fn laboratory(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);
@@ -58,8 +59,8 @@ fn watched(conductor: &mut Child) -> Result<f64> {
     laboratory_us(&before, &after).map(|us| us / elapsed_us)
 }
 
-/// Returns the CPU time that all processes but the generator took between two readings. The generator is the busiest
-/// process besides the first one, which is the conductor.
+/// Returns the CPU time that all processes except the generator used between two readings. The first process is the
+/// conductor. Of the other processes, the generator is the busiest one.
 fn laboratory_us(before: &[(u32, f64)], after: &[(u32, f64)]) -> Result<f64> {
     let earlier = |pid: u32| before.iter().find(|(of, _)| *of == pid).map_or(0.0, |(_, us)| *us);
     let grown: Vec<f64> = after.iter().map(|(pid, us)| us - earlier(*pid)).collect();

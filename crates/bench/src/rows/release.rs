@@ -1,5 +1,5 @@
-//! Gain of the release (`make release`: full optimization, linked as one) over the quick build. Both programs are built
-//! from the same sources, and take turns.
+//! Gain of the release build (`make release`: full optimization, linked as one) over the quick build. Both programs are
+//! built from the same sources, and run alternately.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +13,7 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU};
 
-/// Path of the release, which is built once.
+/// Path of the release build, which is built only once.
 static RELEASE: Shared<PathBuf> = Shared::new();
 
 fn release() -> Result<PathBuf> {
@@ -28,14 +28,14 @@ fn release() -> Result<PathBuf> {
     })
 }
 
-/// Measures the generator's CPU microseconds per request: of the release, and of the quick build.
+/// Measures the generator's CPU time per request, microseconds, with the release build and with the quick build.
 pub(crate) fn load_cpu(rounds: usize) -> Result<Compared> {
     let (release, quick, nginx) = (release()?, programs::loadline()?, programs::nginx()?);
     let cost = |program: &Path| per_request_of(program, nginx.addr, CONNECTIONS);
     interleave(rounds, "us", || cost(&release), || cost(&quick))
 }
 
-/// Measures the CPU milliseconds of reading and judging a kept run again: of the release, and of the quick build.
+/// Measures the CPU time, milliseconds, that each of the two builds takes to read and judge a stored run again.
 pub(crate) fn judging_cpu(rounds: usize) -> Result<Compared> {
     let (release, quick, dir) = (release()?, programs::loadline()?, tempfile::tempdir()?);
     let run = dir.path().join("run.json");

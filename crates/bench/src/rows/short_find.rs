@@ -1,4 +1,4 @@
-//! Compares finds of 10 s with finds of 30 s, on servers with a planted bottleneck.
+//! Compares `find` with a budget of 10 s and with a budget of 30 s, on servers with a planted bottleneck.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -7,10 +7,10 @@ use super::generator::json;
 use crate::compare::Compared;
 use crate::programs;
 
-/// Maximum difference between both capacities, as a share of that of the longer `find`.
+/// Maximum difference between the two capacities, as a share of the capacity from the longer `find`.
 const MAX_DIFFERENCE: f64 = 0.05;
 
-/// Servers with planted bottlenecks: name, and arguments of `serve http`.
+/// Servers with planted bottlenecks, each with its name and its arguments for `serve http`.
 const PLANTED: [(&str, &[&str]); 5] = [
     ("work", &["--option", "work_us=200"]),
     ("workers", &["--model", "workers", "--option", "workers=4", "--option", "sleep_ms=5"]),
@@ -26,8 +26,8 @@ struct Conclusions {
     rate: f64,
 }
 
-/// Measures the percentage of short finds that agree with the long one in the bottleneck and in the capacity. Each
-/// round uses the next planted server.
+/// Measures the percentage of rounds in which the short and the long `find` agree on the bottleneck and on the
+/// capacity. Each round uses the next server of [`PLANTED`].
 pub(crate) fn agreement(rounds: usize) -> Result<Compared> {
     let (mut agreeing, mut notes) = (0, Vec::new());
     for (round, (name, args)) in (0..rounds).zip(PLANTED.iter().cycle()) {

@@ -57,11 +57,11 @@ pub(crate) fn http2(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || ours(&url, &["--http2", "--connections", "16", "--streams", "10"]), h2load)
 }
 
-/// Message of a gRPC call without content: no compression (1 byte), length 0 (4 bytes).
+/// Empty gRPC message: a byte for "no compression" and four bytes for the length 0.
 const EMPTY_GRPC_MESSAGE: [u8; 5] = [0; 5];
 
-/// Compares loadline with h2load for gRPC calls: 16 connections with 10 calls each. h2load sends the bytes of a call, but
-/// does not check the gRPC status of the answer.
+/// Compares loadline with h2load for gRPC calls: 16 connections with 10 concurrent calls each. h2load sends the bytes
+/// of a call, but does not check the gRPC status of the answer.
 pub(crate) fn grpc(rounds: usize) -> Result<Compared> {
     let (server, dir) = (programs::serve("grpc", &[])?, tempfile::tempdir()?);
     let (url, h2_url) =
@@ -81,8 +81,8 @@ pub(crate) fn grpc(rounds: usize) -> Result<Compared> {
 /// Number of streams per run of h2load.
 const STREAMS: u32 = 20_000;
 
-/// Compares loadline with h2load for streams of 20 events without gaps over HTTP/2: 16 connections with 10 streams each.
-/// loadline times each event. h2load only receives the bytes.
+/// Compares loadline with h2load for streams over HTTP/2: 16 connections with 10 concurrent streams each. The server
+/// sends 20 events per stream without pauses. loadline records the time of each event. h2load only receives the bytes.
 pub(crate) fn stream(rounds: usize) -> Result<Compared> {
     let server = programs::serve("h2", &["--events", "20", "--first", "0s", "--gap", "0s"])?;
     let (url, streams) = (format!("http://{}/", server.addr), STREAMS.to_string());

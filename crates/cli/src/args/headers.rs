@@ -37,8 +37,8 @@ pub(crate) fn from_environment(header: &str, value: &str, secrets: &mut Secrets)
     filled_from_environment(&format!("header {header:?}"), value, secrets)
 }
 
-/// Replaces each `$env:NAME` in a text by the value of that environment variable. A text with such a variable becomes a
-/// secret as a whole. `what` names the text in errors, such as `header "X-A"`.
+/// Replaces each `$env:NAME` in a text by the value of the environment variable `NAME`. If a text contains such a
+/// variable, the whole text becomes a secret. `what` names the text in errors, such as `header "X-A"`.
 pub(crate) fn filled_from_environment(what: &str, value: &str, secrets: &mut Secrets) -> anyhow::Result<String> {
     let mut pieces = value.split("$env:");
     let mut out = pieces.next().unwrap_or_default().to_string();

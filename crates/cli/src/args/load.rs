@@ -115,8 +115,8 @@ impl LoadArgs {
     }
 }
 
-/// Sends a given `--timeout` to a gRPC server as the deadline of each call, unless `--deadline` is given. A call that
-/// streams its answer gets no deadline, because for streams, `--timeout` is the longest wait for one event.
+/// Makes `--timeout` the deadline that a gRPC server gets with each call, unless `--deadline` is given. If a call
+/// streams its answer, the server gets no deadline: for streams, `--timeout` limits the wait for one event.
 pub(crate) fn apply_deadline(load: &mut LoadPlan, timeout_s: Option<f64>) {
     if let (Protocol::Grpc(call), None) = (&mut load.protocol, &load.stream) {
         call.deadline_s = call.deadline_s.or(timeout_s);

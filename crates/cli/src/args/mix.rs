@@ -230,8 +230,8 @@ fn target_path(url: &str) -> &str {
     if parts.transport().1 { parts.rest.find(":/").map_or("", |at| &parts.rest[at + 1..]) } else { parts.path }
 }
 
-/// Replaces `$env:NAME` by the value of the environment variable, in the headers and bodies of a request set. A path
-/// cannot contain a variable, because reports show the paths.
+/// Replaces each `$env:NAME` in the headers and bodies of a request set by the value of the environment variable
+/// `NAME`. A path must not contain a variable, because reports show the paths.
 pub(crate) fn fill_variables(set: &mut RequestSet, secrets: &mut run::Secrets) -> anyhow::Result<()> {
     for request in &mut set.requests {
         let path = run::visible(&request.path).into_owned();
@@ -350,7 +350,7 @@ mod tests {
         assert_eq!(without_speed.load.requests.unwrap().recorded, None);
     }
 
-    /// In an earlier version of loadline, the server got a body with the text `$env:PATH`.
+    /// In an earlier version of loadline, variables in bodies were not replaced: the server got the text `$env:PATH`.
     #[test]
     fn variables_are_filled_in_bodies_and_refused_in_paths() {
         let fill = |path: &str, body: &str| {

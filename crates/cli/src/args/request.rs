@@ -73,7 +73,7 @@ impl RequestArgs {
         ["body", "method", "body-type"].into_iter().filter(|name| self.is_given(name)).collect()
     }
 
-    /// Returns true if the user gave one of these flags.
+    /// Returns true if the user gave at least one flag of the protocols.
     pub(crate) fn any(&self) -> bool {
         flags().any(|flag| self.is_given(flag.name))
     }

@@ -19,7 +19,8 @@ pub(super) fn io_help() -> String {
     format!("Client driver: auto, {} ({} need no network)", names(true), names(false))
 }
 
-/// Returns the default of `--io` for the help: `auto`, the system interfaces from which `auto` chooses, and the reason.
+/// Returns the help text for the default of `--io`: `auto`, the system interfaces from which `auto` chooses, and the
+/// reason for the choice.
 pub(super) fn io_default() -> String {
     let systems = DRIVERS.iter().filter(|row| row.auto).map(|row| row.system);
     format!("auto: {}", systems.collect::<Vec<_>>().join(" where it is allowed (fewer system calls), else "))

@@ -21,9 +21,9 @@ pub(crate) struct StreamArgs {
 }
 
 impl StreamArgs {
-    /// Returns true if the user gave one of these flags.
+    /// Returns true if the user gave at least one of the flags for streams.
     pub(crate) const fn any(&self) -> bool {
-        // The other flags require `--stream`.
+        // All other flags for streams require `--stream`.
         self.stream.is_some()
     }
 

@@ -231,7 +231,7 @@ mod tests {
         assert!(with("512").unwrap_err().contains("512MiB") && with("big").is_err());
     }
 
-    /// A new I/O model of `serve` gets an entry in the example that compares all models.
+    /// The example that compares the I/O models of `serve` must contain all of them, also a newly added one.
     #[test]
     fn the_example_of_the_io_models_has_all_of_them() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/arena/io-models.toml");

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         link_bytes_per_s: args.link.map(|bits| bits / 8.0),
         delay_s: args.delay,
         workers: args.workers,
-        // A run does not tell how many replicas its server has.
+        // A run does not contain the number of replicas of its server.
         replicas: None,
         users: args.users,
         think_s: args.think,

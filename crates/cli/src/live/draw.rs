@@ -14,9 +14,9 @@ use super::model::Model;
 use super::parts::{cpu, devices, errors, now, seconds, short_spread, so_far, spread, step, steps, title};
 use super::spread::stretched;
 
-/// Minimum number of lines of a chart, including its title.
+/// Minimum height of a chart including its title, lines.
 const MIN_CHART: usize = 3;
-/// Minimum width of a terminal on which the list of steps is beside the current figures, columns. On a narrower
+/// Minimum width of a terminal that shows the list of steps beside the current figures, columns. On a narrower
 /// terminal, the list is below the current figures.
 const WIDE: u16 = 160;
 /// Width of the list of steps beside the current figures, columns. A line about a step has at most 80 characters.
@@ -69,7 +69,7 @@ impl Parts {
             room -= lines.len();
             lines
         };
-        // On a wide terminal, the capacity with its limits fits into one line.
+        // On a wide terminal, the capacity and the limits under which it holds fit into one line.
         let so_far = take(so_far(model, width, if height >= TALL && !is_wide { 2 } else { 1 }));
         let (cpu, errors, devices) =
             (take(cpu(model, narrowed)), take(vec![errors(model)]), take(devices(model, narrowed)));
@@ -117,8 +117,8 @@ impl Page<'_, '_> {
         }
     }
 
-    /// Draws two lists of lines beside each other. The second list is at the right edge and has `right_width` columns.
-    /// Without a second list, the first list gets the whole width.
+    /// Draws two lists of lines side by side. The second list is at the right edge and has `right_width` columns. If
+    /// the second list is empty, the first list gets the whole width.
     fn side_by_side(&mut self, left: Vec<Line<'static>>, right: Vec<Line<'static>>, right_width: u16) {
         let y = self.y;
         let whole = self.area;
@@ -351,7 +351,7 @@ mod tests {
         assert!(text.contains("host CPU   █") && text.contains("time       0 s"), "{text}");
     }
 
-    /// Returns a model with the capacity and the suspect of a real search.
+    /// Returns a model with the capacity and the suspected bottleneck of a real search.
     fn searching() -> Model {
         let limits =
             "with median under 2.53 ms (default: 10 × unloaded; set --p50), p99 under 100 ms and errors at most 0.1 %";
@@ -385,15 +385,16 @@ mod tests {
         assert!(text.lines().any(|line| line.contains("note ") && line.contains('…')), "{text}");
     }
 
-    /// On a wide terminal, the list of steps is beside the current figures, so that the charts get its lines.
+    /// On a wide terminal, the list of steps is beside the current figures. The charts then get the lines that the list
+    /// would take below the figures.
     #[test]
     fn a_large_terminal_is_filled_from_the_first_step_on() {
         let text = drawn(&searching(), 200, 60);
         let lines: Vec<&str> = text.lines().map(|line| line.trim_matches('"')).collect();
         let below = lines.iter().skip_while(|line| !line.starts_with("time "));
         let blank = below.filter(|line| line.trim().is_empty()).count();
-        // Two lines are for a seventh range of times and a third device. One line may remain after the charts have
-        // divided the lines.
+        // At most three lines are blank: two lines are reserved for a seventh range of times and for a third device.
+        // One line can remain after the other lines are divided among the charts.
         assert!(lines.len() == 60 && blank <= 3, "{blank} blank\n{text}");
         let bars = lines.iter().find(|line| line.contains("client CPU")).unwrap();
         assert!(bars.matches(['█', '▓', '▒', '·']).count() > 40, "{bars}");

@@ -13,14 +13,15 @@ use super::spread::{MAX_RANGES, name, ranges, strip};
 
 /// Minimum width of a bar in columns.
 const MIN_BAR: usize = 24;
-/// Width of the longest text to the right of a bar: the four kinds of CPU time with their shares.
+/// Width of the longest text to the right of a bar, columns. This text shows the four kinds of CPU time with their
+/// shares.
 const BESIDE_BAR: usize = 60;
 /// Maximum number of client hosts that the view names.
 const HOSTS: usize = 5;
 /// Maximum number of busy devices that the view names.
 const DEVICES: usize = 3;
 
-/// Returns the width of the bars in a view of `width` columns.
+/// Returns the width of the bars in a view that is `width` columns wide.
 fn bar_width(width: u16) -> usize {
     usize::from(width).saturating_sub(LABEL + BESIDE_BAR).max(MIN_BAR)
 }
@@ -59,7 +60,7 @@ pub(super) fn so_far(model: &Model, width: u16, lines_each: usize) -> Vec<Line<'
     parts.iter().enumerate().flat_map(part).collect()
 }
 
-/// Fits the capacity or the bottleneck into a fixed number of lines. A longer text is shortened to whole clauses.
+/// Fits the capacity or the bottleneck into a fixed number of lines. A text that is too long loses whole clauses.
 fn answer(name: &str, line: &AnswerLine, width: usize, lines_each: usize) -> Vec<Line<'static>> {
     let line = AnswerLine::new(name, run::visible(&line.value), run::visible(&line.detail));
     let rows = report::fitted(&line, width, lines_each);

@@ -12,9 +12,9 @@ use testkit::{
     verdict,
 };
 
-/// Maximum size of run.json of a search of 30 s, bytes.
+/// Maximum size of the `run.json` that a search of 30 s writes, bytes.
 const MAX_RUN_BYTES: u64 = 500_000;
-/// Maximum size of the report of a search of 30 s, bytes.
+/// Maximum size of the report that a search of 30 s writes, bytes.
 const MAX_PAGE_BYTES: u64 = 1_000_000;
 
 /// Runs `prove` with the generator on CPU 0. Returns `None` if other programs disturbed the experiment.

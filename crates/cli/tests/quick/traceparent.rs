@@ -46,7 +46,7 @@ fn http3_requests_have_a_trace_context_too() {
     let server = ServedOverUdp::start(command);
     let url = format!("h3://{}/", server.addr);
     let run = json(binary!(), &[&["load", &url, "--insecure", "--traceparent", "100%"], &SHORT[..]].concat());
-    // Of the sent requests, only the test request before the load carries no trace context.
+    // All sent requests carry a trace context, except the test request before the load.
     assert!(total(&run, "traced") > 0 && total(&run, "traced") + 1 == total(&run, "sent"), "{}", run["trials"][0]);
     assert_eq!(run["trials"][0]["errors"], serde_json::json!({}));
     assert!(!run["trials"][0]["slowest_traces"].as_array().unwrap().is_empty());

@@ -80,8 +80,8 @@ fn a_server_in_a_container_is_measured() {
     assert!(left.stdout.is_empty(), "a container is left: {}", text(&left));
 }
 
-/// The length of a body is known for HTTP/2, too, with TLS and without. In the set of requests, only the second request
-/// has a wrong answer: its server answers HEAD without a body.
+/// A wrong body length is noticed over HTTP/2, too, with and without TLS. In the set of requests, only the second
+/// request has a wrong answer, because the answer to HEAD has no body.
 #[test]
 fn a_wrong_length_over_http2_and_in_a_set_is_refused() {
     let _alone = alone();

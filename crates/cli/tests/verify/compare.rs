@@ -255,14 +255,14 @@ fn the_cost_of_tls_is_measured_by_comparing_http_and_https() {
     assert!(none.status.code() == Some(2) && text(&none).contains("https://HOST:PORT/PATH"), "{}", text(&none));
 }
 
-/// Starts a server of loadline with the given arguments, and returns it.
+/// Starts `loadline serve` with the given arguments, and returns the running server.
 fn served_with(arguments: &[&str]) -> testkit::Running {
     let mut command = Command::new(binary!());
     command.arg("serve").args(arguments);
     testkit::served(command)
 }
 
-/// Live servers are compared over the protocols of `find` and `load`, not only with sets of HTTP requests.
+/// `compare` of live servers supports the protocols of `find` and `load`, not only sets of HTTP requests.
 #[test]
 fn live_servers_are_compared_over_http2_and_grpc_and_as_streams() {
     let _alone = testkit::alone();

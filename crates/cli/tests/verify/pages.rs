@@ -221,7 +221,7 @@ fn run_pages(is_chosen: fn(folder: &str, name: &str) -> bool, expected: usize) {
         let folder = page.parent().and_then(Path::file_name).unwrap().to_string_lossy();
         let name = page.file_name().unwrap().to_string_lossy();
         let text = std::fs::read_to_string(&page).unwrap();
-        // The test of README's targets starts the servers of their protocols.
+        // Leaves out README's section "Targets". Its commands need servers, which the test in `targets.rs` starts.
         let text = if name == "README.md" && text.contains("## Targets") {
             text.replace(super::targets::section(&text), "")
         } else {

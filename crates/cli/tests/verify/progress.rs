@@ -6,10 +6,11 @@ use std::time::Instant;
 
 use testkit::{binary, serve};
 
-/// Length of the search, seconds. A shorter search writes no progress lines.
+/// Time budget of the search, seconds. A search of less than 10 s writes no progress lines.
 const BUDGET_S: f64 = 12.0;
 
-/// The first line must come after the first step, long before the result. Standard output has only the result.
+/// The first progress line must come after the first step, long before the result. Standard output must contain
+/// only the result.
 #[test]
 fn a_search_without_a_terminal_tells_its_first_figures_early() {
     let server = serve(binary!(), 0, &[]);

@@ -1,5 +1,5 @@
-//! Runs the commands of README.md's section "Targets", one for each protocol, against servers of this test. The test
-//! replaces hosts and paths by those of its servers. The commands for PostgreSQL have tests of their own.
+//! Runs the commands in section "Targets" of README.md, one for each protocol. Replaces the hosts and paths in the
+//! commands by the hosts and paths of servers that the test starts. Other tests cover the commands for PostgreSQL.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use testkit::has;
 
 use super::pages::{run, script};
 
-/// Commands that start the servers, and create the files that the targets' commands read. The Python server speaks HTTP
+/// Shell commands that start servers, and create the files that README's commands read. The Python server speaks HTTP
 /// on a Unix socket.
 const SET_UP: &str = r#"export TOKEN=secret
 openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out ca.pem -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 2>/dev/null
@@ -26,7 +26,7 @@ END
 python3 app.py &
 until test -S app.sock; do sleep 0.05; done"#;
 
-/// Servers of the targets.
+/// Commands that start the servers for README's commands.
 const SERVERS: &[&str] = &[
     "loadline serve h2 --listen 127.0.0.1:19381 --option tls=1 --option tls_cert=ca.pem --option tls_key=key.pem &",
     "loadline serve grpc --listen 127.0.0.1:19382 &",
@@ -36,8 +36,8 @@ const SERVERS: &[&str] = &[
     "loadline serve --listen 127.0.0.1:8080 &",
 ];
 
-/// Parts of the targets' commands, each with the text for a server of this test. The WebSocket server sends each message
-/// back, and a generated message contains all capital letters.
+/// Parts of README's commands, each with the replacement that fits a server of this test. The WebSocket server sends
+/// each message back. A generated message contains all capital letters, so the answer contains `ABC`.
 const HERE: &[(&str, &str)] = &[
     ("https://10.0.0.7/path", "https://127.0.0.1:19381/path"),
     ("grpc://10.0.0.7:50051/package.Service/Method", "grpc://127.0.0.1:19382/loadline.Calls/Unary"),
@@ -54,7 +54,7 @@ pub(super) fn section(readme: &str) -> &str {
     after.split("\n## ").next().unwrap_or(after)
 }
 
-/// Returns the commands of the section, shortened and with the addresses of this test's servers.
+/// Returns the commands of the section, with a short time budget and with the addresses of this test's servers.
 fn commands(section: &str) -> Vec<String> {
     let lines = section.lines().filter_map(|line| line.strip_prefix("    "));
     let here = |line: &str| HERE.iter().fold(line.to_owned(), |line, (page, test)| line.replace(page, test));

@@ -1,15 +1,14 @@
-//! Check of a server's answers, before any measurement.
+//! Checks a server's answers before any measurement of the server.
 
 use run::{AnswerCheck, ArenaAnswer, ArenaPlace, ArenaProfile, ArenaRefusal, ArenaRefusalKind, ArenaState};
 
 /// Maximum number of characters of a body that an error message quotes.
 const MAX_SHOWN_CHARS: usize = 60;
 
-/// Answers that a server of a comparison must give under one load.
+/// Answers that a server must give under one load of a comparison.
 pub struct ExpectedAnswers<'a> {
     profile: &'a ArenaProfile,
-    /// Name of the server that was accepted first under the load, and its answers; `None` if no server was accepted
-    /// yet.
+    /// Name and answers of the first server that was accepted under this load; `None` if no server was accepted yet.
     first: Option<(&'a str, Vec<&'a ArenaAnswer>)>,
     /// True if the load has a set of requests.
     is_set: bool,
@@ -31,9 +30,9 @@ impl<'a> ExpectedAnswers<'a> {
         Self { profile, first, is_set: profile.requests.is_some() }
     }
 
-    /// Compares a server's answers with the status, length and text that the load profile states for every answer. For
-    /// anything that the profile does not state, the first server's answer to the same request is the expected answer.
-    /// Returns a description of the first difference, if any.
+    /// Compares a server's answers with the status, length and text that the load profile states for every answer. If
+    /// the profile does not state one of these three, the first server's answer to the same request is the expected
+    /// answer. Returns a description of the first difference, if any.
     pub fn wrong(&self, answers: &[ArenaAnswer]) -> Option<ArenaRefusal> {
         answers.iter().find_map(|answer| self.wrong_answer(answer))
     }
@@ -52,8 +51,8 @@ impl<'a> ExpectedAnswers<'a> {
     }
 }
 
-/// Returns the reason for which the first turn with a wrong answer was refused; `None` if the server's answers were right
-/// in all of its turns under the load.
+/// Returns the reason why the first turn with a wrong answer was refused. Returns `None` if the server gave the right
+/// answers in all of its turns under the load.
 pub fn wrong_turn(state: &ArenaState, place: ArenaPlace) -> Option<&ArenaRefusal> {
     let refusals = state.turns.iter().filter(|turn| turn.place == place).filter_map(|turn| turn.refused.as_ref());
     refusals.into_iter().find(|refused| refused.kind == ArenaRefusalKind::WrongAnswer)
@@ -143,7 +142,7 @@ mod tests {
             (ArenaProfile::default(), ArenaProfile { expect_bytes: Some(0), ..ArenaProfile::default() });
         assert!(refused(&plain, &[&first], &unknown).unwrap().contains("not known"));
         assert!(refused(&stated, &[], &unknown).unwrap().contains("not known"));
-        // A comparison of an older version may have stored a first answer without a length.
+        // A comparison that an older version of loadline stored may contain a first answer without a length.
         assert_eq!(refused(&plain, &[&unknown[0]], &[first]), None);
         let status = ArenaProfile { check: AnswerCheck::Status, ..ArenaProfile::default() };
         assert_eq!(refused(&status, &[&answer(200, "Hello")], &unknown), None);

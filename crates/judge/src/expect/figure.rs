@@ -36,7 +36,7 @@ pub(super) fn words(figure: &str, value: f64, found: &Figure) -> String {
         _ => duration(v),
     };
     let between = match (found.low, found.high) {
-        // Two ends that look equal after rounding say no more than the figure itself.
+        // If both ends of the interval look equal after rounding, the interval adds nothing to the figure.
         (Some(low), Some(high)) if one(low) == one(high) => String::new(),
         (Some(low), Some(high)) => format!(" (95 % interval {} to {})", one(low), one(high)),
         (Some(low), None) if found.lost.is_none() => {

@@ -13,7 +13,7 @@ use super::windows::Seen;
 
 impl Seen<'_> {
     /// Returns a figure of the response time, or of another time such as the time to the first byte, in microseconds.
-    /// If any request was never answered, the mean is only a lower bound.
+    /// If at least one request got no answer, only a lower bound of the mean is known.
     pub(super) fn time(&self, time: AnswerTime, figure: &str) -> Figure {
         let of = SummaryFigure::of_label(figure).unwrap_or(SummaryFigure::Mean);
         let quantile = of.share();

@@ -6,11 +6,11 @@ use crate::planted::{PlantedRun, Point, Who};
 
 const ADDRESS: &str = "127.0.0.1:9000";
 
-/// Number of clients from which on a third of the answers is 502.
+/// Number of clients from which on the proxy answers a third of the requests with status 502.
 const FAILS_FROM: f64 = 16.0;
 
-/// Returns a proxy that keeps the connections of its clients, and whose upstream is the process `app:200`. From 16
-/// clients on, a third of its answers is 502.
+/// Returns a proxy that keeps the connections of its clients open. Its upstream is the process `app:200`. From 16
+/// clients on, the proxy answers a third of the requests with status 502.
 fn proxy(change: fn(&mut Side, &Point)) -> PlantedRun {
     PlantedRun::new(1000.0, 20_000.0)
         .per_s(Who::Server, "tcp.attempt_fails", "", |_| 0.0)
@@ -32,7 +32,8 @@ fn proxy(change: fn(&mut Side, &Point)) -> PlantedRun {
 
 fn nothing(_: &mut Side, _: &Point) {}
 
-/// Returns true if the first sentence says what failed, with which status, and from which load on.
+/// Returns true if the verdict's sentence names the failed requests, their status, and the load from which on they
+/// fail.
 fn says_failures(verdict: &Bottleneck) -> bool {
     let sentence = &verdict.sentence;
     sentence.starts_with("from ") && sentence.contains("requests failed") && sentence.contains("502")

@@ -1,21 +1,21 @@
-//! Delays of an open loop that the generator's own clock shows. The generator knows when each request is due. If the
-//! generator gets too little CPU time, it sends requests late and reads answers late.
+//! Delays that the generator's own clock shows in an open loop. In an open loop, the generator knows the time at which
+//! each request is due. If the generator gets too little CPU time, it sends requests late and reads answers late.
 
 use run::Trial;
 
 use crate::number::{positive, ratio};
 
-/// Returns the share of an open loop's response time, 0 to 1, that passes because the generator acts late. Response
-/// times count from the moment at which a request is due. The late actions delay three parts of the response time:
+/// Returns the share of an open loop's response time, 0 to 1, that the generator itself causes because it acts late. A
+/// response time begins at the moment at which the request is due. Three parts of the response time are delayed:
 ///
 /// - The generator sends the request late. The mean of this delay is measured (`start_error_us`).
-/// - The generator reads the answer late. An answer that arrives at a random moment waits at least as long as a request
-///   that is due at a random moment, since both wait until the same thread runs again.
-/// - Requests wait for a free connection. A connection is occupied from the moment of sending until its answer is read,
-///   so late reading lengthens this wait by the same share.
+/// - The generator reads the answer late. The answer arrives at a random moment. It waits for the generator's thread at
+///   least as long as a request that is due at a random moment.
+/// - The request waits for a free connection. A connection is occupied from the moment of sending until the generator
+///   reads the answer, so late reading lengthens this wait by the same share.
 ///
-/// `threads` is the number of threads that make the load. Returns `None` for a closed loop, in which no request is due
-/// at a known moment.
+/// `threads` is the number of threads that generate the load. Returns `None` for a closed loop, because its requests
+/// are not due at known moments.
 pub(super) fn delay_share(trial: &Trial, threads: f64) -> Option<f64> {
     let late_us = Some(trial.start_error_us).filter(|late| late.count > 0)?.mean;
     let (service_us, blocked_us) = (positive(trial.service_us.mean)?, trial.blocked_us.mean);
@@ -24,9 +24,10 @@ pub(super) fn delay_share(trial: &Trial, threads: f64) -> Option<f64> {
     ratio(late_us + of_service * (service_us + blocked_us), trial.latency_us.mean).map(|share| share.clamp(0.0, 1.0))
 }
 
-/// Returns the mean time from a random moment until the generator's thread runs, microseconds. A moment falls into a
-/// period of length `h` with a probability in proportion to `h`, and `h / 2` of the period is then left on average (the
-/// residual time of a renewal process; Kleinrock, Queueing Systems 1, 1975, section 5.2).
+/// Returns the mean time from a random moment until the generator's thread runs, microseconds. The periods are those in
+/// which a generator thread woke up late or stalled (`held_up`). The probability that a random moment falls into a
+/// period is proportional to the period's length `h`. On average, `h / 2` of that period is still left (residual time
+/// of a renewal process; Kleinrock, Queueing Systems 1, 1975, section 5.2).
 fn until_awake_us(trial: &Trial, threads: f64) -> f64 {
     let window = trial.measured.window;
     let inside = |period: &run::Window| period.end_s.min(window.end_s) - period.begin_s.max(window.begin_s);
@@ -41,8 +42,8 @@ mod tests {
 
     use super::*;
 
-    /// Figures of a real open loop of 6,814 requests per second beside three busy programs on the generator's CPU. The
-    /// times are means in microseconds.
+    /// Returns a trial with the figures of a real open loop of 6,814 requests per second. Three busy programs ran on
+    /// the generator's CPU. All times are means in microseconds.
     fn starved(late_us: f64, held_up: Vec<Window>) -> Trial {
         let mean = |mean| Summary { count: 7491, mean, ..Summary::default() };
         let mut trial = Trial { latency_us: mean(8202.0), service_us: mean(2285.0), ..Trial::default() };
@@ -57,7 +58,8 @@ mod tests {
         assert!((share(922.0, Vec::new()) - 0.476).abs() < 0.01);
         assert!(share(5.0, Vec::new()) < 0.01, "a generator that is in time explains nothing");
         assert_eq!(share(3000.0, Vec::new()), 1.0, "more than all of it is all of it");
-        // One period of 74 ms is 2.7 ms until awake, which is more than the service takes.
+        // With one period of 74 ms, the mean time until the thread runs is 2.7 ms, which is longer than the service
+        // time.
         let long = vec![Window { begin_s: 0.9, end_s: 0.974 }];
         assert!(share(922.0, long.clone()) > 0.99);
         assert!(delay_share(&starved(922.0, long), 4.0).unwrap() < 0.6, "one of four threads");

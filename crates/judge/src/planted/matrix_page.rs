@@ -120,10 +120,12 @@ const DECISIONS: &str = "
   network, and a loss delays one request: more connections would bring more.
 ";
 
-/// Confidence below which two causes are about equally probable, so that the choice between them needs a reason.
+/// Confidence below which a cell of the matrix is narrow: its two causes are about equally probable, so that the choice
+/// between them needs a reason.
 const NARROW: f64 = LIKELY;
 
-/// Reasons of the narrow cells: the bottleneck that wins, the one that does not, and the reason.
+/// Reasons for the narrow cells: the bottleneck that the verdict names, the other bottleneck, and the reason for the
+/// choice.
 const NARROW_REASONS: &[(&str, &str, &str)] = &[
     (
         "server-memory",
@@ -154,7 +156,7 @@ const NARROW_REASONS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Returns table lines in Markdown: each narrow cell with its reason.
+/// Returns the lines of a Markdown table that lists each narrow cell with its reason.
 fn narrow() -> String {
     let line = |(winner, other, why): &(&str, &str, &str)| format!("| {winner} | {other} | {why} |\n");
     NARROW_REASONS.iter().map(line).collect()
@@ -245,7 +247,8 @@ fn list(ids: &[&str], pairs: &[(usize, usize, &Cell)]) -> String {
     if pairs.is_empty() { "None.\n".into() } else { pairs.iter().map(line).collect() }
 }
 
-/// Every narrow cell has a reason that names its winner, and every such reason belongs to a narrow cell.
+/// Each narrow cell must have a reason that names the cell's winner. Each reason in `NARROW_REASONS` must belong to a
+/// narrow cell.
 #[test]
 fn every_narrow_cell_has_a_reason() {
     let ids = ids();

@@ -37,10 +37,11 @@ pub(super) enum Kind {
     /// The experiment changed only the speed of the CPUs, and throughput follows this speed under every kind of CPU
     /// limit.
     ByCounters,
-    /// The experiment did not show which kind of CPU limit the server has. Throughput follows the CPUs' speed under every
-    /// kind.
+    /// The experiment did not show which kind of CPU limit the server has. For every kind of CPU limit, throughput
+    /// follows the speed of the CPUs.
     CountOpen,
-    /// The experiment did not show which of two causes its lever acted on, such as a rate limit or session affinity.
+    /// The lever of the experiment acts on two possible causes, such as a rate limit and session affinity. The
+    /// experiment did not show which of the two is the real one.
     Open,
     /// The verdict names a kind of CPU limit that differs from the measured kind.
     Differs,
@@ -54,11 +55,11 @@ pub(super) enum Rival {
     None,
     /// The rival resource belongs to the verdict's bottleneck, and describes this bottleneck more precisely.
     Refines,
-    /// The rival resource belongs to a bottleneck that the verdict does not name. Throughput changed as that of a full
-    /// resource: the interval contains the predicted change and excludes "no effect".
+    /// The rival resource belongs to a bottleneck that the verdict does not name. Throughput changed as predicted for a
+    /// saturated resource: the measured interval contains the predicted change and excludes "no effect".
     Other,
-    /// As `Other`, but throughput changed by less or more than that of a full resource. A rival of this kind refutes
-    /// nothing.
+    /// Like `Other`, but throughput changed by less or by more than predicted for a saturated resource. Such a rival
+    /// does not refute the verdict.
     Astray,
 }
 
@@ -157,10 +158,10 @@ pub(super) enum Conclusion {
     /// The CPU's speed limits throughput. The counters, not the experiment, show that only one request at a time runs
     /// on a CPU.
     CountUntested,
-    /// The CPU's speed limits throughput as predicted, but the kind of the limit (such as all CPUs, or one thread) is
-    /// open.
+    /// The CPU's speed limits throughput as predicted. The experiment did not show the kind of the limit, such as all
+    /// CPUs or one thread.
     CountOpen,
-    /// The lever changed throughput, but the kind of the limit that it acted on is open.
+    /// The lever changed throughput, but the experiment did not show which kind of limit the lever acted on.
     KindOpen,
     /// Throughput follows the speed of a resource, but nothing shows that the resource is full.
     FullnessOpen,
@@ -297,25 +298,28 @@ impl Conclusion {
             Self::Remains if test.more_load == MoreLoad::Unchanged => before.max(SUPPORTED),
             // Most rate limits that delay answers apply to each source address. More addresses changed nothing, so only
             // a limit for all addresses together remains possible, which is rare.
-            // Other resources that the experiment left open do not make a limit more likely.
+            // This holds for `OthersOpen`, too: a resource that the experiment did not exclude does not make such a
+            // rate limit more likely.
             Self::NotSeen | Self::OthersOpen if test.more_sources == MoreSources::Unchanged && before >= LIKELY => {
                 before.max(WEAK_SIGN)
             }
             Self::Astray => before.min(CLOSE),
-            // Among 2,000 simulated networks, 15 of 16 such verdicts were right: time slots with few requests show a
-            // smaller share than the true one.
+            // Among 2,000 simulated networks, 15 of 16 such verdicts were right. The measured share is too small if a
+            // time slot has few requests.
             Self::Close if own_most < MOST => before.min(UNDECIDED),
             Self::Close if test.is_sampled => before,
-            // The experiment confirmed that the CPUs limit throughput, and the counters alone show the kind.
+            // `CountOpen`: the experiment confirmed that the CPUs limit throughput, but only the counters show which
+            // kind of CPU limit it is.
             Self::Close | Self::CountOpen => if_unsure(UNDECIDED),
             Self::KindOpen => if_unsure(CLOSE),
             _ => before,
         }
     }
 
-    /// Returns the greatest confidence that the experiment gives to a verdict that replaces another one. A new verdict
-    /// needs the same strength as a proof for the confidence of a proven verdict: a lever on its resource, a measured
-    /// dose, and a confirmed prediction from before the experiment.
+    /// Returns the greatest confidence that the experiment gives to a verdict that replaces another one. Only a new
+    /// verdict with evidence as strong as a proof gets the confidence of a proven verdict. Such evidence is a lever on
+    /// the new verdict's resource, a measured dose, and a prediction that was made before the experiment and confirmed
+    /// by it.
     pub(super) fn confidence_in_new(self, test: &Test) -> f64 {
         match self {
             Self::OtherKind if test.is_predicted => SHOWN,

@@ -36,8 +36,8 @@ pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, exclu
     found
 }
 
-/// Returns a verdict that names the resource slowed by `lever` as the bottleneck. `most` is the greatest confidence that
-/// the experiment gives to this verdict.
+/// Returns a verdict in which the bottleneck is the resource that `lever` slowed. `most` is the greatest confidence
+/// that the experiment gives to this verdict.
 pub(super) fn of_lever(
     facts: &Facts<'_>,
     argued: &Bottleneck,
@@ -65,8 +65,8 @@ pub(super) fn of_lever(
     found
 }
 
-/// Returns the verdict on a limit of the server's CPU, which depends on the kind of this limit. `most` is the greatest
-/// confidence that the experiment gives to this verdict.
+/// Returns the verdict that names a limit of the server's CPU. The kind of CPU limit determines the bottleneck and the
+/// confidence. `most` is the greatest confidence that the experiment gives to this verdict.
 pub(super) fn of_cpu(
     facts: &Facts<'_>,
     argued: &Bottleneck,
@@ -78,7 +78,7 @@ pub(super) fn of_cpu(
     let of_kind = match limit {
         CpuLimit::Open => CLOSE,
         CpuLimit::Workers => UNDECIDED,
-        // Only the counters, not the experiment, show that one CPU is enough.
+        // Only the counters show that one CPU is enough. The experiment did not test this.
         CpuLimit::Serial { .. } if signs.lacks_count() => SUPPORTED,
         _ => SHOWN,
     };
@@ -162,8 +162,8 @@ fn is_one_process(facts: &Facts<'_>) -> bool {
     facts.server().is_some_and(|view| view.side.processes.len() == 1 && view.side.behind.is_empty())
 }
 
-/// Returns the verdict of a single rule, with the given confidence. If the rule does not find its signs, the verdict
-/// has no counters as evidence, only the experiment. It is then at most supported.
+/// Returns the verdict of a single rule, with the given confidence. If the rule does not find its signs, only the
+/// experiment supports the verdict, and no counter does. The confidence is then at most `SUPPORTED`.
 fn named(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, (id, confidence): (&'static str, f64)) -> Bottleneck {
     let others: Vec<&str> = BOTTLENECKS.iter().map(|b| b.id).filter(|other| *other != id).collect();
     let seen = Some(without(facts, &others)).filter(|found| found.id == id);

@@ -29,10 +29,10 @@ impl Refaults {
     }
 }
 
-/// Returns the pages that the server read again. Other programs of a control group or of the host read pages again,
-/// too. The number is therefore at most the number of pages that the server's own processes read. `is_limited` is true
-/// if a control group of the server reached its memory limit. Without such a group, the server must also have read most
-/// of the bytes that the disks read. Returns `None` if this is unknown.
+/// Returns the pages that the server read again. The counters of a control group or of the host also include pages that
+/// other programs read again. The number is therefore at most the number of pages that the server's own processes read.
+/// `is_limited` is true if a control group of the server reached its memory limit. If `is_limited` is false, the server
+/// must also have read most of the bytes that the disks read. Returns `None` if this is unknown.
 pub(super) fn of_server(view: &View<'_>, is_limited: bool) -> Option<Refaults> {
     let own = pages_read(view)?;
     let is_own = || {
@@ -49,8 +49,8 @@ pub(super) fn of_server(view: &View<'_>, is_limited: bool) -> Option<Refaults> {
     Some(Refaults { counter, signal })
 }
 
-/// Returns the number of pages that the server's processes read from a disk per request: the major page faults, or the
-/// pages of the bytes read if these are more. Returns `None` if neither is known.
+/// Returns the number of pages per request that the server's processes read from a disk. The result is the larger of
+/// two numbers: the major page faults, and the bytes read divided by the page size. Returns `None` if neither is known.
 fn pages_read(view: &View<'_>) -> Option<f64> {
     let faults = view.per_request("process.major_faults");
     let read = view.per_request("process.read_bytes").map(|bytes| bytes / f64::from(PAGE_BYTES));

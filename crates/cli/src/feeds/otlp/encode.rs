@@ -61,9 +61,9 @@ impl Figures<'_> {
                "timeUnixNano": now.to_string(), "asInt": value})
     }
 
-    /// Returns the histogram of the response times. Requests that were never answered count in the last bucket, because
-    /// they took longer than every finite time. The sum contains their times until the failure, as far as these times
-    /// are known.
+    /// Returns the histogram of the response times. Requests without an answer count in the last bucket, because they
+    /// took longer than every finite time. The sum contains the times until these requests failed, if the times are
+    /// known.
     fn histogram(&self, name: &str, detail: &TickDetail) -> Option<Value> {
         let (start, now) = self.times_ns;
         let (bounds_s, mut counts) = buckets(&detail.responses);
@@ -138,8 +138,8 @@ mod tests {
         let counts: Vec<String> = serde_json::from_value(point["bucketCounts"].clone()).unwrap();
         assert_eq!(counts.len(), bounds.len() + 1);
         assert!(bounds.is_sorted_by(|a, b| a < b) && bounds.len() < 60, "{bounds:?}");
-        // A response time of 1 ms lies between the bounds of the bucket that counts it. The longest response time, and
-        // the four requests without an answer, are above all bounds.
+        // The response time of 1 ms is in the bucket whose bounds enclose 1 ms. The last bucket contains five requests:
+        // the one with the longest response time, and the four without an answer.
         let at = counts.iter().position(|n| n == "5").unwrap();
         assert!(bounds[at - 1] <= 1e-3 && 1e-3 < bounds[at], "{bounds:?}");
         assert_eq!((counts.last().map(String::as_str), &point["count"]), (Some("5"), &json!("12")));

@@ -24,9 +24,10 @@ const MAX_UNKNOWN: usize = 50;
 /// Minimum share of right verdicts among those with a confidence of 0.9 or more.
 const MIN_SURE_RIGHT: f64 = 0.95;
 /// Minimum share of right verdicts among those with a confidence of 0.5 to 0.7. The goal is a share of right verdicts
-/// between 0.5 and 0.8. The test does not check the goal's upper end of 0.8: over 2,000 networks, 87 of 100 verdicts
-/// of this band are right. Of those about workers without a queue that was seen, 28 of 40 are right. The others are
-/// too few of each kind to raise their confidence.
+/// between 0.5 and 0.8. The test does not check the goal's upper end of 0.8. Over 2,000 networks, 87 of 100 verdicts
+/// with this confidence are right. Among them are the verdicts about workers for which no queue was seen: 28 of 40 are
+/// right. The other verdicts stem from several kinds of weak signs. Each kind is too rare to justify a higher
+/// confidence.
 const MIN_MIDDLE_RIGHT: f64 = 0.5;
 
 const HEAD: &str = "\

@@ -197,8 +197,8 @@ fn a_wrong_verdict_is_refuted_and_both_causes_are_named() {
     assert!(verdict.sentence.contains("CPU is full") && verdict.confidence == SUPPORTED, "{verdict:?}");
 }
 
-/// An earlier version of loadline gave every verdict that replaced a refuted one the confidence of a proof (0.95), also
-/// if nobody had predicted the effect, and if the counters did not show the new cause.
+/// If the experiment refuted a verdict, an earlier version of loadline gave every new verdict the confidence of a proof
+/// (0.95). It did so even if nobody had predicted the effect, and if the counters did not show the new cause.
 #[test]
 fn a_new_verdict_is_as_sure_as_what_was_shown() {
     let refuted = |run: Run, predicted: Option<f64>| {

@@ -116,8 +116,9 @@ pub(super) fn is_as_predicted(effects: &[Effect], lever: &str, watched: WatchedS
     (nearest - expected).abs() <= ASTRAY && own.high < 1.0
 }
 
-/// Returns true if the effect of the rival's lever was predicted before the experiment, for the verdict or for the next
-/// bottleneck, and the measured interval contains the prediction up to the model's error.
+/// Returns true if the measurement confirms a prediction of the effect of the rival's lever. The prediction was made
+/// before the experiment, for the verdict or for the next bottleneck. The measurement confirms the prediction if the
+/// measured interval contains it, up to the model's error.
 pub(super) fn is_rival_predicted(proof: &Proof, effects: &[Effect], rival: Option<&str>) -> bool {
     let of_next = proof.runner_up.as_ref().map(|next| &next.prediction);
     let predicted = proof.prediction.iter().chain(of_next).find(|effect| Some(effect.lever.as_str()) == rival);

@@ -108,8 +108,9 @@ fn a_refutation_needs_a_lever_that_acted() {
     assert_eq!(decide(&of(Own::Slack)), Conclusion::Slack);
 }
 
-/// A rival whose lever did not change throughput as a full resource would refutes nothing. A rival whose effect nobody
-/// predicted is at most supported, as a cause of an unknown verdict is.
+/// A rival refutes nothing if its lever did not change throughput as predicted for a saturated resource. If nobody
+/// predicted the rival's effect, the new verdict gets at most the confidence `SUPPORTED`, like a cause that replaces an
+/// unknown verdict.
 #[test]
 fn a_refutation_is_as_strong_as_a_proof() {
     let overtaken = Test { rival: Rival::Other, ..of(Own::Partly) };
