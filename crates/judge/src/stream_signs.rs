@@ -13,10 +13,11 @@ use crate::view::program;
 const NO_GAP_US: f64 = 1.0 / NS_PER_US as f64;
 const NS_PER_US: u32 = 1000;
 
-/// Verdicts that name no cause of stalls.
+/// IDs of verdicts that do not explain why streams stall.
 const NO_CAUSE: [&str; 4] = ["", "unknown", "not-saturated", "server-rate-limit"];
 
-/// Returns the signs in the streams of a run with this verdict and these causes of waits.
+/// Returns the signs (buffered events, stalls) in the streams of a run. The verdict `bottleneck` and the causes of
+/// waits `waits` explain the stalls.
 pub(crate) fn signs(facts: &Facts<'_>, bottleneck: &Bottleneck, waits: &[WaitFinding]) -> Vec<StreamFinding> {
     let decisive = facts.decisive.filter(|_| facts.run.plan.load.stream.is_some());
     let found = |id, sentence: Option<String>| sentence.map(|sentence| StreamFinding { id, sentence });
@@ -74,9 +75,9 @@ fn stalls(light: &Trial, loaded: &Trial, cause: &str) -> Option<String> {
     })
 }
 
-/// Returns the probable cause of stalls: a wait that stops several requests at once, such as garbage collection or an
-/// interpreter's lock, otherwise the resource that the verdict names. Without such a wait and without a verdict, returns
-/// the usual causes.
+/// Returns words about the probable cause of stalls. This is a wait that stops several requests at once, such as
+/// garbage collection or an interpreter's lock. Without such a wait, it is the resource that the verdict names. If the
+/// verdict names no resource either, the words list the usual causes.
 fn cause(bottleneck: &Bottleneck, waits: &[WaitFinding]) -> String {
     let stops = |wait: &&WaitFinding| {
         matches!(wait.cause, WaitCause::Lock | WaitCause::SerialCpu | WaitCause::BlockingCall)

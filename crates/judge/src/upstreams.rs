@@ -155,7 +155,7 @@ pub(crate) fn evidence(view: &View<'_>, loads: &[UpstreamLoad]) -> Vec<Evidence>
 
 /// Returns evidence of the number of exchanges with an upstream per request, if there are several. Each exchange needs
 /// at least one data segment in each direction. The smaller of the two directions' counts of data segments is therefore
-/// an upper bound of the exchanges, and the evidence says "at most".
+/// an upper bound of the number of exchanges. The sentence of the evidence therefore says "at most".
 fn round_trips(view: &View<'_>, load: &UpstreamLoad) -> Option<Evidence> {
     let address = &load.behind.address;
     let read = |id| view.side.recording.reading(id, address, view.window).value();

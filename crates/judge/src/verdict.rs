@@ -95,7 +95,7 @@ fn is_mute(facts: &Facts<'_>) -> bool {
     broken || no_good_answers(facts.run).is_some() || facts.stretch.is_some()
 }
 
-/// Returns the place of the words about waiting threads in the sentence of a verdict.
+/// Returns the position of the words about waiting threads in the sentence of a verdict: first or last.
 ///
 /// The words about waiting threads come last in a verdict on the cause of failures. They also come last in a verdict
 /// without a cause, if its sentence is about failures or the threads have too few samples. In all other sentences, the
@@ -115,7 +115,7 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
     let asked = RULES.iter().filter(|r| (!mute || r.id == UNKNOWN) && !excluded.contains(&r.id));
     let failures = Failures::of(facts);
     let cause = failures.as_ref().filter(|_| !mute).and_then(|failures| UpstreamFailure::of(facts, failures));
-    // If the cause of the failures is known, a rule of the last tier, which has no direct signs, explains nothing.
+    // Rules of the last tier have no direct signs. They are ruled out if the cause of the failures is known.
     let is_left_over = |rule: &Rule| cause.is_some() && rule.id != UNKNOWN && rule.tier == Tier::LeftOver;
     let answer = |rule: &Rule| match (&cause, failures.as_ref()) {
         (Some(cause), Some(failures)) if cause.id == Some(rule.id) => cause.verdict(failures),
@@ -172,7 +172,7 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
     verdict
 }
 
-/// Returns the cause of the failed answers behind the server, if a counter shows it.
+/// Returns the upstream failure that caused the server's failed answers, if a counter shows such a failure.
 fn cause_of_failures(facts: &Facts<'_>) -> Option<UpstreamFailure> {
     UpstreamFailure::of(facts, &Failures::of(facts)?)
 }

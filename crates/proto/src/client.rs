@@ -228,8 +228,8 @@ pub(crate) fn read(what: &'static str, path: &str) -> Result<Arc<[u8]>, ProtoErr
     read.map(Arc::from).map_err(|error| ProtoError::Unreadable { what, path: path.into(), error })
 }
 
-/// Reads a text file that the user named, as [`read`] does. Leaves out a byte order mark, with which editors of Windows
-/// begin a file.
+/// Reads a text file that the user named, as [`read`] does. Removes a byte order mark, which editors on Windows write
+/// at the beginning of a file.
 pub(crate) fn read_text(what: &'static str, path: &str) -> Result<String, ProtoError> {
     let bytes = read(what, path)?;
     Ok(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').to_owned())

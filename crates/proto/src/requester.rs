@@ -120,12 +120,12 @@ pub trait Requester {
     /// method before the first request. The method has an effect only in HTTP/2.
     fn keep_first_answer(&mut self, _max_bytes: usize) {}
 
-    /// Drops the stored beginning of the received data. From now on, the session stores the beginning of the next answer
-    /// for [`plain`](Requester::plain).
+    /// Drops the stored beginning of the received data. The session then stores the beginning of the next answer, which
+    /// [`plain`](Requester::plain) returns.
     fn forget_first_answer(&mut self) {}
 
-    /// Returns the length of the body of the last complete answer, bytes. Sizes of chunks and headers of frames do not
-    /// count. Returns `None` in protocols whose answers have no body, and before the first answer is complete.
+    /// Returns the length of the body of the last complete answer, bytes. Leaves out chunk sizes and frame headers.
+    /// Returns `None` in protocols whose answers have no body, and before the first answer is complete.
     fn last_body_bytes(&self) -> Option<u64> {
         None
     }

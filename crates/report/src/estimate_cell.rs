@@ -6,8 +6,8 @@ use run::{ArenaCapacity, Estimate};
 use crate::{Cell, Unit};
 
 /// Returns the cell of a figure. If the interval of the figure has both ends, the cell shows the value with its
-/// interval. If only the lower end of the interval is known, the cell shows it as a lower bound. If the figure has no
-/// interval, the cell shows only the value.
+/// interval. If only the lower end of the interval is known, the cell shows this end as a lower bound. If the figure
+/// has no interval, the cell shows only the value.
 pub(crate) fn estimate_cell(figure: Estimate, unit: Unit) -> Cell {
     let Estimate { value, low, high } = figure;
     let value_text = quantity(value, unit);

@@ -153,7 +153,8 @@ fn charts(run: &Run) -> Vec<(String, Plot)> {
     document(run).sections.into_iter().flat_map(of).collect()
 }
 
-/// A chart against load would be a vertical line, with ticks below the only load.
+/// If all trials have the same load, a chart against load would be a vertical line. All ticks of its axis would be
+/// below this load.
 #[test]
 fn a_search_at_one_load_has_charts_over_time_instead_of_charts_against_load() {
     let found = charts(&closed_search([1, 1, 1]));

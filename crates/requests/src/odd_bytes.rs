@@ -1,5 +1,5 @@
-//! Files of requests with a few bytes that are not UTF-8. Only the requests with such bytes are left out, because one odd
-//! byte is no reason to refuse a whole file.
+//! Reads files of requests in which a few bytes are not UTF-8. One wrong byte is no reason to refuse a whole file, so
+//! only the requests with such bytes are left out.
 
 use std::path::Path;
 
@@ -7,13 +7,14 @@ use run::RequestPlan;
 
 use crate::found::Imported;
 
-/// Character that stands for bytes that are not UTF-8. Unicode reserves this code for the internal use of programs.
+/// Character that replaces bytes that are not UTF-8 while a file is read. Unicode reserves this code point for the
+/// internal use of programs.
 const MARK: char = '\u{10fffe}';
-/// Reason why a request with such bytes is left out.
+/// Reason why a request with a [`MARK`] is left out.
 const WHY: &str = "with bytes that are not UTF-8";
 
 /// Reads a file, and replaces bytes that are not UTF-8 by [`MARK`]. Returns `None` if the file cannot be read, or if it
-/// looks like no text at all: it is compressed, has the byte order mark of UTF-16, or contains a zero byte.
+/// is not a text. A file is not a text if it is compressed, has the byte order mark of UTF-16, or contains a zero byte.
 pub(crate) fn marked(path: &Path, max_bytes: u64) -> Option<String> {
     let bytes = run::read_bounded(path, max_bytes).ok()?;
     let is_binary = [[0x1f, 0x8b], [0xff, 0xfe], [0xfe, 0xff]].iter().any(|begin| bytes.starts_with(begin));
@@ -48,7 +49,7 @@ fn is_marked(request: &RequestPlan) -> bool {
 mod tests {
     use crate::read_file;
 
-    /// In an earlier version of loadline, one byte that is not UTF-8 refused the whole file.
+    /// An earlier version of loadline refused a whole file if one byte was not UTF-8.
     #[test]
     fn one_odd_byte_leaves_out_one_request() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,17 +1,17 @@
-//! Checks that no sentence puts a number directly before a plural, because the number may be 1 (`1 connections`). Such
-//! a sentence uses `run::number::prose::counted`, which writes `1 connection`.
+//! Checks that no format string puts a number directly before a plural. If the number is 1, the sentence would be wrong
+//! (`1 connections`). Sentences with a number use `run::number::prose::counted`, which writes `1 connection`.
 //!
-//! The check reads the format strings of the crates whose sentences users read. [`SEVERAL`] lists the sentences whose
+//! The check reads the source files in [`FOLDERS`]. [`SEVERAL`] lists the sentences that are allowed, because their
 //! number is never 1.
 
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
 
-/// Folders with sentences for users.
+/// Folders of source files that contain sentences for users.
 const FOLDERS: &[&str] = &["report/src", "judge/src", "cli/src/live", "lab/src/trial"];
 
-/// Plurals of the things that sentences count.
+/// Plural nouns that must not follow a number directly.
 const PLURALS: &[&str] = &[
     "answers",
     "arrivals",
@@ -45,7 +45,8 @@ const PLURALS: &[&str] = &[
     "workers",
 ];
 
-/// Sentences whose number is never 1, each with the reason.
+/// Parts of sentences whose number is never 1, each with the reason why it is never 1. The check skips lines that
+/// contain one of these parts.
 const SEVERAL: &[(&str, &str)] = &[
     ("} to {} clients", "throughput is compared between a number of clients and a larger number"),
     ("of {} repeats", "one repeat is not judged alone"),
@@ -77,14 +78,14 @@ const SEVERAL: &[(&str, &str)] = &[
     ("{} answers {:?}", "`answers` is a verb"),
 ];
 
-/// Returns the places of `line` at which a number stands directly before a plural, as texts.
+/// Returns the parts of `line` in which a number is directly followed by a plural.
 fn places(line: &str) -> Vec<String> {
     let ends = line.match_indices("} ").filter_map(|(at, _)| {
         let begin = line[..at].rfind('{')?;
         let rest = &line[at + 2..];
         let word: String = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
         let is_rate = rest[word.len()..].starts_with('/');
-        // A name in capitals is a constant, which is larger than 1.
+        // A name in capitals is a constant. Constants in sentences are larger than 1.
         let name = line[begin + 1..at].split(':').next().unwrap_or_default();
         let is_constant = name.len() > 1 && name.chars().all(|c| c.is_ascii_uppercase() || c == '_');
         (PLURALS.contains(&word.as_str()) && !is_rate && !is_constant)

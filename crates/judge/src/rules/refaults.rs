@@ -1,38 +1,41 @@
-//! Pages of files that a server reads again after the kernel evicted them from memory (refaults). Pages that are read
-//! for the first time are no refaults, so refaults tell a lack of memory from a cold page cache. Source: Linux,
-//! mm/workingset.c.
+//! Pages of files that a server reads again after the kernel evicted them from memory (refaults). A page that is read
+//! for the first time is no refault. Refaults therefore distinguish a lack of memory from a cold page cache. Source:
+//! Linux, mm/workingset.c.
 
 use crate::number::ratio;
 use crate::signals::Signal;
 use crate::thresholds::{OWN_BYTES, PAGES_PER_REQUEST};
 use crate::view::View;
 
-/// Size of a page, bytes. Some kernels have larger pages. The server's reads then seem to be more pages than they are,
-/// but the counted refaults stay an upper bound.
+/// Assumed size of a page, bytes. On kernels with larger pages, loadline overestimates the number of pages that the
+/// server read. The number of counted refaults is still an upper bound.
 const PAGE_BYTES: u32 = 4096;
 
-/// Counters of refaults: those of the server's control groups come before those of the whole host.
+/// Counters of refaults. The code uses the first one with a value: the counter of the server's control groups,
+/// otherwise the counter of the whole host.
 const COUNTERS: [&str; 2] = ["cgroup.refaults", "memory.refaults"];
 
-/// Counter that shows the refaults of a server, and the number of pages that the server read again per request.
+/// Refaults of a server: the counter that shows them, and the number of pages that the server read again per request.
 pub(super) struct Refaults {
     /// Counter that shows the refaults.
     pub(super) counter: &'static str,
-    /// Pages read again per request, compared with the number that counts as a lack of memory.
+    /// Number of pages read again per request, compared with [`PAGES_PER_REQUEST`], from which a lack of memory is
+    /// likely.
     pub(super) signal: Signal,
 }
 
 impl Refaults {
-    /// Returns true if the server more likely lacks memory than not.
+    /// Returns true if the refaults make a lack of memory at least as likely as enough memory.
     pub(super) fn show_lack(&self) -> bool {
         self.signal.log_odds() >= 0.0
     }
 }
 
-/// Returns the pages that the server read again. The counters of a control group or of the host also include pages that
-/// other programs read again. The number is therefore at most the number of pages that the server's own processes read.
-/// `is_limited` is true if a control group of the server reached its memory limit. If `is_limited` is false, the server
-/// must also have read most of the bytes that the disks read. Returns `None` if this is unknown.
+/// Returns the pages that the server read again. The counters also include the refaults of other programs in the
+/// control group or on the host. The returned number is therefore limited to the number of pages that the server's own
+/// processes read. `is_limited` is true if a control group of the server reached its memory limit. If it is false,
+/// returns `None` unless the server read most of the bytes that the disks read. Also returns `None` if a needed counter
+/// is unknown.
 pub(super) fn of_server(view: &View<'_>, is_limited: bool) -> Option<Refaults> {
     let own = pages_read(view)?;
     let is_own = || {

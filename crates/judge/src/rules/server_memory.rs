@@ -126,7 +126,8 @@ fn waits_for_pages(view: &View<'_>) -> bool {
 /// counter includes the waits for pages that were in memory before, but not the waits for pages that are read for the
 /// first time, for example of a mapped file. In a full control group, each page that is read evicts another page, and
 /// the kernel soon forgets the evicted pages. Once evicted pages are forgotten, the kernel counts hardly any wait as a
-/// lack of memory. If the kernel counts the evicted pages that are read again (refaults), they decide.
+/// lack of memory. If the pressure counter shows no lack of memory, the code looks for evicted pages that are read
+/// again (refaults). If the number of refaults is unknown, a control group at its memory limit is enough.
 fn lacks_pages(view: &View<'_>) -> bool {
     let is_stalled = || stalled(view).is_none_or(|stalled| stalled.log_odds() >= 0.0);
     let is_evicted = || match read_again(view) {
@@ -141,13 +142,14 @@ fn read_again(view: &View<'_>) -> Option<Refaults> {
     refaults::of_server(view, full_group(view).is_some())
 }
 
-/// Returns true if the host reads pages back from swap. Such pages belong to no file.
+/// Returns true if the host reads pages back from swap. These pages belong to no file, so [`read_again`] does not
+/// count them.
 fn swaps_in(view: &View<'_>) -> bool {
     view.per_request("memory.swap_in").is_some_and(|pages| pages >= PAGES_PER_REQUEST)
 }
 
-/// Returns the confidence that pages read again slow the server: high if its threads wait for a disk for a large part
-/// of the time, and 0 if they do not.
+/// Returns the confidence that the server is slow because it reads pages again. The confidence is high if the server's
+/// threads wait for a disk for a large part of the time, and 0 if they do not.
 fn of_refaults(view: &View<'_>) -> f64 {
     match threads_wait(view, &view.side.instance_filter()) {
         Some(true) => TWO_SIGNS,
@@ -157,9 +159,9 @@ fn of_refaults(view: &View<'_>) -> f64 {
     }
 }
 
-/// Returns the share of its memory limit that a control group of the server used at most, if the group reached this
-/// limit repeatedly. Of several such groups, returns the largest share. The mean use says little: while a server reads
-/// its files for the first time, the group is not yet full.
+/// Returns the highest use of a control group of the server, as a share of the group's memory limit. Considers only
+/// groups that reached their limit repeatedly, and returns the largest share of all these groups. The mean use would be
+/// misleading: while a server reads its files for the first time, its group is not yet full.
 fn full_group(view: &View<'_>) -> Option<f64> {
     let recording = &view.side.recording;
     let value = |id, group: &str| recording.reading(id, group, view.window).value();

@@ -1,4 +1,5 @@
-//! Signals of full links: the used share of a wire's or an interface's rate, and frames that its full queue dropped.
+//! Signals of full links: the used share of the rate of a wire or an interface, and the frames that a full queue
+//! dropped.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -20,12 +21,13 @@ pub(crate) struct MediumUse {
     pub(crate) evidence: Evidence,
 }
 
-/// Returns the use of the fullest medium of client and server whose rate is known.
+/// Returns the use of the medium with the largest used share, out of the client's and the server's media whose maximum
+/// rate is known.
 pub(crate) fn medium_use(trial: &Trial) -> Option<MediumUse> {
     media_uses(trial).into_iter().max_by(|a, b| a.share.total_cmp(&b.share))
 }
 
-/// Returns the use of each medium of client and server whose rate is known.
+/// Returns the use of each medium of the client and the server whose maximum rate is known.
 pub(crate) fn media_uses(trial: &Trial) -> Vec<MediumUse> {
     sides_of(trial).into_iter().flat_map(|v| of_media(&v).into_iter().chain(of_interfaces(&v))).collect()
 }
@@ -49,7 +51,7 @@ fn of_interfaces(view: &View<'_>) -> Vec<MediumUse> {
     view.instances("interface.speed").into_iter().filter(|(name, _)| is_enforced(name)).filter_map(of).collect()
 }
 
-/// Returns the counter of the fuller direction of an interface, and this direction's bytes per second, framing
+/// Returns the counter of the busier direction of an interface, and the bytes per second in this direction, framing
 /// included.
 fn used_way(view: &View<'_>, name: &str) -> Option<(&'static str, f64)> {
     match both_ways(view, name) {
@@ -83,8 +85,8 @@ pub(crate) fn medium_bytes(view: &View<'_>) -> Option<f64> {
     wires.filter_map(|(_, bytes)| ratio(bytes, view.span_s?)).reduce(f64::max)
 }
 
-/// Returns the bytes per second in the fuller direction of the busiest interface of a trial, whatever the interface's
-/// speed is. Leaves out loopback interfaces.
+/// Returns the bytes per second in the busier direction of the busiest interface of a trial. The interface's maximum
+/// rate need not be known. Leaves out loopback interfaces.
 pub(crate) fn carried(trial: &Trial) -> Option<f64> {
     let of = |view: &View<'_>| -> Vec<f64> {
         let interfaces = view.instances("interface.tx_bytes").into_iter().filter(|(name, _)| !run::is_loopback(name));
@@ -108,13 +110,13 @@ fn entry(view: &View<'_>, counter: &'static str, name: &str, used: f64, rate: f6
     }
 }
 
-/// Makes a signal from the used share of a wire. The caller passes a lower `threshold` if counters of collisions,
-/// deferrals, drops or retransmissions rise.
+/// Makes a signal that a link is full from its used share. The caller passes a lower `threshold` if counters of
+/// collisions, deferrals, drops or retransmissions rise.
 pub(crate) fn full_above(threshold: f64, share: f64) -> Signal {
     Signal::new("used share of the link", share, (threshold, FULL_WIDTH))
 }
 
-/// Returns true if a link that used the share `share` of its rate is more likely full than not.
+/// Returns true if a link is probably full, given the used share `share` of its maximum rate.
 pub(crate) fn is_full_link(share: f64) -> bool {
     full_above(FULL_MIDDLE, share).chance() >= LIKELY
 }

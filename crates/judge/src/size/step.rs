@@ -71,9 +71,9 @@ fn memory(trial: &Trial) -> Option<f64> {
     trial.server.as_ref()?.counters.get(&CounterId("process.rss".into()))?.value().and_then(positive)
 }
 
-/// Predicts the capacity with a setting from the run of another setting, `measured`. If the prediction is impossible,
-/// the error message gives the reason. CPUs and quota of a setting are those of all replicas together, and the number of
-/// workers is that of each replica.
+/// Predicts the capacity with `setting` from `run`, which was measured with another setting, `measured`. If the
+/// prediction is impossible, the error message gives the reason. In a setting, all replicas together share the CPUs and
+/// the quota, and each replica has the given number of workers.
 pub fn predicted(run: &Run, measured: &SizeSetting, setting: &SizeSetting) -> Result<Estimate, String> {
     let times = setting.replicas.zip(measured.replicas).map(|(to, from)| f64::from(to) / f64::from(from.max(1)));
     let change = Change {
@@ -96,7 +96,8 @@ mod tests {
         SizeSetting { replicas: Some(count), ..SizeSetting::default() }
     }
 
-    /// One replica is a thread that is full at 400 requests per second. The server may use three CPUs.
+    /// One replica is a single thread, which reaches 100 % CPU at 400 requests per second. The server may use three
+    /// CPUs.
     #[test]
     fn replicas_of_a_full_thread_add_capacity_up_to_the_cpus() {
         let cpu = |p: &Point| p.x / 400.0 * 1e6;

@@ -55,9 +55,9 @@ fn busy_children_of_a_parent_are_a_used_up_pool() {
     assert!(causes(&profile).is_empty(), "some workers are idle");
 }
 
-/// Figures of gunicorn with three sync workers. Its parent waits for events of a control socket in one thread, and for a
-/// lock in another. An earlier version of loadline took the workers for a blocked event loop, because the parent has an
-/// epoll descriptor.
+/// The figures come from gunicorn with three sync workers. The parent process has two threads: one waits for events of
+/// a control socket, and the other for a lock. The parent also has an epoll descriptor. An earlier version of loadline
+/// therefore mistook the workers for a blocked event loop.
 #[test]
 fn workers_whose_parent_has_an_event_loop_are_a_used_up_pool() {
     let mut profile = process(3.0, &[(ThreadState::Sleep, "", 2.7), (ThreadState::OnCpu, "", 0.3)]);

@@ -17,8 +17,8 @@ use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
 pub(super) const MIN_MEMBERS: f64 = 2_f64 - WAIT_FEW;
 
 /// Returns the pool of worker processes with one thread each, if all of them are blocked in `state` while requests
-/// queue. The parent of the workers may be an additional process, which is idle or sleeps between two checks of the
-/// workers, unless the parent is counted apart.
+/// queue. The processes may include the parent of the workers, which is idle or sleeps between two checks of the
+/// workers. If the parent has an entry of its own in the profile, the processes are only the workers.
 pub(super) fn busy_children(
     profile: &WaitProfile,
     activity: &Activity<'_>,

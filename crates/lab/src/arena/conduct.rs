@@ -182,8 +182,8 @@ impl Steps<'_> {
         members
     }
 
-    /// Returns true if a server gave a wrong answer in a turn, or had at least [`MAX_REFUSED_TURNS`] turns and none of
-    /// them gave a valid result.
+    /// Returns true if a server gave a wrong answer in a turn. Also returns true if the server had at least
+    /// [`MAX_REFUSED_TURNS`] turns, and no turn gave a valid result.
     fn is_spoiled(&self, place: ArenaPlace) -> bool {
         if wrong_turn(self.state, place).is_some() {
             return true;

@@ -19,8 +19,8 @@ pub trait ArenaConductor {
     /// Builds a server with its build command. The error contains the last output of the build.
     fn build(&mut self, entry: usize) -> Result<(), String>;
 
-    /// Finds the capacity of a server under a load, within about `budget_s` seconds. `refuse` checks the server's
-    /// answers before the load begins.
+    /// Finds the capacity of a server under a load, within about `budget_s` seconds. Before the load begins, `refuse`
+    /// checks the server's answers, and returns a refusal if the server must not be measured.
     fn search(
         &mut self,
         place: ArenaPlace,
@@ -28,8 +28,8 @@ pub trait ArenaConductor {
         refuse: &dyn Fn(&[ArenaAnswer]) -> Option<ArenaRefusal>,
     ) -> ArenaSearch;
 
-    /// Measures a server at a given rate of requests. `refuse` checks some of the server's answers before the load
-    /// begins.
+    /// Measures a server at a given rate of requests. Before the load begins, `refuse` checks some of the server's
+    /// answers, and returns a refusal if the server must not be measured.
     fn turn(
         &mut self,
         place: ArenaPlace,

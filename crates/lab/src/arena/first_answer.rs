@@ -1,14 +1,15 @@
-//! Sends the requests of a load to a server before the load starts.
+//! Sends requests of a load to a server before the load starts, so that their answers can be checked.
 
 use run::{ArenaAnswer, LoadPlan, Plan, TlsPlan};
 
 use crate::preflight;
 use crate::trial::target;
 
-/// Maximum number of requests of a set whose answers are checked. The texts of so many answers are stored in the state of
-/// the comparison.
+/// Maximum number of requests of a set whose answers are checked. The number is limited because the state of the
+/// comparison stores the text of each checked answer.
 pub(super) const MAX_CHECKED_REQUESTS: usize = 1000;
-/// Maximum number of requests of a set that are checked again in each turn, so that the checks take only milliseconds.
+/// Maximum number of requests of a set whose answers are checked again in each turn. With this limit, the checks take
+/// only milliseconds.
 const MAX_CHECKED_PER_TURN: usize = 64;
 
 /// Returns the indexes of the requests whose answers are checked. Requests that are never sent are left out.
@@ -26,7 +27,7 @@ pub(super) fn unchecked_requests(load: &LoadPlan) -> usize {
 
 /// Returns the indexes of the requests whose answers are checked again in a turn. The turns of different rounds check
 /// different parts of the set. If requests depend on each other or on a data table, every turn checks the beginning of
-/// the set, because a part from the middle would get other answers than before.
+/// the set, because the answers to a part from the middle would differ from those in the first check.
 pub(super) fn checked_in_turn(load: &LoadPlan, round: u64) -> Vec<u16> {
     let all = checked_requests(load);
     let depends = load.requests.as_ref().is_some_and(|set| set.templates || set.order == run::RequestOrder::Sequence);
@@ -35,8 +36,8 @@ pub(super) fn checked_in_turn(load: &LoadPlan, round: u64) -> Vec<u16> {
     all.into_iter().skip(part * MAX_CHECKED_PER_TURN).take(MAX_CHECKED_PER_TURN).collect()
 }
 
-/// Sends the requests with the indexes `items` of the plan's load, and returns the answers in this order. The error says
-/// why an answer did not come.
+/// Sends the requests with the indexes `items` of the plan's load, and returns the answers in the order of `items`. If
+/// an answer is missing, the error gives the reason.
 pub(super) fn answers(plan: &Plan, items: &[u16]) -> Result<Vec<ArenaAnswer>, String> {
     let url = &plan.target.url;
     let found = target::resolve(url, &plan.load.protocol).map_err(|e| e.to_string())?;

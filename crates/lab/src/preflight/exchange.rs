@@ -58,7 +58,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// Creates an exchange on a new connection, which ends at the latest after `patience`.
+    /// Creates an exchange on a new connection. The exchange must end at most `patience` after `begin`.
     pub(super) fn new(stream: BlockingStream, begin: Instant, patience: Duration) -> Self {
         Self {
             stream,
@@ -86,8 +86,9 @@ impl Exchange {
         Self::new(self.stream, Instant::now(), self.deadline - self.begin)
     }
 
-    /// Performs the handshake, sends the request with the index `item` in its set, and waits for the answer. If
-    /// `is_last` is true, then listens for messages without a request. Returns true if the status was unexpected.
+    /// Performs the handshake, sends the request with the index `item` of the plan's set, and waits for the answer. If
+    /// `is_last` is true, also listens for messages that the server sends without a request. Returns true if the status
+    /// was unexpected.
     pub(super) fn run(&mut self, session: &mut dyn Requester, item: u16, is_last: bool) -> Result<bool, ExchangeError> {
         self.handshakes = u64::from(!session.ready());
         let outcome = self.talk(session, item, is_last);

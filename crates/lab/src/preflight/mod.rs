@@ -34,15 +34,15 @@ fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestRes
     Ok(response(plan, &mut exchange, unexpected))
 }
 
-/// Sends the requests with the indexes `items` in the plan's set, and returns the responses in this order. The error
-/// message is a sentence with advice.
+/// Sends the requests with the indexes `items` of the plan's set, and returns the responses in the order of `items`.
+/// The error message is a sentence with advice.
 pub(crate) fn responses(addr: &Address, plan: &LoadPlan, items: &[u16]) -> Result<Vec<TestResponse>, String> {
     let mut found = Vec::with_capacity(items.len());
     exchange_each(addr, plan, items, &mut |exchange, unexpected| found.push(response(plan, exchange, unexpected)))?;
     Ok(found)
 }
 
-/// Returns the result of an exchange without secrets.
+/// Returns the result of an exchange, with all secrets removed.
 fn response(plan: &LoadPlan, exchange: &mut Exchange, unexpected: bool) -> TestResponse {
     let answered = proto::spec(&plan.protocol).answers;
     // A server's answer may contain secrets that the plan does not know.
@@ -177,8 +177,8 @@ mod tests {
         assert!(against(chunked, false, PATIENT).unwrap().body.starts_with("hi"));
     }
 
-    /// The server of this test ends the first connection after two answers, without a word about it before. The body of the last answer is longer than
-    /// the part of an answer that is kept.
+    /// The server of this test closes the first connection after two answers, without a `Connection: close` header. The
+    /// body of the last answer is longer than the part of an answer that loadline stores.
     #[test]
     fn every_request_of_a_set_is_answered_with_its_own_length() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

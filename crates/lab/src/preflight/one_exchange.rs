@@ -37,8 +37,8 @@ pub(super) fn exchanged(
 }
 
 /// Sends the requests of a set with the indexes `items`, one after another, and calls `each` with each exchange. The
-/// second argument of `each` is true if the status was unexpected. Opens another connection whenever the server has
-/// ended the last one. The error message is a sentence with advice.
+/// second argument of `each` is true if the status was unexpected. Opens a new connection whenever the server has
+/// closed the current one. The error message is a sentence with advice.
 pub(super) fn exchange_each(
     addr: &Address,
     plan: &LoadPlan,
@@ -56,7 +56,8 @@ pub(super) fn exchange_each(
         while let Some((item, rest)) = left.split_first() {
             let unexpected = match exchange.run(session, *item, rest.is_empty()) {
                 Ok(unexpected) => unexpected,
-                // A server may end a used connection at any time, so the request is sent again on a new connection.
+                // A server may close a connection at any time after an answer. The request is therefore sent again on a
+                // new connection.
                 Err(_) if left.len() < left_before => break,
                 Err(e) => return Err(explained(&exchange, &e, plan, "")),
             };
@@ -71,7 +72,8 @@ pub(super) fn exchange_each(
     Ok(())
 }
 
-/// Returns the client of a plan. An unreadable file is thus reported before connecting.
+/// Returns the client of a plan. Creating the client reads the plan's files, so an unreadable file is reported before a
+/// connection is opened.
 fn client(plan: &LoadPlan) -> Result<Box<dyn AnyClient>, String> {
     let revealed = plan.revealed();
     let (protocol, requests) = (&revealed.protocol, revealed.requests.as_ref());
@@ -89,7 +91,7 @@ fn patience(plan: &LoadPlan) -> Duration {
     Duration::from_secs_f64(plan.timeout_s.clamp(0.001, 3600.0))
 }
 
-/// Explains the failure of an exchange, without secrets.
+/// Explains the failure of an exchange. The explanation contains no secrets.
 fn explained(exchange: &Exchange, error: &ExchangeError, plan: &LoadPlan, wait_advice: &str) -> String {
     run::hide_tokens(&plan.secrets.scrub(&explain::explain_exchange(exchange, error, plan, wait_advice)))
 }

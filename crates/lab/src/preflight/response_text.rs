@@ -60,7 +60,7 @@ impl Answer {
         redirects.then(|| printable(to.trim().as_bytes(), MAX_BODY_BYTES))
     }
 
-    /// Returns the beginning of the body, without the sizes of chunks.
+    /// Returns the beginning of the body. Leaves out the chunk sizes of a chunked body.
     pub(super) fn body(&self) -> String {
         let (head, body) = self.halves();
         match is_chunked(head) {
@@ -80,7 +80,7 @@ fn is_chunked(head: &[u8]) -> bool {
 /// Returns the first bytes of data in a chunked body, at most [`MAX_BODY_BYTES`]. The body may be incomplete.
 fn chunk_data(body: &[u8]) -> Vec<u8> {
     let mut data = Vec::new();
-    // An error ends the data. The load reports the error itself.
+    // After an error in the chunks, only the data before the error is returned. The load reports the error.
     let _ = Chunked::lenient().read(body, |piece, _| {
         data.extend(piece.iter().take(MAX_BODY_BYTES.saturating_sub(data.len())));
     });

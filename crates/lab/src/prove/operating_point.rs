@@ -191,12 +191,12 @@ impl OperatingPoint {
         Ok(self.clone().with(connections))
     }
 
-    /// Returns this load, and then up to two loads with fewer connections that still keep the server full. The second
+    /// Returns this load, and then up to two loads with fewer connections that still saturate the server. The second
     /// returned load has at least eight requests in flight, so that late wake-ups do not matter. The second load also
     /// has at least four requests in flight per request that the server handles at the same time. The third returned
-    /// load has two requests in flight per request that the server handles at the same time, rounded to a whole number:
-    /// the number of requests that the server handles is only measured, and 1.02 means 1. Fewer connections mean a
-    /// shorter queue and shorter time slots.
+    /// load has two requests in flight per request that the server handles at the same time, rounded to a whole number.
+    /// The code rounds because the number of requests that the server handles is measured: a measured 1.02 means 1.
+    /// Fewer connections mean a shorter queue and shorter time slots.
     pub(super) fn or_fewer(self, run: &Run) -> Vec<Self> {
         let few = served(run)
             .map(|served| [(4.0 * served).max(f64::from(MIN_CONNECTIONS)), (2.0 * served).round().max(2.0)])

@@ -47,7 +47,7 @@ pub(super) fn least_seconds(response_s: f64, overhead_s: f64) -> f64 {
 fn pairs_of(least_s: f64, seconds: f64, overhead_s: f64) -> Option<(usize, f64)> {
     let around_s = WARM_UP_S + overhead_s.max(OVERHEAD_S);
     let wanted_s = least_s.clamp(MIN_TURN_S, MAX_TURN_S);
-    // The tiny number keeps a rounding error from removing the last pair if this pair just fits.
+    // Adding 5e-10 compensates for rounding errors. Without it, a last pair that fits exactly would be lost.
     let fitting = |turn_s: f64| (seconds / (2.0 * (turn_s + around_s)) + 5e-10).floor() as usize;
     let number = fitting(wanted_s).min(PAIRS.1);
     if number < PAIRS.0 {

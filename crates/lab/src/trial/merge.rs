@@ -43,7 +43,7 @@ fn waits_of_whole_answers(part: &LoadPart, (first_byte, service): (Summary, Summ
 /// Returns the result of a load test with the intensities `loads`, computed from the merged results of all agents.
 pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Window) -> Trial {
     let [knows_first_byte, knows_wait] = take_repeated(&mut part.histograms);
-    // The summary of the lag is enough, so its histogram is not kept.
+    // Only the summary of the schedule lag is stored. The histogram is dropped.
     let schedule_lag_us = part.histograms.remove("schedule_lag").as_ref().map_or_else(Summary::default, Summary::of);
     let intensity = Intensity::sum(loads.iter().copied()).unwrap_or_default();
     let summary = |name: &str| part.histograms.get(name).map_or_else(Summary::default, Summary::of);

@@ -81,7 +81,7 @@ pub(crate) struct Record {
     failed_pieces: Option<Box<FailedPieces>>,
     pub(crate) blocked: Hist,
     pub(crate) start_error: Hist,
-    /// Time from the intended start of a request to its sending, whatever the reason for the delay.
+    /// Time from the intended start of a request until the request was sent. Includes delays for any reason.
     pub(crate) schedule_lag: Hist,
     pub(crate) connect: Hist,
     /// Time until the failure, for each request that failed within the measured window.

@@ -1,9 +1,9 @@
 //! Quotas and limits of the control groups of the followed processes, in cgroup version 1 and 2. Source:
 //! Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, scheduler/sched-bwc.rst.
 //!
-//! The limits of all ancestor groups apply, too. Of a group and its ancestors, quota, periods and throttling are read
-//! from the group with the smallest quota. Memory limit, limit events and refaults are read from the group with the
-//! smallest memory limit. CPU time and memory use are read from the process's own group.
+//! The limits of all ancestor groups apply, too. loadline reads quota, periods and throttling from the group with the
+//! smallest quota among a process's group and its ancestors. It reads memory limit, limit events and refaults from the
+//! group with the smallest memory limit among them. CPU time and memory use are read from the process's own group.
 
 use super::cgroup_paths::{Controller, Mount, Version, mounts, resolve};
 use crate::Scope;
@@ -89,8 +89,9 @@ struct Group {
     time: Option<Gauge>,
     throttling: Option<(PathBuf, RereadFile, bool)>,
     memory_use: Option<Gauge>,
-    /// Folder of the group with the smallest memory limit, and three counters of this group: times that it reached the
-    /// limit, killed processes, and pages that were read again after the kernel had evicted them.
+    /// Folder of the group with the smallest memory limit, and three counters of this group. They count how often the
+    /// group reached the limit, the processes that the kernel killed, and the pages that were read again after the
+    /// kernel had evicted them.
     events: Option<(PathBuf, [Gauge; 3])>,
     pids: Option<[Gauge; 2]>,
 }

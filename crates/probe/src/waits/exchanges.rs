@@ -62,16 +62,17 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
 /// Connection from a process to a peer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ToPeer {
-    /// The process's end of the connection.
+    /// State of the connection at the process's end.
     pub(super) own: OtherConnection,
-    /// True if data waits at the other end, because the peer has not read it yet.
+    /// True if the other end of the connection has received data that the peer has not read yet.
     pub(super) is_unread: bool,
 }
 
 /// Counts the connections from a process to one peer on which the process awaits a reply. A request that the peer has
-/// not read yet awaits a reply, although the peer's kernel may have acknowledged it. Otherwise, times and
-/// acknowledgements decide about a connection, or else its counts of segments. The counts of segments are used only if
-/// they agree with the times on all connections (at least one) about which the times decide.
+/// not read yet awaits a reply, although the peer's kernel may have acknowledged it. For other connections, times and
+/// acknowledgements show whether the process awaits a reply. If they do not show this, the code uses the connection's
+/// counts of segments. The counts of segments are used only if they agree with the times on all connections for which
+/// the times give an answer. There must be at least one such connection.
 pub(super) fn awaiting(connections: &[ToPeer]) -> f64 {
     let own: Vec<OtherConnection> = connections.iter().map(|connection| connection.own).collect();
     let turned: Vec<OtherConnection> = own.iter().map(turned).collect();
@@ -85,7 +86,8 @@ pub(super) fn awaiting(connections: &[ToPeer]) -> f64 {
     turned.iter().zip(connections).filter(awaits).count() as f64
 }
 
-/// Returns true if the process's end alone does not show that the connection awaits a reply.
+/// Returns true if the peer may have an unread request on this connection, so the other end must be read, too. Returns
+/// false if the process's end has an unread reply, or already shows that the process awaits a reply.
 pub(super) fn may_be_unread(own: &OtherConnection) -> bool {
     own.receive_queue == 0 && own.traffic.is_none_or(|traffic| awaits_reply(&traffic) != Some(true))
 }
@@ -179,8 +181,8 @@ mod tests {
         assert_eq!(awaiting(&[OtherConnection { receive_queue: 9, ..waits((8, 4)) }]), 0.0);
     }
 
-    /// The kernel of a full peer acknowledged requests that the peer had not read. An earlier version of loadline took
-    /// these requests for answered.
+    /// The kernel of a saturated peer acknowledged requests that the peer had not read yet. An earlier version of
+    /// loadline treated these requests as answered.
     #[test]
     fn a_request_that_the_peer_has_not_read_awaits_a_reply() {
         let own = connection(50, 50, (4, 4), 0);

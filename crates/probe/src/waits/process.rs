@@ -41,12 +41,12 @@ pub(super) struct Process {
     kernel_name: Option<Arc<str>>,
     /// ID of the parent process when this process was found.
     parent: u32,
-    /// True if the process has an epoll descriptor of its own. A child inherits the descriptors of its parent, but does
-    /// not wait on an inherited epoll descriptor.
+    /// True if the process has an epoll descriptor that it did not inherit. Inherited descriptors do not count, because
+    /// a child does not wait on the epoll descriptor of its parent.
     pub(super) epoll: bool,
-    /// True if the parent runs the same program, but is counted apart.
+    /// True if the parent process runs the same program, but has an entry of its own in the profile.
     pub(super) is_child: bool,
-    /// True if the process is counted apart from its children.
+    /// True if the process has an entry of its own in the profile, apart from its children.
     pub(super) is_parent: bool,
     title: Option<File>,
     other_pid_namespace: bool,
@@ -163,8 +163,8 @@ impl Process {
         ProcessSample { pid, started_ticks, name, kernel_name, behind, epoll, is_child, title }
     }
 
-    /// Adds a role, such as `upstream`, to the name of a process, because a process with another role has the same
-    /// name. The two then count as different processes.
+    /// Adds a role, such as `upstream`, to the name of this process. Without the role, processes with the same name and
+    /// another role would be counted together with this process.
     pub(super) fn set_apart(&mut self, role: &str) {
         let name = format!("{} ({role})", self.name).into();
         let before = std::mem::replace(&mut self.name, name);
@@ -200,9 +200,9 @@ pub(super) fn thread_folder(pid: u32, tid: u32) -> PathBuf {
     format!("/proc/{pid}/task/{tid}").into()
 }
 
-/// Returns true if one of the first descriptors is an epoll descriptor that the process did not inherit. A server opens
-/// its epoll descriptor before its connections. An inherited descriptor has the same number as in the parent, and
-/// watches the same files. Source: proc_pid_fdinfo(5).
+/// Returns true if the process has an epoll descriptor that it did not inherit. Checks only the first descriptors,
+/// because a server opens its epoll descriptor before its connections. An epoll descriptor is inherited if the parent
+/// has an epoll descriptor with the same number, which watches the same files. Source: proc_pid_fdinfo(5).
 fn has_own_epoll(pid: u32, parent: u32) -> bool {
     const MAX_DESCRIPTORS: u32 = 64;
     let is_epoll = |pid: u32, fd: &u32| {

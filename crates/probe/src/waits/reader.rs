@@ -113,9 +113,10 @@ impl Reader {
         same.for_each(|process| process.set_apart("upstream"));
     }
 
-    /// Gives a new name to each parent process with an event loop (epoll) whose children run the same program without
-    /// one. The parent's event loop, such as that of gunicorn for its control socket, then says nothing about the
-    /// children, which handle the requests.
+    /// Renames each parent process that has an event loop (epoll), if its children run the same program without an
+    /// event loop. The children handle the requests. The parent uses its event loop for other tasks: gunicorn, for
+    /// example, for its control socket. With a different name, the parent's event loop is not attributed to the
+    /// children.
     fn set_parents_apart(&mut self) {
         let mut parents: Vec<u32> = Vec::new();
         for parent in self.processes.values().filter(|process| process.epoll && !process.is_child) {
@@ -301,8 +302,8 @@ mod tests {
         assert!(names.1.threads.iter().all(|thread| &*thread.name == "sleep"), "{:?}", names.1.threads);
     }
 
-    /// Parent that opens an epoll descriptor for a control pipe after its first child started, as gunicorn does. The
-    /// second child inherits the descriptor.
+    /// Python program whose parent process opens an epoll descriptor for a control pipe after its first child started,
+    /// as gunicorn does. The second child inherits the epoll descriptor.
     const PARENT_WITH_EPOLL: &str = "
 import os, select, time
 def child():
@@ -346,8 +347,8 @@ loop.poll(60)
         let mut command = std::process::Command::new(python);
         let parent = testkit::ChildProcess::start(command.args(["-c", PARENT_WITH_EPOLL]));
         let seen = testkit::eventually(|| {
-            // A reader keeps the name that a process has when it is found. `python3` may first be a script that starts
-            // Python, with another name.
+            // Each attempt uses a new reader, because a reader keeps the name that a process had when the reader found
+            // it. `python3` may be a script that first runs under another name, and then starts Python.
             let mut reader = Reader::new(vec![parent.pid()], None);
             reader.find_processes();
             let mut processes = reader.round().processes;

@@ -49,7 +49,7 @@ pub(super) struct ProcessSample {
     pub(super) behind: bool,
     /// True if the process has an epoll descriptor that it did not inherit.
     pub(super) epoll: bool,
-    /// True if the parent runs the same program, but is counted apart.
+    /// True if the parent process runs the same program, but has an entry of its own in the profile.
     pub(super) is_child: bool,
     /// Title of the process, with each number replaced by `#`; `None` if it was not read.
     pub(super) title: Option<Arc<str>>,

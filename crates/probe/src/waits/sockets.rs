@@ -236,8 +236,9 @@ impl Sockets {
         self.known.retain(|(_, id)| small.iter().any(|(_, kept)| kept == id));
     }
 
-    /// Reads the known connections to peers again, and the other end of those that may have an unread request there.
-    /// Reading one known connection takes some microseconds, while a dump takes a millisecond.
+    /// Reads the known connections to peers again. If the peer may have an unread request on a connection, also reads
+    /// the other end of this connection. Reading one known connection takes some microseconds, while a dump of all
+    /// connections takes a millisecond.
     pub(super) fn read_peers(&mut self) -> Option<Vec<PeerSample>> {
         if self.known.is_empty() {
             return None;
@@ -317,8 +318,8 @@ mod tests {
         assert_eq!((again.open, again.busy, again.received.values().sum::<u32>()), (3.0, 1.0, 1));
     }
 
-    /// The server answers the first request of a connection, and leaves the second one unread. The kernel acknowledges
-    /// the second request at once.
+    /// The server answers the first request on a connection, and does not read the second request. The server's kernel
+    /// acknowledges the second request at once.
     #[test]
     fn a_request_that_waits_unread_at_the_peer_is_busy() {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();

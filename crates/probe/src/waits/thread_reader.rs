@@ -125,8 +125,9 @@ impl ThreadReader<'_> {
         }
     }
 
-    /// Returns the activity of a thread that waits for the new socket `fd`, if it is a UDP socket with a peer. To look
-    /// up a name, programs open a new UDP socket and wait for the reply of the DNS server.
+    /// Returns the activity of a thread that waits for `fd`, a socket that loadline does not know yet. Returns `None`
+    /// if `fd` is no UDP socket with a peer, or after [`MAX_LOOKED_UP`] look-ups. Such sockets matter because a program
+    /// that looks up a name opens a new UDP socket, and waits for the reply of the DNS server.
     fn datagrams(&mut self, pid: u32, fd: u64) -> Option<(ThreadState, WaitKey)> {
         self.looked_up += 1;
         let is_allowed = self.looked_up <= MAX_LOOKED_UP;

@@ -36,7 +36,7 @@ enum Position {
 pub struct Chunked {
     at: Position,
     left: u64,
-    /// Number of bytes of data so far.
+    /// Number of bytes of body data so far, without chunk sizes, extensions and trailers.
     data: u64,
     /// Number of bytes of extensions and trailers so far.
     extra: u32,
@@ -67,7 +67,7 @@ impl Chunked {
         self.at == Position::Done
     }
 
-    /// Returns the number of bytes of data so far, without sizes, extensions and trailers.
+    /// Returns the number of bytes of body data so far, without chunk sizes, extensions and trailers.
     pub const fn data_bytes(&self) -> u64 {
         self.data
     }

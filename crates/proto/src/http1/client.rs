@@ -127,9 +127,10 @@ pub struct ClientSession {
     status: u16,
     /// Number of bytes of the response so far.
     bytes: u64,
-    /// Number of bytes of the response's head, with the heads of interim responses.
+    /// Number of bytes of the response's head (status line and headers), including the heads of interim responses
+    /// (status 1xx).
     head_bytes: u64,
-    /// Length of the last complete body, bytes.
+    /// Length of the body of the last complete answer, bytes.
     last_body_bytes: Option<u64>,
     keep_alive: bool,
     head: HeadBuffer,

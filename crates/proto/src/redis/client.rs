@@ -325,8 +325,8 @@ mod tests {
         assert!(session.receive(b"+more\r\n", &mut drop).is_err());
     }
 
-    /// An editor of Windows wrote the file. An earlier version of loadline sent the byte order mark as a part of the
-    /// password, and the server answered `WRONGPASS`.
+    /// The password file begins with a byte order mark, as files of editors on Windows do. An earlier version of
+    /// loadline sent this mark as a part of the password, and the server answered `WRONGPASS`.
     #[test]
     fn a_byte_order_mark_is_no_part_of_the_password() {
         let file = tempfile::NamedTempFile::new().unwrap();

@@ -98,8 +98,8 @@ pub struct ClientSession<S> {
     resumed: bool,
     /// True if the server closed the connection without close_notify, during an answer that ends with the connection.
     is_cut: bool,
-    /// The first [`MAX_PLAIN_BYTES`] decrypted bytes; present only on the first connection of the load, and after
-    /// [`Requester::forget_first_answer`].
+    /// The first [`MAX_PLAIN_BYTES`] decrypted bytes. Only the first connection of the load, and connections on which
+    /// [`Requester::forget_first_answer`] was called, have them.
     plain: Option<Vec<u8>>,
 }
 

@@ -4,8 +4,9 @@ use super::text::wrapped_clauses;
 use super::wrap::wrap;
 use crate::AnswerLine;
 
-/// Returns a line of the summary as at most `most` terminal lines of `width` columns. No sentence is cut: the line is
-/// shortened to its first clauses, then to its first clauses without the remarks in brackets, and then to its value.
+/// Returns a line of the summary as at most `most` terminal lines of `width` columns. No sentence is cut in the middle.
+/// A line that is too long is shortened to its first clauses. If this is not enough, remarks in brackets are also
+/// removed. If even this is not enough, only the line's value is left.
 pub fn fitted(line: &AnswerLine, width: usize, most: usize) -> Vec<String> {
     let plain = without_brackets(&line.detail);
     let shortened = [&line.detail, &plain].map(|detail| wrapped_clauses(&line.value, detail, width, Some(most)));
@@ -13,7 +14,7 @@ pub fn fitted(line: &AnswerLine, width: usize, most: usize) -> Vec<String> {
     fitting.unwrap_or_else(|| wrap(line.value.trim_end_matches(':'), width))
 }
 
-/// Removes remarks in brackets, with the space before them.
+/// Removes each remark in brackets and the space before it.
 fn without_brackets(text: &str) -> String {
     let (mut rest, mut depth) = (String::new(), 0_u32);
     for mark in text.chars() {

@@ -29,8 +29,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     main_chart(run).map(section).into_iter().collect()
 }
 
-/// Returns the main chart of a search, and the load on its horizontal axis. Returns `None` for other runs, and for a
-/// search whose trials all have the same load.
+/// Returns the main chart of a search, and the measure of load on the chart's horizontal axis. Returns `None` if the
+/// run is no search, and for a search whose trials all have the same load.
 pub(super) fn main_chart(run: &Run) -> Option<(LoadAxis, Plot)> {
     if answered::searched(run).is_none() || !answered::is_of_search(run) {
         return None;
@@ -41,8 +41,8 @@ pub(super) fn main_chart(run: &Run) -> Option<(LoadAxis, Plot)> {
     by_rate().or_else(by_users).or_else(by_flight)
 }
 
-/// Returns the trial that represents a run with only one load: a load that the user chose, or a search whose trials all
-/// have the same load. Returns `None` for a run with several loads.
+/// Returns the trial that represents a run with only one load. Such a run has a load that the user chose, or is a
+/// search whose trials all have the same load. Returns `None` for a run with several loads.
 pub(super) fn one_load(run: &Run) -> Option<&Trial> {
     let is_search = answered::is_of_search(run) && answered::searched(run).is_some();
     let searched = || run.picked(|p| p.shown).filter(|_| is_search && main_chart(run).is_none());
@@ -106,8 +106,8 @@ struct Windows {
 }
 
 impl Windows {
-    /// Collects the trials that have response times. Returns `None` if there are fewer than [`MIN_WINDOWS`], or if all of
-    /// them have the same load.
+    /// Collects the trials that have response times. Returns `None` if fewer than [`MIN_WINDOWS`] trials have them, or
+    /// if all these trials have the same load.
     fn new(trials: &[&Trial], load: impl Fn(&Trial) -> f64) -> Option<Self> {
         let mut timed: Vec<(f64, &Trial)> = trials.iter().map(|t| (load(t), *t)).collect();
         timed.retain(|(load, t)| load.is_finite() && *load > 0.0 && t.latency_us.count > 0);
@@ -134,7 +134,7 @@ impl Windows {
             let free = MARGIN * (high - low).max(0.1 * high);
             ((low - free).max(0.0), high + free)
         } else {
-            // On a logarithmic axis, equal distances are equal factors.
+            // The margin is a factor, because equal distances on a logarithmic axis are equal factors.
             let free = (high / low).max(1.1).powf(MARGIN);
             (low / free, high * free)
         };

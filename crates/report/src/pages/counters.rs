@@ -16,7 +16,8 @@ use run::number::quantity;
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(trial) = run.picked(|p| p.shown) else { return Vec::new() };
     let mut sections = Vec::new();
-    // The main charts of a run with one load already show the completed rate and the response times.
+    // Both charts are left out in a run with one load, because its main charts already show the completed rate and the
+    // response times.
     let main = if by_load::one_load(run).is_some() { [None, None] } else { [completed(run, trial), times(trial)] };
     let chosen = CHOSEN.iter().filter_map(|(id, title, unit)| over_time(trial, id, (title, unit)));
     let small = main.into_iter().flatten().chain(failures(trial)).chain(chosen);

@@ -40,8 +40,9 @@ pub(super) fn main_trials(run: &Run) -> Vec<(&'static str, &Trial)> {
     chosen
 }
 
-/// Returns the distribution of a run with one load as its main chart. Returns `None` for a run with several loads, for a
-/// load whose response times over time are known, and for a load without a histogram.
+/// Returns the distribution of response times as the main chart of a run with one load. Returns `None` for a run with
+/// several loads, and for a run without a histogram. Also returns `None` if response times over time are known, because
+/// another main chart shows them.
 pub(super) fn main_curve(run: &Run) -> Option<Plot> {
     let trial = by_load::one_load(run).filter(|trial| counters::times(trial).is_none())?;
     Some(curves(&[("all requests", trial)])).filter(|plot| !plot.series.is_empty())

@@ -173,8 +173,8 @@ fn completed(run: &Run, trial: &Trial, outcome: Outcome) -> AnswerLine {
     AnswerLine::new("Completed", format!("{} {}", number(rates.completed_rate), rate::unit(run)), detail)
 }
 
-/// Returns the summary line with the share of the offered rate that was sent, and with the delays of the requests.
-/// Returns `None` for a load without a rate.
+/// Returns the summary line with the share of the offered rate that was sent, and with the delays until requests were
+/// sent. Returns `None` for a load without a rate.
 fn sent(trial: &Trial) -> Option<AnswerLine> {
     use SummaryFigure::{Max, P50, P99};
     let share = quantity(trial.rate_ratio?, Unit::Share);

@@ -1,7 +1,7 @@
-//! Main charts of a run with one load: response times over time, and the completed rate over time, with the offered
-//! rate if it changed. For a short load, response times over time are unknown, so the chart shows the distribution of
-//! response times instead. A search whose trials all have the same load has these charts, too, because it has no chart
-//! by load.
+//! Main charts of a run with one load. One chart shows response times over time. The other shows the completed rate
+//! over time, and also the offered rate if it changed. For a short load, response times over time are unknown, so the
+//! first chart shows the distribution of response times instead. A search whose trials all have the same load has no
+//! chart by load, so it has these two charts, too.
 
 use run::Run;
 

@@ -28,8 +28,8 @@ pub(super) fn asked(trial: &Trial) -> Option<f64> {
     trial.intensity.in_flight()
 }
 
-/// Returns true if at least two trials have different planned loads. Measured numbers of requests in flight would not
-/// show this, because they also differ between trials with the same plan.
+/// Returns true if at least two trials have different planned loads. Compares planned numbers of requests in flight
+/// where they are known. Measured numbers also differ between trials with the same plan.
 pub(super) fn have_different_loads(trials: &[&Trial]) -> bool {
     let load = |trial: &Trial| asked(trial).unwrap_or_else(|| concurrency(trial));
     trials.windows(2).any(|pair| load(pair[0]) != load(pair[1]))

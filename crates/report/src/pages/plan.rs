@@ -74,7 +74,8 @@ fn plan(run: &Run) -> Vec<(String, String)> {
     out
 }
 
-/// Returns the driver that sent the requests. The plan may name no driver (`--io auto`), so the load generator chose one.
+/// Returns the driver that sent the requests. The driver comes from the trials, because the plan may name no driver
+/// (`--io auto`). The load generator then chooses one.
 fn driver(run: &Run) -> Option<(String, String)> {
     let loads = run.trials.iter().filter(|trial| !trial.kind.is_auxiliary());
     let mut names: Vec<&str> = loads.flat_map(|trial| &trial.drivers).map(String::as_str).collect();

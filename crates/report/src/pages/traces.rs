@@ -7,7 +7,8 @@ use run::{Run, TracedRequest};
 use super::pick;
 use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 
-/// Number of requests in the table that every reader sees. The table of the other slow requests is a detail.
+/// Maximum number of slow requests in the table that is always shown. Further slow requests are in a second table,
+/// which is a detail of the report.
 const MAX_SHOWN: usize = 10;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {

@@ -81,10 +81,10 @@ pub struct ArenaBuild {
     pub failed: Option<String>,
 }
 
-/// First answer of a server to a request of a load.
+/// First answer that a server gave to one request of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArenaAnswer {
-    /// Index of the request in the set of requests; 0 if the load has only one request.
+    /// Index of the request in the load's set of requests; 0 if the load has only one request.
     #[serde(default, skip_serializing_if = "is_first")]
     pub request: u16,
     /// HTTP status code of the answer.
@@ -95,7 +95,7 @@ pub struct ArenaAnswer {
     pub text: String,
 }
 
-/// Returns true for the index of the first request. The index of the first request is not stored.
+/// Returns true if `request` is the index of the first request, which is not stored.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 const fn is_first(request: &u16) -> bool {
     *request == 0
@@ -109,7 +109,7 @@ pub struct ArenaSearch {
     pub place: ArenaPlace,
     /// First answer of the server; absent if no answer came.
     pub answer: Option<ArenaAnswer>,
-    /// Answers to the further requests of the load's set; empty if the load has only one request.
+    /// Answers to the checked requests of the load's set after the first one; empty if the load has only one request.
     #[serde(
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "crate::bounded::list::<{ crate::MAX_REQUESTS }, _, _>"

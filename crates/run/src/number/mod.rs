@@ -71,8 +71,8 @@ pub fn quantity(value: f64, unit: impl Into<Unit>) -> String {
     Digits(DIGITS).quantity(value, unit.into())
 }
 
-/// Formats both ends of an interval with their unit: `4,400/s to 4,900/s`. If both ends look equal after rounding, they
-/// get further digits: `19.98 µs to 20.02 µs`.
+/// Formats both ends of an interval with their unit: `4,400/s to 4,900/s`. If both ends would look equal after
+/// rounding, they are shown with more digits: `19.98 µs to 20.02 µs`.
 pub fn interval(low: f64, high: f64, unit: impl Into<Unit>) -> String {
     let unit = unit.into();
     let ends = |digits| [low, high].map(|end| Digits(digits).quantity(end, unit));
@@ -104,8 +104,8 @@ pub fn significant(value: f64) -> String {
     Digits(DIGITS).significant(value)
 }
 
-/// Factor just above 1 that makes the formatter round halves up, as readers expect. Without the factor, the formatter
-/// would round halves to even.
+/// Factor just above 1. Numbers are multiplied by it before they are formatted, so that the formatter rounds halves up,
+/// as readers expect. Without the factor, the formatter would round halves to even.
 const HALVES_UP: f64 = 1.0 + 1e-12;
 
 /// Number of significant digits in tables, charts and headlines.
@@ -113,7 +113,7 @@ const DIGITS: usize = 3;
 /// Maximum number of significant digits of an interval whose ends are close together.
 const MAX_DIGITS: usize = 6;
 
-/// Formats numbers with this number of significant digits.
+/// Formatter of numbers with the given number of significant digits.
 #[derive(Clone, Copy)]
 struct Digits(usize);
 
@@ -166,7 +166,7 @@ impl Digits {
         if !value.is_finite() || value.abs() >= 1e18 {
             return format!("{} {unit}", self.significant(value)).trim_end().into();
         }
-        // The rounded value decides the prefix, because 999.6 kB is rounded to 1 MB.
+        // The prefix (k, M) is chosen from the rounded value, because 999.6 kB is rounded to 1 MB.
         let rounded = self.round_significant(value);
         let step = STEPS.iter().find(|(size, _)| rounded.abs() >= *size);
         let (size, prefix) = step.copied().unwrap_or((1.0, ""));

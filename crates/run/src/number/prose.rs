@@ -42,7 +42,7 @@ pub fn duration(us: f64) -> String {
     }
 }
 
-/// Formats a count with its noun: `1 client`, `1,389 clients`, `2 processes`.
+/// Formats a count with its noun in the singular or plural: `1 client`, `1,389 clients`, `2 processes`.
 pub fn counted(n: f64, noun: &str) -> String {
     let ending = match n == 1.0 {
         true => "",

@@ -50,9 +50,10 @@ pub struct SocketName {
 }
 
 impl SocketName {
-    /// Returns the name of the connection's other end, if both ends are in one network namespace. The cookie of the
-    /// other end is unknown, so the kernel is asked for a socket with any cookie. Source: Linux, inet_diag.h, `struct
-    /// inet_diag_sockid`: ports, addresses of 16 bytes, interface and cookie.
+    /// Returns the name of the connection's other end: addresses and ports are exchanged. The kernel finds the socket
+    /// with this name only if both ends are in one network namespace. The cookie of the other end is unknown, so the
+    /// name matches any cookie. Source: Linux, inet_diag.h, `struct inet_diag_sockid`: ports, addresses of 16 bytes,
+    /// interface and cookie.
     pub fn other_end(&self) -> Self {
         const NO_COOKIE: [u8; 8] = [0xFF; 8];
         let mut id = self.id;

@@ -54,8 +54,9 @@ fn page_faults_in_a_full_control_group_are_a_lack_of_memory() {
     assert_eq!((with_limit(48e6).id.as_str(), with_limit(1e9).id.as_str()), ("server-memory", "server-concurrency"));
 }
 
-/// A server with a memory limit of 48 MiB reads a mapped file. Pages are evicted all the time, since its control group is
-/// full. Only the refaults tell if the server reads the same pages again.
+/// A server with a memory limit of 48 MiB reads a mapped file. The kernel evicts pages all the time, because the memory
+/// use of the server's control group is at the limit. Only the refaults show if the server reads the evicted pages
+/// again.
 fn in_full_group(faults: f64, refaults: f64) -> PlantedRun {
     PlantedRun::new(20_000.0, 200.0)
         .per_s(Who::Server, "process.major_faults", "srv:100", move |p| p.x * faults)
@@ -79,7 +80,7 @@ fn pages_that_a_full_group_reads_again_are_a_lack_of_memory_and_first_reads_are_
     assert!(why.is_some_and(|why| why.contains("for the first time")), "{why:?}");
 }
 
-/// Another program of the same control group reads pages again. The server itself reads nothing.
+/// Another program in the server's control group reads evicted pages again. The server itself reads nothing.
 #[test]
 fn refaults_of_another_program_in_the_group_are_not_the_server_s() {
     let b = in_full_group(0.0, 40.0).verdict();
@@ -87,7 +88,8 @@ fn refaults_of_another_program_in_the_group_are_not_the_server_s() {
 }
 
 /// A server without a control group of its own serves files with `read`, which causes no page faults. Without a memory
-/// limit, refaults may come from another program, unless the server read most of the bytes.
+/// limit, the refaults are attributed to the server only if it read most of the bytes. Otherwise, they may come from
+/// another program.
 #[test]
 fn files_larger_than_the_host_s_memory_are_read_again_without_page_faults() {
     let reads = |of_disk: f64, refaults: f64| {
@@ -104,7 +106,8 @@ fn files_larger_than_the_host_s_memory_are_read_again_without_page_faults() {
     assert_ne!(reads(5.0, 12.0).id, "server-memory", "another program reads most");
 }
 
-/// In the first window, the server fills its control group. The mean use of the group is then far below its limit.
+/// At the beginning of the window, the server's control group is not yet full. The mean memory use of the group is
+/// therefore far below its limit.
 #[test]
 fn a_group_that_becomes_full_within_the_window_is_full() {
     let fills = |side: &mut run::Side| {

@@ -9,7 +9,8 @@ use super::*;
 struct Server {
     cpu_us: f64,
     body_bytes: u64,
-    /// Number of steps of the comparison after which the server sends one byte less; 0 for never.
+    /// Number of steps of the comparison after which the server's answers are one byte shorter; 0 if this never
+    /// happens.
     short_after: usize,
     no_build: bool,
     by_generator: bool,

@@ -56,8 +56,8 @@ pub(crate) fn as_load(plan: &LoadPlan, report: &mut dyn FnMut(AgentReport)) -> R
     Ok(part)
 }
 
-/// Returns a note that names the parts of the load plan that the simulator replaces by simpler ones; `None` if it
-/// replaces nothing.
+/// Returns a note about the parts of the load plan that the simulator replaces by simpler ones. Returns `None` if the
+/// simulator replaces no part.
 fn replaced(plan: &LoadPlan) -> Option<String> {
     let simulated = share::without_network(plan.clone());
     let name = |plan: &LoadPlan| proto::spec(&plan.protocol).name;

@@ -66,7 +66,7 @@ impl FirstAnswer {
         self.over |= stream == self.stream;
     }
 
-    /// Drops the stored answer. The next response is then stored as the first one.
+    /// Drops the stored answer. The next answer is then stored as if it were the first one.
     pub(crate) fn restart(&mut self) {
         *self = Self { max_bytes: self.max_bytes, ..Self::default() };
     }

@@ -49,7 +49,7 @@ proptest! {
     }
 }
 
-/// The padding of a frame does not belong to the body.
+/// The padding of a DATA frame is not counted as a part of the body.
 #[test]
 fn the_length_of_a_body_is_the_sum_of_its_data() {
     let mut session = settled(&[]);
