@@ -34,8 +34,8 @@ pub(crate) struct TargetArgs {
     request: RequestArgs,
     #[command(flatten)]
     pub(crate) mix: MixArgs,
-    /// Header with a secret value, which is never printed or written down; Authorization, Cookie and the like always
-    /// are
+    /// Header with a secret value, which is never printed or stored; Authorization, Cookie and similar headers are always
+    /// secret
     #[arg(long, value_name = "NAME", help_heading = "Request")]
     secret_header: Vec<String>,
     /// Read the plan from a TOML file; flags override it

@@ -59,8 +59,8 @@ pub(crate) struct LiveArgs {
     mix: MixArgs,
     #[command(flatten)]
     request: RequestArgs,
-    /// Header with a secret value, which is never printed or written down; Authorization, Cookie and the like always
-    /// are
+    /// Header with a secret value, which is never printed or stored; Authorization, Cookie and similar headers are always
+    /// secret
     #[arg(long, value_name = "NAME", help_heading = "Request")]
     secret_header: Vec<String>,
     #[command(flatten)]
