@@ -368,9 +368,9 @@ fn left_out(capacity: Option<&Capacity>, report: &mut TrustReport) {
     let busy = ratio(l.others_cpu_s, l.others_s)
         .map(|share| format!("other programs took {} of the CPUs for {} s", percent(share), figure(l.others_s)));
     let causes: Vec<String> = busy.into_iter().chain(paused).collect();
+    let causes = if causes.is_empty() { "the measurements were disturbed".into() } else { causes.join(", and ") };
     report.warn(format!(
-        "{} ({} s in all) during the search for the capacity of {}: {became}",
-        causes.join(", and "),
+        "{causes} ({} s in all) during the search for the capacity of {}: {became}",
         figure(l.seconds),
         rate(capacity.rate)
     ));

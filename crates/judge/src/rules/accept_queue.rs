@@ -85,7 +85,19 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 /// busy accepts no connections, so a longer queue would not help.
 fn waits_for_workers(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     let finding = waits::busy_workers(&facts.waits, view)?;
+    if waits::is_only_worker(finding) && takes_the_whole_queue(facts, view) {
+        return None;
+    }
     Some(format!("connects wait because of a cause inside the server: {}", finding.sentence))
+}
+
+/// Returns true if the server handles at least as many requests at a time as its accept queue has places, and more than
+/// one. A single blocked worker handles one request at a time, unless it takes all waiting connections at once. Then the
+/// length of the queue limits the number of requests that the worker takes.
+fn takes_the_whole_queue(facts: &Facts<'_>, view: &View<'_>) -> bool {
+    let places = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min);
+    let at_a_time = crate::knee::of_sweep(facts).map(|knee| knee.concurrency);
+    places.zip(at_a_time).is_some_and(|(places, at_a_time)| places > 1.0 && at_a_time >= places)
 }
 
 /// Describes the steps of a plateau in which no connect was dropped. Returns `None` if connects were dropped in all

@@ -82,6 +82,20 @@ mod tests {
         assert!(said(&profile).iter().all(|said| !said.contains("garbage")), "{:?}", said(&profile));
     }
 
+    /// This test repeats a situation that was observed with Java's serial collector: its thread was the full one. An
+    /// earlier version of loadline advised more threads.
+    #[test]
+    fn a_full_thread_of_the_collector_is_named_as_such() {
+        let states = [(ThreadState::OnCpu, "", 0.9), (ThreadState::Futex, "", 22.0)];
+        let mut profile = process(24.0, &states);
+        profile.groups[0].thread = "VM Thread".into();
+        profile.clients = Some(clients(13.0, 1.0));
+        let mut verdict = run::Bottleneck { id: "server-single-thread".into(), ..run::Bottleneck::default() };
+        let known = super::super::Known { hot: None, places: None };
+        super::super::explain(&mut verdict, &waits(&profile, &[]), &known, super::super::WordOrder::WaitsLast);
+        assert!(verdict.sentence.contains("garbage collection takes"), "{verdict:?}");
+    }
+
     /// ZGC computes beside the requests. If it stopped their threads, replies of the database would stay unread, so the
     /// connections would not be busy.
     #[test]

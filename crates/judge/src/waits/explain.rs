@@ -8,6 +8,7 @@ use run::{
 };
 
 use super::advice::{advice, is_unseen, more_workers};
+use super::collectors::is_collection;
 use super::only_worker::is_only_worker;
 use super::pools::{is_of_processes, waits_for_slot};
 use super::runtime_cpus;
@@ -70,7 +71,9 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
         }
         () if verdict.waits_for.is_some() => OF_UPSTREAM.contains(cause) || finding.session.is_some(),
         () if verdict.serial => OF_TURNS.contains(cause) && holder_computes,
-        () if verdict.id == "server-single-thread" && runtime_cpus::is_limit(finding) => true,
+        () if verdict.id == "server-single-thread" && (runtime_cpus::is_limit(finding) || is_collection(finding)) => {
+            true
+        }
         () if verdict.id == "server-single-thread" => agreement.causes.contains(cause) && holder_computes,
         () if verdict.id == "server-disk" && *cause == Lock => {
             finding.holder.is_none_or(|state| state == ThreadState::Disk || state.wants_cpu())

@@ -50,6 +50,7 @@ pub(crate) use event_loop::explain_idle_loop;
 pub(crate) use explain::{EVIDENCE, Known, WordOrder, evidence, explain};
 pub(crate) use functions::of_run as waiting_functions;
 pub(crate) use large_pools::{PoolNeed, is_of_large_pool, without_large_pools};
+pub(crate) use only_worker::is_only_worker;
 pub(crate) use passed_on::PassedOn;
 pub(crate) use refuted::without_refuted;
 pub use sentence::headline;
@@ -210,6 +211,9 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
         found.retain(|other| !matches!(other.cause, WaitCause::Peer | WaitCause::ConnectionPool));
     }
     found.sort_by(|a, b| b.threads.total_cmp(&a.threads));
+    let queues: Vec<WaitFinding> = found.iter().filter(|finding| is_queue(finding)).cloned().collect();
+    // The sort is stable, so all other causes keep their order.
+    found.sort_by_key(|finding| queues.iter().any(|queue| is_behind(finding, queue)));
     inside.sort_by(|a, b| b.threads.total_cmp(&a.threads));
     // Causes inside the database come first, because they explain why threads of the server wait for the database.
     found.splice(0..0, inside);
@@ -217,6 +221,14 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
         finding.sentence = sentence::sentence(finding);
     }
     found
+}
+
+/// Returns true if threads sleep in one process while requests queue in another process that probably calls it. If as many
+/// requests are in the queue's places as threads sleep, the sleep only shows how long each request takes. The places
+/// are the limit.
+fn is_behind(sleep: &WaitFinding, queue: &WaitFinding) -> bool {
+    let sleeps = sleep.cause == WaitCause::Sleep && !only_worker::is_only_worker(sleep);
+    sleeps && sleep.process != queue.process && queue.threads >= WAIT_MOSTLY * sleep.threads
 }
 
 /// Returns true if the requests on most connections of a used-up pool wait for a lock inside the process at their other

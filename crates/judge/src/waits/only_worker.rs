@@ -36,7 +36,7 @@ pub(super) fn blocked(profile: &WaitProfile, activity: &Activity<'_>, requests: 
 }
 
 /// Returns true if a finding is the wait of a server's only worker.
-pub(super) const fn is_only_worker(finding: &WaitFinding) -> bool {
+pub(crate) const fn is_only_worker(finding: &WaitFinding) -> bool {
     let is_wait = matches!(finding.cause, WaitCause::Sleep | WaitCause::Peer | WaitCause::Disk);
     is_wait && finding.holder.is_some() && finding.session.is_none()
 }

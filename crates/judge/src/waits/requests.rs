@@ -36,6 +36,15 @@ impl Requests {
         waiting >= WAIT_MOSTLY.max(WAIT_MOSTLY * low) && have_requests
     }
 
+    /// Returns true if the tasks that wait for a lock may work on requests. A task never waits for a lock without work, but
+    /// it may be a helper of a request. While a queue grows, the requests and the tasks are counted at different moments,
+    /// so half as many requests as tasks are enough.
+    pub(super) fn may_wait_for_lock(&self, waiting: f64) -> bool {
+        let Some((low, _)) = self.in_progress else { return false };
+        let may_have_requests = self.per_waiter(0.0, waiting).is_some_and(|(_, high)| high >= WAIT_MOSTLY);
+        waiting >= WAIT_MOSTLY.max(WAIT_MOSTLY * low) && may_have_requests
+    }
+
     /// Returns a lower and an upper bound of the requests that were read but not answered. Returns `None` if the number
     /// is unknown.
     pub(super) const fn in_progress(&self) -> Option<(f64, f64)> {

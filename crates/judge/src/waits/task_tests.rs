@@ -90,6 +90,36 @@ fn a_goroutine_in_a_blocked_system_call_does_not_compute() {
     );
 }
 
+/// This test repeats a situation that was observed with a mutex that is held during an HTTP call. The queue of the mutex
+/// grew between the reading of the connections and that of the goroutines, so 44 goroutines waited beside 26 requests.
+/// An earlier version of loadline named the only connection of the HTTP client as the limit.
+#[test]
+fn a_lock_is_named_although_its_queue_grew_between_two_readings() {
+    let with = |requests, state| {
+        let mut profile = goroutines(state, "main.work", TaskState::Network);
+        profile.clients = Some(clients(requests, 0.0));
+        causes(&profile)
+    };
+    assert_eq!(with(36.0, TaskState::Lock), [WaitCause::Lock]);
+    assert!(with(36.0, TaskState::Send).is_empty(), "goroutines that wait for a slot may be idle workers");
+}
+
+/// This test repeats a situation that was observed with HAProxy and `maxconn 10` in front of a program that sleeps.
+#[test]
+fn threads_that_sleep_behind_a_full_place_come_after_it() {
+    let finding = |cause, process: &str, threads| run::WaitFinding {
+        cause,
+        process: process.into(),
+        threads,
+        ..run::WaitFinding::default()
+    };
+    let pool = finding(WaitCause::ConnectionPool, "haproxy:3", 10.0);
+    let sleep = finding(WaitCause::Sleep, "app:7", 10.0);
+    assert!(super::is_behind(&sleep, &pool) && !super::is_behind(&pool, &sleep));
+    assert!(!super::is_behind(&sleep, &finding(WaitCause::ConnectionPool, "app:7", 10.0)), "in the same process");
+    assert!(!super::is_behind(&finding(WaitCause::Sleep, "app:7", 30.0), &pool), "most threads sleep elsewhere");
+}
+
 #[test]
 fn goroutines_without_requests_or_beside_most_requests_are_no_cause() {
     for state in [TaskState::Lock, TaskState::Send] {

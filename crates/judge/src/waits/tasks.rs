@@ -14,7 +14,11 @@ const POOL_FUNCTION: &str = "database/sql.(*DB).conn";
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let findings = profile.tasks.iter().filter_map(|group| {
         let cause = cause(group)?;
-        requests.are_held_by(group.tasks).then(|| finding(profile, group, cause))
+        let have_requests = match cause {
+            WaitCause::Lock => requests.may_wait_for_lock(group.tasks),
+            _ => requests.are_held_by(group.tasks),
+        };
+        have_requests.then(|| finding(profile, group, cause))
     });
     findings.collect()
 }

@@ -228,6 +228,31 @@ fn a_single_load_tells_slow_accepts_from_busy_workers_only_by_samples() {
     assert_eq!(contended.id, "accept-queue", "{contended:#?}");
 }
 
+/// This test repeats a situation that was observed with a server of one thread and a backlog of 4: every 20 ms, it
+/// accepts all waiting connections. An earlier version of loadline named only the thread, which sleeps.
+#[test]
+fn a_worker_that_takes_the_whole_queue_is_limited_by_the_queue() {
+    let drops = |p: &crate::planted::Point| (p.n - 5.0).max(0.0);
+    let with = |limit: f64| {
+        PlantedRun::new(20_000.0, 250.0)
+            .steps(&[1, 2, 4, 8, 16])
+            .rates(&[])
+            .plan(|plan| plan.load.new_connections = true)
+            .per_s(Who::Server, "tcp.passive_opens", "", |p| p.x)
+            .per_s(Who::Server, "tcp.listen_overflows", "", drops)
+            .per_s(Who::Server, "listen.drops", "0.0.0.0:8080", drops)
+            .level(Who::Server, "listen.queue", "0.0.0.0:8080", limit)
+            .level(Who::Server, "listen.limit", "0.0.0.0:8080", limit)
+            .run()
+    };
+    for (limit, whole) in [(4.0, true), (128.0, false), (1.0, false)] {
+        let run = with(limit);
+        let facts = Facts::of(&run);
+        let worst = Overflow::worst(&facts).unwrap();
+        assert_eq!(takes_the_whole_queue(&facts, &worst.view), whole, "a queue of {limit}");
+    }
+}
+
 /// Sixteen workers take 20 ms per request, each request has its own connection, and the backlog is 5. Sixteen
 /// clients reach the highest rate without a drop; 32 clients overflow the backlog. A longer backlog helps nobody.
 #[test]
