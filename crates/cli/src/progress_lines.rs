@@ -31,18 +31,22 @@ impl ProgressLines {
             return None;
         }
         self.previous_s = Some(at_s);
-        let time = |figure| match trial.latency_us.count {
-            0 => "n/a".into(),
-            _ => report::short_time(trial.latency_us.figure(figure)),
-        };
         Some(format!(
             "{at_s:.1} s of {}: {}, {}, p50 {}, p99 {}",
             quantity(self.budget_s, Unit::Seconds),
             trial.label,
             quantity(trial.rates.completed_rate, Unit::PerSecond),
-            time(SummaryFigure::P50),
-            time(SummaryFigure::P99)
+            time(trial, SummaryFigure::P50),
+            time(trial, SummaryFigure::P99)
         ))
+    }
+}
+
+/// Formats a response time of a trial. Shows a missing response time as `n/a`, not as zero.
+pub(crate) fn time(trial: &Trial, figure: SummaryFigure) -> String {
+    match trial.latency_us.count {
+        0 => "n/a".into(),
+        _ => report::short_time(trial.latency_us.figure(figure)),
     }
 }
 

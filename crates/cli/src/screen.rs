@@ -16,7 +16,7 @@ use crate::feeds::json_lines::JsonLines;
 use crate::feeds::otlp::Otlp;
 use crate::live::{Model, Shared, View};
 use crate::metrics;
-use crate::progress_lines::ProgressLines;
+use crate::progress_lines::{ProgressLines, time};
 
 /// A run or a step that is expected to last longer than this has a progress bar, seconds.
 const WORTH_A_BAR_S: f64 = 2.0;
@@ -314,15 +314,12 @@ fn row(label: &str, figures: [&str; 4], busiest: &str) -> String {
     line.trim_end().to_string()
 }
 
-/// Formats the line of a trial with load. Shows a missing response time as `n/a`, not as zero.
+/// Formats the line of a trial with load.
 fn loaded(trial: &Trial) -> String {
-    let answered = trial.latency_us.count > 0;
-    let known = |figure| report::short_time(trial.latency_us.figure(figure));
-    let time = |figure| if answered { known(figure) } else { "n/a".into() };
     let figures = [
         quantity(trial.rates.completed_rate, Unit::PerSecond),
-        time(SummaryFigure::P50),
-        time(SummaryFigure::P99),
+        time(trial, SummaryFigure::P50),
+        time(trial, SummaryFigure::P99),
         judge::failed_share(trial).map_or_else(|| "n/a".into(), |share| quantity(share, Unit::Share)),
     ];
     let busiest = report::busiest_device(&judge::devices(trial)).unwrap_or_default();

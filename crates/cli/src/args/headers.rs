@@ -4,6 +4,15 @@
 use anyhow::Context as _;
 use run::Secrets;
 
+/// The flag `--secret-header`.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct SecretHeaderArgs {
+    /// Header with a secret value, which is never printed or stored; Authorization, Cookie and similar headers are always
+    /// secret
+    #[arg(id = "secret_header", long = "secret-header", value_name = "NAME", help_heading = "Request")]
+    pub(crate) names: Vec<String>,
+}
+
 /// Maximum size of a file with headers, bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 

@@ -29,7 +29,7 @@ pub(crate) mod usage_errors;
 
 pub(crate) use blocks::BlockArgs;
 pub(crate) use form::{FormArgs, form_of_file};
-pub(crate) use headers::read as read_header;
+pub(crate) use headers::{SecretHeaderArgs, read as read_header};
 pub(crate) use hosts::{HostArgs, ServerHostArgs};
 pub(crate) use load::{LoadArgs, apply_deadline};
 pub(crate) use names::Names;

@@ -6,7 +6,7 @@ use clap::Args;
 use run::Plan;
 
 use super::OutArgs;
-use super::headers::from_environment;
+use super::headers::{SecretHeaderArgs, from_environment};
 use super::mix::{self, MixArgs};
 use super::protocol::set_protocol;
 use super::request::RequestArgs;
@@ -34,10 +34,8 @@ pub(crate) struct TargetArgs {
     request: RequestArgs,
     #[command(flatten)]
     pub(crate) mix: MixArgs,
-    /// Header with a secret value, which is never printed or stored; Authorization, Cookie and similar headers are always
-    /// secret
-    #[arg(long, value_name = "NAME", help_heading = "Request")]
-    secret_header: Vec<String>,
+    #[command(flatten)]
+    secret_header: SecretHeaderArgs,
     /// Read the plan from a TOML file; flags override it
     #[arg(long, value_name = "FILE", help_heading = "Target")]
     pub(crate) config: Option<PathBuf>,
@@ -84,19 +82,18 @@ impl TargetArgs {
         mix::check(&plan, &self.request.of_one())?;
         self.tls.apply(&mut plan)?;
         self.reroute.apply(&mut plan.target);
-        plan.redact_secrets(&self.secret_header);
+        plan.redact_secrets(&self.secret_header.names);
         Ok(plan)
     }
 }
 
-/// Replaces `$env:NAME` by the value of the environment variable, in all headers of a plan file.
+/// Replaces `$env:NAME` by the value of the environment variable, in the headers of a plan file and in its requests. Only
+/// for files that a user wrote: a recording is a stranger's text.
 pub(crate) fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
-    let Some((_, headers)) = load.protocol.path_and_headers() else { return Ok(()) };
-    let of_set = load.requests.iter_mut().flat_map(|set| &mut set.requests).flat_map(|request| &mut request.headers);
-    for (name, value) in headers.iter_mut().chain(of_set) {
+    for (name, value) in load.protocol.path_and_headers().into_iter().flat_map(|(_, headers)| headers) {
         *value = from_environment(name, value, &mut load.secrets)?;
     }
-    Ok(())
+    load.requests.iter_mut().try_for_each(|set| mix::fill_variables(set, &mut load.secrets))
 }
 
 /// Returns the help text that lists the URL formats of a target.

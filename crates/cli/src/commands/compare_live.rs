@@ -7,7 +7,7 @@ use lab::{CommandServer, LabError, ServerCommand};
 use run::{Address, Comparison, ComparisonOutcome, Intensity, Plan, Run};
 
 use crate::args::mix::{self, MixArgs};
-use crate::args::{HostArgs, RequestArgs, StreamArgs, TlsArgs, apply_deadline, read_variables, set_protocol, units};
+use crate::args::{HostArgs, RequestArgs, SecretHeaderArgs, StreamArgs, TlsArgs, apply_deadline, set_protocol, units};
 use crate::kept_pair::KeptPair;
 use crate::{finish, output, same_target};
 
@@ -59,10 +59,8 @@ pub(crate) struct LiveArgs {
     mix: MixArgs,
     #[command(flatten)]
     request: RequestArgs,
-    /// Header with a secret value, which is never printed or stored; Authorization, Cookie and similar headers are always
-    /// secret
-    #[arg(long, value_name = "NAME", help_heading = "Request")]
-    secret_header: Vec<String>,
+    #[command(flatten)]
+    secret_header: SecretHeaderArgs,
     #[command(flatten)]
     stream: StreamArgs,
     #[command(flatten)]
@@ -137,7 +135,7 @@ impl LiveArgs {
 
     /// Returns true if a flag describes requests or TLS.
     pub(crate) fn describes_requests(&self) -> bool {
-        let one = self.request.any() || self.stream.any() || !self.secret_header.is_empty();
+        let one = self.request.any() || self.stream.any() || !self.secret_header.names.is_empty();
         self.mix.given() || one || self.tls.any()
     }
 
@@ -224,8 +222,7 @@ impl LiveArgs {
         self.tls.apply_to_either(&mut plan, &urls.map(str::to_owned))?;
         self.hosts.with_server_host(self.server_host_b.as_ref().filter(|_| at == 1)).apply(&mut plan)?;
         mix::check(&plan, &self.request.of_one())?;
-        read_variables(&mut plan.load)?;
-        plan.redact_secrets(&self.secret_header);
+        plan.redact_secrets(&self.secret_header.names);
         plan.check()?;
         Ok(plan)
     }

@@ -6,7 +6,7 @@ use anyhow::ensure;
 use run::{MAX_SIZE_STEPS, Plan, Prove, SIZE_FORMAT, SizeResult, SizeSetting, SizeStep};
 
 use crate::args::mix::{self, MixArgs};
-use crate::args::{FormArgs, ObjectiveArgs, SetFlagArgs, TlsArgs, read_variables, set_protocol, units};
+use crate::args::{FormArgs, ObjectiveArgs, SetFlagArgs, TlsArgs, set_protocol, units};
 use crate::locked_dir::LockedDir;
 use crate::{Exit, output};
 
@@ -206,7 +206,6 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     // The plan contains no experiment, so the search for the capacity can use the whole measuring time.
     plan.search.prove = Prove::Off;
     mix::check(&plan, &[])?;
-    read_variables(&mut plan.load)?;
     plan.redact_secrets(&[]);
     plan.check()?;
     Ok(plan)
@@ -235,6 +234,17 @@ mod tests {
         let line = ["size", "http://127.0.0.1:1/", "--command", "serve $PORT ${WORKERS}"].map(str::to_owned);
         let more = words.split_whitespace().map(str::to_owned);
         Line::try_parse_from(line.into_iter().chain(more)).map(|line| line.args).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    /// A recording is a stranger's text. An earlier version of loadline replaced `$env:NAME` in its headers, and so sent the
+    /// user's secrets to a server that the recording's author chose.
+    #[test]
+    fn variables_in_a_recording_are_sent_as_they_stand() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "curl -H 'X-A: $env:PATH' http://127.0.0.1:1/\n").unwrap();
+        let plan = plan(&parsed(&format!("--workers 1,2 --requests {}", file.path().display()))).unwrap();
+        let requests = plan.load.requests.unwrap().requests;
+        assert_eq!(requests[0].headers[0], ("X-A".to_owned(), "$env:PATH".to_owned()));
     }
 
     #[test]
