@@ -172,9 +172,8 @@ impl Core {
         let waiting = self.pool().filter(starts).and_then(|pool| pool.dues.take_waiting());
         let Some(intended) = waiting else { return false };
         if self.record.measuring {
-            let late_ns = now.saturating_sub(intended);
-            self.record.blocked.record_ns(if blocked { late_ns } else { 0 });
-            self.record.schedule_lag.record_ns(late_ns);
+            let hist = if blocked { &mut self.record.blocked } else { &mut self.record.on_time };
+            hist.record_ns(now.saturating_sub(intended));
         }
         self.begin(now, conn, intended);
         true

@@ -46,9 +46,7 @@ impl Core {
         let Some(intended_ns) = pace.dues.take_waiting() else { return false };
         pace.connecting += 1;
         if self.record.measuring {
-            let late_ns = ops.now().saturating_sub(intended_ns);
-            self.record.blocked.record_ns(late_ns);
-            self.record.schedule_lag.record_ns(late_ns);
+            self.record.blocked.record_ns(ops.now().saturating_sub(intended_ns));
         }
         self.conns[conn as usize].intended_ns = intended_ns;
         self.connect(ops, conn);

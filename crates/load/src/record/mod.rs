@@ -79,10 +79,12 @@ pub(crate) struct Record {
     /// Times of requests that failed or were refused after the first byte of their answer had arrived. `None` if there
     /// were none.
     failed_pieces: Option<Box<FailedPieces>>,
+    /// Time from the intended start of a request until the request was sent, for each request that waited for a connection.
     pub(crate) blocked: Hist,
+    /// Time from the intended start of a request until the request was sent, for each request of an open loop that found a
+    /// connection at once.
+    pub(crate) on_time: Hist,
     pub(crate) start_error: Hist,
-    /// Time from the intended start of a request until the request was sent. Includes delays for any reason.
-    pub(crate) schedule_lag: Hist,
     pub(crate) connect: Hist,
     /// Time until the failure, for each request that failed within the measured window.
     unanswered: Hist,
@@ -167,7 +169,7 @@ impl Record {
             failed_pieces: None,
             blocked: Hist::new(),
             start_error: Hist::new(),
-            schedule_lag: Hist::new(),
+            on_time: Hist::new(),
             connect: Hist::new(),
             unanswered: Hist::new(),
             refused: Hist::new(),

@@ -54,6 +54,14 @@ impl Record {
         let begun = self.begun.filter(|_| has_ages).map(|begun| *begun).into_iter();
         let begun = begun.flat_map(|ages| [("under_way_begun", ages.under_way), ("carried_in_begun", ages.carried_in)]);
         let of_pieces = self.pieces.into_hists(&self.response, &service);
+        // Each request was recorded once, in one of two histograms. The delay of sending is that of all requests. A request
+        // that found a connection at once waited 0 s for one.
+        let on_time = self.on_time.len();
+        let mut schedule_lag = self.on_time;
+        schedule_lag.absorb(self.blocked.clone());
+        if on_time > 0 {
+            self.blocked.record_many_ns(0, on_time);
+        }
         let always = [
             ("response", self.response),
             ("service", service),
@@ -63,7 +71,7 @@ impl Record {
         ];
         let always =
             always.into_iter().chain(of_pieces).chain(self.handshake.map(|hist| ("handshake", hist))).chain(ages);
-        let rare = [("unanswered", self.unanswered), ("refused", self.refused), ("schedule_lag", self.schedule_lag)];
+        let rare = [("unanswered", self.unanswered), ("refused", self.refused), ("schedule_lag", schedule_lag)];
         let rare = rare.into_iter().chain(begun);
         let rare = rare.chain(self.failed_pieces.into_iter().flat_map(|pieces| pieces.into_hists()));
         let rare = rare.chain(self.handshake_resumed.map(|hist| ("handshake_resumed", hist)));

@@ -24,7 +24,7 @@ impl Record {
                 [&mut self.response, &mut self.blocked, &mut self.start_error, &mut self.connect]
                     .into_iter()
                     .chain([&mut self.unanswered, &mut self.refused, &mut self.under_way, &mut self.carried_in])
-                    .chain([&mut self.schedule_lag])
+                    .chain([&mut self.on_time])
                     .chain(self.service.as_mut())
                     .chain(self.handshake.as_mut())
                     .chain(self.handshake_resumed.as_mut())
