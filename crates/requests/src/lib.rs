@@ -42,11 +42,12 @@ pub fn read_file(path: &Path, format: Option<&str>) -> Result<(Imported, &'stati
     let name = path.display().to_string();
     let advice = "name a file of requests; `loadline list formats` shows the forms";
     let folder = path.parent().unwrap_or(Path::new("."));
-    let error = match run::read_text(path, MAX_BYTES, advice) {
+    let bytes = run::read_bytes(path, MAX_BYTES, advice).map_err(|e| error::unread(&e))?;
+    let (bytes, error) = match run::text_of(path, bytes, advice) {
         Ok(text) => return read_text(&name, &text, folder, format),
-        Err(error) => error::unread(&error),
+        Err((bytes, error)) => (bytes, error::unread(&error)),
     };
-    let Some(text) = odd_bytes::marked(path, MAX_BYTES) else { return Err(error) };
+    let Some(text) = odd_bytes::marked(&bytes) else { return Err(error) };
     match read_text(&name, &text, folder, format) {
         Ok((mut all, row)) if !all.templates => {
             odd_bytes::leave_out_marked(&mut all);

@@ -1,8 +1,6 @@
 //! Reads files of requests in which a few bytes are not UTF-8. One wrong byte is no reason to refuse a whole file, so
 //! only the requests with such bytes are left out.
 
-use std::path::Path;
-
 use run::RequestPlan;
 
 use crate::found::Imported;
@@ -13,12 +11,11 @@ const MARK: char = '\u{10fffe}';
 /// Reason why a request with a [`MARK`] is left out.
 const WHY: &str = "with bytes that are not UTF-8";
 
-/// Reads a file, and replaces bytes that are not UTF-8 by [`MARK`]. Returns `None` if the file cannot be read, or if it
-/// is not a text. A file is not a text if it is compressed, has the byte order mark of UTF-16, or contains a zero byte.
-pub(crate) fn marked(path: &Path, max_bytes: u64) -> Option<String> {
-    let bytes = run::read_bounded(path, max_bytes).ok()?;
+/// Returns the text of a file, in which [`MARK`] replaces bytes that are not UTF-8. Returns `None` if the file is not a
+/// text. A file is not a text if it is compressed, has the byte order mark of UTF-16, or contains a zero byte.
+pub(crate) fn marked(bytes: &[u8]) -> Option<String> {
     let is_binary = [[0x1f, 0x8b], [0xff, 0xfe], [0xfe, 0xff]].iter().any(|begin| bytes.starts_with(begin));
-    (!is_binary && !bytes.contains(&0)).then(|| text_of(&bytes))
+    (!is_binary && !bytes.contains(&0)).then(|| text_of(bytes))
 }
 
 fn text_of(bytes: &[u8]) -> String {

@@ -114,7 +114,7 @@ pub use recording::instances::{Instances, RecordedCounter};
 pub use recording::{Absence, Column, Peak, Recording};
 pub use rundir::read::{
     MAX_RUN_BYTES, MAX_RUN_HISTOGRAMS, MAX_RUN_HOSTS, MAX_RUN_OBJECTS, MAX_RUN_VALUES, MAX_TRIALS, load_run, parse_run,
-    read_text,
+    read_bytes, read_text, text_of,
 };
 pub use rundir::summary::{CostSummary, FindingsSummary, RunSummary, ServerSummary, TrialSummary, load_summary};
 pub use rundir::{FORMAT, HostInfo, MediumInfo, Note, Run, RunDir, RunDirError};

@@ -166,7 +166,7 @@ impl Digits {
         if !value.is_finite() || value.abs() >= 1e18 {
             return format!("{} {unit}", self.significant(value)).trim_end().into();
         }
-        // The prefix (k, M) is chosen from the rounded value, because 999.6 kB is rounded to 1 MB.
+        // The prefix (k, M) is chosen after rounding. Otherwise, 999.6 kB would be written as 1,000 kB instead of 1 MB.
         let rounded = self.round_significant(value);
         let step = STEPS.iter().find(|(size, _)| rounded.abs() >= *size);
         let (size, prefix) = step.copied().unwrap_or((1.0, ""));

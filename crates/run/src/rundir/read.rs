@@ -42,8 +42,14 @@ pub fn load_run(path: &Path) -> Result<Run, RunDirError> {
     parse_run(&name, &text)
 }
 
-/// Reads a file of at most `max_bytes` bytes. `advice` is the text that the error for a larger file gives to the user.
+/// Reads a text file of at most `max_bytes` bytes. `advice` is the text that the error for a larger file gives to the
+/// user.
 pub fn read_text(path: &Path, max_bytes: u64, advice: &'static str) -> Result<String, RunDirError> {
+    text_of(path, read_bytes(path, max_bytes, advice)?, advice).map_err(|(_, error)| error)
+}
+
+/// Reads a file of at most `max_bytes` bytes. `advice` is the text that the error for a larger file gives to the user.
+pub fn read_bytes(path: &Path, max_bytes: u64, advice: &'static str) -> Result<Vec<u8>, RunDirError> {
     let name = path.display().to_string();
     let fail = |source| RunDirError::Io { what: "read", path: name.clone(), source, advice };
     let too_large =
@@ -52,16 +58,22 @@ pub fn read_text(path: &Path, max_bytes: u64, advice: &'static str) -> Result<St
     if bytes > max_bytes {
         return Err(too_large(bytes));
     }
-    let bytes = read_bounded(path, max_bytes).map_err(|error| match error.kind() {
+    read_bounded(path, max_bytes).map_err(|error| match error.kind() {
         std::io::ErrorKind::FileTooLarge => too_large(max_bytes + 1),
         _ => fail(error),
-    })?;
-    decode(bytes).map_err(|why| fail(std::io::Error::new(std::io::ErrorKind::InvalidData, why)))
+    })
 }
 
-/// Decodes UTF-8, or UTF-16 with a byte order mark, as Windows writes it. The returned text does not contain the byte
-/// order mark.
-fn decode(bytes: Vec<u8>) -> Result<String, &'static str> {
+/// Decodes the bytes of the file `path`: UTF-8, or UTF-16 with a byte order mark, as Windows writes it. The returned text
+/// does not contain the byte order mark. If the bytes are no text, the error also returns the bytes.
+pub fn text_of(path: &Path, bytes: Vec<u8>, advice: &'static str) -> Result<String, (Vec<u8>, RunDirError)> {
+    decode(bytes).map_err(|(bytes, why)| {
+        let source = std::io::Error::new(std::io::ErrorKind::InvalidData, why);
+        (bytes, RunDirError::Io { what: "read", path: path.display().to_string(), source, advice })
+    })
+}
+
+fn decode(bytes: Vec<u8>) -> Result<String, (Vec<u8>, &'static str)> {
     let units = |unit: fn([u8; 2]) -> u16| {
         bytes[2..].chunks_exact(2).map(move |two| unit([two[0], two[1]])).collect::<Vec<_>>()
     };
@@ -71,12 +83,15 @@ fn decode(bytes: Vec<u8>) -> Result<String, &'static str> {
         _ => None,
     };
     if let Some(units) = wide {
-        return String::from_utf16(&units).map_err(|_| "it is not UTF-16, as its byte order mark says");
+        return String::from_utf16(&units).map_err(|_| (bytes, "it is not UTF-16, as its byte order mark says"));
     }
     let gzip = bytes.starts_with(&[0x1f, 0x8b]);
-    let text = String::from_utf8(bytes).map_err(|_| match gzip {
-        true => "it is compressed by gzip; decompress it first",
-        false => "it is not text in UTF-8",
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let why = match gzip {
+            true => "it is compressed by gzip; decompress it first",
+            false => "it is not text in UTF-8",
+        };
+        (error.into_bytes(), why)
     })?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
@@ -249,8 +264,8 @@ mod tests {
         for bytes in [words.as_bytes().to_vec(), marked, wide(u16::to_le_bytes), wide(u16::to_be_bytes)] {
             assert_eq!(decode(bytes.clone()).as_deref(), Ok(words), "{bytes:?}");
         }
-        assert!(decode(vec![0xff, 0xfe, 0, 0xd8]).is_err_and(|why| why.contains("UTF-16")));
-        assert!(decode(vec![0x1f, 0x8b, 8]).is_err_and(|why| why.contains("gzip")));
+        assert!(decode(vec![0xff, 0xfe, 0, 0xd8]).is_err_and(|(_, why)| why.contains("UTF-16")));
+        assert!(decode(vec![0x1f, 0x8b, 8]).is_err_and(|(_, why)| why.contains("gzip")));
     }
 
     #[test]
