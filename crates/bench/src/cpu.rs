@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 /// were waited for, because a server may fork a process per connection.
 pub(crate) fn tree_us(pid: u32) -> Result<f64> {
     let mut sum = own_us(pid)? + ended_us(pid).unwrap_or(0.0);
-    for child in children(pid) {
+    for child in testkit::children(pid) {
         sum += tree_us(child).unwrap_or(0.0);
     }
     Ok(sum)
@@ -19,17 +19,10 @@ pub(crate) fn tree_us(pid: u32) -> Result<f64> {
 /// live descendants.
 pub(crate) fn each_of_tree_us(pid: u32) -> Result<Vec<(u32, f64)>> {
     let mut each = vec![(pid, own_us(pid)?)];
-    for child in children(pid) {
+    for child in testkit::children(pid) {
         each.extend(each_of_tree_us(child).unwrap_or_default());
     }
     Ok(each)
-}
-
-/// Returns the process IDs of a process's live children, whichever of its threads started them.
-fn children(pid: u32) -> Vec<u32> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let texts = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    texts.flat_map(|text| text.split_whitespace().filter_map(|c| c.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
 fn own_us(pid: u32) -> Result<f64> {

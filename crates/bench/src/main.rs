@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does the program's job. Returns false if a measured row misses its goal.
+/// Runs the task that the options choose. Returns false if a measured row misses its goal.
 fn run(options: &Options) -> Result<bool> {
     match &options.job {
         Job::Measure => measure::measure(options),

@@ -10,7 +10,7 @@ use crate::row::{Effort, Row};
 use crate::show;
 use crate::stored::{RowResult, StoredBench, StoredRow};
 
-/// Measures the chosen rows, and prints their table. Returns true if no goal was missed.
+/// Measures the chosen rows, and prints a table of the results. Returns false if a row misses its goal.
 pub(crate) fn measure(options: &Options) -> Result<bool> {
     let chosen = options.chosen();
     anyhow::ensure!(!chosen.is_empty(), "no row has this name: --list lists all rows");

@@ -28,7 +28,7 @@ pub(crate) enum Job {
 pub(crate) struct Options {
     /// Task of the program.
     pub(crate) job: Job,
-    /// Set of rows to measure if there are no words.
+    /// Set of rows to measure. If words choose the rows, the set only determines their effort.
     pub(crate) set: RowSet,
     /// Number of rounds for every row. `None`: each row has its planned number of rounds.
     rounds: Option<usize>,
@@ -40,7 +40,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Parses the arguments of the program, without the name of the program.
+    /// Parses the program's arguments. `args` must not contain the program's name.
     pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Self> {
         let mut options = Self { job: Job::Measure, set: RowSet::Default, rounds: None, save: None, words: Vec::new() };
         while let Some(arg) = args.next() {

@@ -1,5 +1,5 @@
-//! Writes the tables of a stored benchmark into a page. A table is between two marks, which are HTML comments. Text
-//! outside of the marks is written by hand, and does not change.
+//! Writes the tables of a stored benchmark into a page. Each table is between two HTML comments, the marks. People
+//! write the text outside the marks, and this module does not change it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -19,7 +19,7 @@ const END: &str = "<!-- bench end -->";
 /// Name of the part about the benchmark itself and its machine.
 const MACHINE: &str = "machine";
 
-/// Writes the tables of the stored benchmark `stored` into the file `page`.
+/// Reads a stored benchmark from the file `stored`, and writes its tables into the Markdown file `page`.
 pub(crate) fn write(stored: &Path, page: &Path) -> Result<()> {
     let bench = StoredBench::read(stored)?;
     let old = std::fs::read_to_string(page).with_context(|| page.display().to_string())?;
@@ -77,7 +77,7 @@ fn machine(bench: &StoredBench) -> String {
 fn table(rows: &[&StoredRow]) -> String {
     let mut text = "| row | measurement | figure | spread | goal | result |\n|---|---|---|---|---|---|".to_owned();
     for row in rows {
-        let _ = write!(text, "\n| {} |", cells(row).map(|cell| cell.replace('|', "/")).join(" | "));
+        let _ = write!(text, "\n| {} |", cells(row).map(|cell| cell.replace('|', "/").replace('\n', " ")).join(" | "));
     }
     text
 }

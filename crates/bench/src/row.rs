@@ -40,7 +40,7 @@ impl Display for Goal {
 pub(crate) enum RowSet {
     /// Rows of `make bench`, which take 20 minutes at most.
     Default,
-    /// All rows (`make bench-all`), which take hours.
+    /// All rows, which take hours (`make bench-all`).
     All,
 }
 
@@ -61,7 +61,7 @@ pub(crate) const ROUNDS: usize = 5;
 pub(crate) struct Row {
     /// ID of the row on the command line.
     pub(crate) id: &'static str,
-    /// Description of the comparison that the row makes.
+    /// Description of the row's figure, and of the peer if the row has one.
     pub(crate) what: &'static str,
     /// Goal that the row must meet.
     pub(crate) goal: Goal,

@@ -17,7 +17,7 @@ pub(crate) struct StoredBench {
     pub(crate) machine: Machine,
     /// Start of the benchmark in UTC, in the format of RFC 3339.
     pub(crate) date: String,
-    /// Git commit of the measured program, followed by `+` if tracked files were changed after it. Empty if unknown.
+    /// Git commit of the measured program, followed by `+` if tracked files had uncommitted changes. Empty if unknown.
     pub(crate) commit: String,
     /// Name of the measured set of rows: `default set`, `all rows` or `chosen rows`.
     pub(crate) set: String,
@@ -98,7 +98,7 @@ pub(crate) struct Figures {
 pub(crate) enum RowResult {
     /// The figure reaches the goal for the long run.
     AimReached,
-    /// The figure reaches the goal, but no goal for the long run.
+    /// The figure reaches the goal. It misses the goal for the long run, or the row has none.
     Reached,
     /// The figure misses the goal.
     Missed,

@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row] = &[
         connects::rate,
     )
     .aim(AtLeast(100_000.0)),
-    long("connects-cpu", "CPUs that these attempts took", AtMost(1.05), 30, connects::share),
+    long("connects-cpu", "CPUs that these attempts took", AtMost(1.05), 1, connects::share),
     long(
         "connects-memory",
         "user memory of one of 16,000 descriptors in one process, bytes",

@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use anyhow::{Context, Result};
 
 use super::generator::{first_trial, json, number};
+use super::shared::Shared;
 use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU};
@@ -19,14 +20,20 @@ const SOURCES: &str = "127.0.0.2-127.0.0.65";
 /// that it reaches.
 const HTTPERF_RATES: [u32; 3] = [5_000, 20_000, 60_000];
 
+/// Connection attempts of each round: the attempts per second, and the number of CPUs that loadline used.
+static ATTEMPTS: Shared<Vec<(f64, f64)>> = Shared::new();
+
+fn all_attempts(rounds: usize) -> Result<Vec<(f64, f64)>> {
+    ATTEMPTS.get_or_measure(rounds, || {
+        let target = Overloaded::new()?;
+        (0..rounds).map(|_| attempts(target.addr)).collect()
+    })
+}
+
 /// Measures how many connection attempts per second loadline makes.
 pub(crate) fn rate(rounds: usize) -> Result<Compared> {
-    let target = Overloaded::new()?;
-    let mut compared = Compared { unit: "1/s", ..Compared::default() };
-    for _ in 0..rounds {
-        compared.ours.push(attempts(target.addr)?.0);
-    }
-    Ok(compared)
+    let ours = all_attempts(rounds)?.into_iter().map(|(rate, _)| rate).collect();
+    Ok(Compared { ours, unit: "1/s", ..Compared::default() })
 }
 
 /// Measures loadline's rate divided by the highest rate of httperf.
@@ -43,12 +50,8 @@ pub(crate) fn over_httperf(rounds: usize) -> Result<Compared> {
 /// Measures the share of one CPU that the generator used. A share near 1 shows that the generator's CPU limits the
 /// rate.
 pub(crate) fn share(rounds: usize) -> Result<Compared> {
-    let target = Overloaded::new()?;
-    let mut compared = Compared { unit: "cpus", ..Compared::default() };
-    for _ in 0..rounds {
-        compared.ours.push(attempts(target.addr)?.1);
-    }
-    Ok(compared)
+    let ours = all_attempts(rounds)?.into_iter().map(|(_, cpus)| cpus).collect();
+    Ok(Compared { ours, unit: "cpus", ..Compared::default() })
 }
 
 /// Measures the resident memory of the load generator per descriptor, bytes. The result is the difference between two

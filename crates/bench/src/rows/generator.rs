@@ -93,7 +93,11 @@ pub(crate) fn wrk_for(addr: SocketAddr, path: &str, seconds: u32) -> Result<Outc
 fn wrk_with(addr: SocketAddr, path: &str, seconds: u32, connections: u32) -> Result<Outcome> {
     let mut command = wrk_command(addr, path, seconds, connections)?;
     let (text, cpu_us) = cpu::of_children(|| programs::output(&mut command))?;
-    Ok(Outcome { completed: wrk_number(&text, "requests in")?, rate: wrk_number(&text, "Requests/sec")?, cpu_us })
+    Ok(Outcome {
+        completed: number_in_line(&text, "requests in")?,
+        rate: number_in_line(&text, "Requests/sec")?,
+        cpu_us,
+    })
 }
 
 /// Builds a wrk command with one thread, on the generator's CPU.
@@ -106,9 +110,9 @@ pub(crate) fn wrk_command(addr: SocketAddr, path: &str, seconds: u32, connection
     Ok(command)
 }
 
-/// Returns the first number in the first line of wrk's report that contains `mark`.
-pub(crate) fn wrk_number(text: &str, mark: &str) -> Result<f64> {
-    let line = text.lines().find(|l| l.contains(mark)).with_context(|| format!("wrk printed no {mark:?}"))?;
+/// Returns the first number in the first line of a program's report that contains `mark`.
+pub(crate) fn number_in_line(text: &str, mark: &str) -> Result<f64> {
+    let line = text.lines().find(|l| l.contains(mark)).with_context(|| format!("no line contains {mark:?}"))?;
     let mut words = line.split_whitespace().filter_map(|w| w.parse::<f64>().ok());
     words.next().with_context(|| format!("no number in {line:?}"))
 }

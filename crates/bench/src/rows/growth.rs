@@ -39,8 +39,8 @@ const ADDRESSES: u8 = 8;
 const CONNECTS_PER_S: u32 = 10_000;
 /// Number of cold connections that are opened per second.
 const COLD_RATE: u32 = 10_000;
-/// Maximum additional time for opening the cold connections. The value of the constant is also the maximum time until
-/// the sockets of a previous run are closed.
+/// Maximum time to wait until the sockets of a previous run are closed. The cold connections get the same time to open,
+/// in addition to the time that [`COLD_RATE`] needs.
 const COLD_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// CPU microseconds per request of loadline, of wrk, and of the server under loadline's load.
@@ -162,7 +162,7 @@ fn wrk(addr: SocketAddr, connections: u32, seconds: u32) -> Result<f64> {
         let ended = started?.into_iter().map(|child| Ok(child.wait_with_output()?));
         ended.collect::<Result<Vec<_>>>()
     })?;
-    let completed = texts.iter().map(|o| generator::wrk_number(&String::from_utf8_lossy(&o.stdout), "requests in"));
+    let completed = texts.iter().map(|o| generator::number_in_line(&String::from_utf8_lossy(&o.stdout), "requests in"));
     let completed: f64 = completed.collect::<Result<Vec<f64>>>()?.iter().sum();
     // Without answers, no cost per answer can be computed, so the cost is NaN.
     Ok(if completed > 0.0 { cpu_us / completed } else { f64::NAN })

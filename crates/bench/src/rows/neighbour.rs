@@ -1,6 +1,6 @@
 //! Repeatability of `find` while another program (the neighbour) uses one of the two CPUs fully for 8 of 30 s. The
-//! start and the CPU are chosen at random, but equally in every benchmark. A `find` without the neighbour and a `find`
-//! beside it alternate. The server is nginx.
+//! neighbour's start time and CPU are random, but a fixed seed makes them equal in every benchmark. A `find` without
+//! the neighbour and a `find` beside it alternate. The server is nginx.
 
 use std::thread;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::programs::{self, CLIENT_CPU, SERVER_CPU};
 const SEED: u64 = 36;
 /// Time budget of each `find`, seconds.
 const BUDGET_S: f64 = 30.0;
-/// Time for which the neighbour fully uses a CPU, seconds.
+/// Time during which the neighbour keeps a CPU fully busy, seconds.
 const BURN_S: f64 = 8.0;
 /// Maximum difference between a capacity and the median of the undisturbed capacities, as a share of this median.
 const MAX_DISTANCE: f64 = 0.1;
@@ -33,7 +33,7 @@ struct Found {
     named: bool,
 }
 
-/// Results of all finds of this file.
+/// Results of all runs of `find`. The rows of this file share them.
 #[derive(Clone, Debug, Default)]
 struct Finds {
     /// Capacities that `find` measured without the neighbour, requests per second.

@@ -42,8 +42,8 @@ pub(crate) fn lag(rounds: usize) -> Result<Compared> {
     figure(rounds, "us", |pace| pace.lag_us)
 }
 
-/// Returns the figure `of` of each round of loadline. The goals apply only to loadline's figure, so the note shows the
-/// figure of the loop in C.
+/// Returns loadline's figure of each round. `of` selects the figure. The goals apply only to loadline, so the figure of
+/// the loop in C is in the note.
 fn figure(rounds: usize, unit: &'static str, of: fn(&Pace) -> f64) -> Result<Compared> {
     let (ours, loop_in_c) = PACES.get_or_measure(rounds, || measure(rounds))?;
     let in_c = median(&loop_in_c.iter().map(of).collect::<Vec<_>>());

@@ -1,6 +1,6 @@
-//! Cost of observing, as shares of one CPU: the CPU time of loadline's probe, and of the whole laboratory (conductor
-//! and probe). The conductor is the loadline process that the user starts. The generator is a process of its own, and
-//! does not count.
+//! Cost of observing, as shares of one CPU. One row measures loadline's probe. Another row measures the probe together
+//! with the conductor, which is the loadline process that the user starts. The CPU time of the generator, which is a
+//! separate process, does not count.
 
 use std::process::{Child, Stdio};
 use std::thread;

@@ -51,9 +51,8 @@ fn find(url: &str, budget: &str) -> Result<Conclusions> {
 }
 
 fn conclusions(run: &Value) -> Result<Conclusions> {
-    let findings = &run["findings"];
-    let bottleneck = findings["bottleneck"]["id"].as_str().unwrap_or("none").to_owned();
-    Ok(Conclusions { bottleneck, rate: findings["capacity"]["rate"].as_f64().context("the run has no capacity")? })
+    let rate = run["findings"]["capacity"]["rate"].as_f64().context("the run has no capacity")?;
+    Ok(Conclusions { bottleneck: testkit::bottleneck(run).to_owned(), rate })
 }
 
 fn agree([short, long]: &[Conclusions; 2]) -> bool {

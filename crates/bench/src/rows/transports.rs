@@ -4,10 +4,10 @@
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use testkit::{Postgres, ServedOverUdp, SetupError, postgres_program};
 
-use super::generator::{SECONDS, first_trial, json, number};
+use super::generator::{SECONDS, first_trial, json, number, number_in_line};
 use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU, SERVER_CPU};
@@ -22,7 +22,7 @@ pub(crate) fn https(rounds: usize) -> Result<Compared> {
     let wrk = || {
         let seconds = format!("-d{SECONDS}s");
         let (text, us) = peer("wrk", &["-t1", "-c64", &seconds, &url])?;
-        Ok(us / before(&text, "requests in")?)
+        Ok(us / number_in_line(&text, "requests in")?)
     };
     interleave(rounds, "us", || ours(&url, &["--insecure", "--connections", "64"]), wrk)
 }
@@ -41,7 +41,7 @@ pub(crate) fn handshakes(rounds: usize) -> Result<Compared> {
     let s_time = || {
         let seconds = SECONDS.to_string();
         let (text, us) = peer("openssl", &["s_time", "-connect", &at, "-new", "-tls1_3", "-time", &seconds])?;
-        Ok(before(&text, "connections in")? / us * 1e6)
+        Ok(number_in_line(&text, "connections in")? / us * 1e6)
     };
     interleave(rounds, "1/s", ours, s_time)
 }
@@ -52,7 +52,7 @@ pub(crate) fn http2(rounds: usize) -> Result<Compared> {
     let url = format!("http://{}/", server.addr);
     let h2load = || {
         let (text, us) = peer("h2load", &["-t1", "-c16", "-m10", "-n", &REQUESTS.to_string(), &url])?;
-        Ok(us / before(&text, "requests:")?)
+        Ok(us / number_in_line(&text, "requests:")?)
     };
     interleave(rounds, "us", || ours(&url, &["--http2", "--connections", "16", "--streams", "10"]), h2load)
 }
@@ -73,7 +73,7 @@ pub(crate) fn grpc(rounds: usize) -> Result<Compared> {
     let args = [&["-t1", "-c16", "-m10", "-n", &calls][..], &headers, &[h2_url.as_str()]].concat();
     let h2load = || {
         let (text, us) = peer("h2load", &args)?;
-        Ok(us / before(&text, "requests:")?)
+        Ok(us / number_in_line(&text, "requests:")?)
     };
     interleave(rounds, "us", || ours(&url, &["--connections", "16", "--streams", "10"]), h2load)
 }
@@ -88,7 +88,7 @@ pub(crate) fn stream(rounds: usize) -> Result<Compared> {
     let (url, streams) = (format!("http://{}/", server.addr), STREAMS.to_string());
     let h2load = || {
         let (text, us) = peer("h2load", &["-t1", "-c16", "-m10", "-n", &streams, &url])?;
-        Ok(us / before(&text, "requests:")?)
+        Ok(us / number_in_line(&text, "requests:")?)
     };
     let flags = ["--http2", "--stream", "sse", "--connections", "16", "--streams", "10"];
     interleave(rounds, "us", || ours(&url, &flags), h2load)
@@ -112,7 +112,7 @@ pub(crate) fn http3_oha(rounds: usize) -> Result<Compared> {
         let (connections, requests) = (["-c", "16", "-p", "10"], REQUESTS.to_string());
         let args = [&["--no-tui", "--insecure", "--http-version", "3"], &connections[..], &["-n", &requests, &oha_url]];
         let (text, us) = peer("oha", &args.concat())?;
-        Ok(us / before(&text, "[200]")?)
+        Ok(us / number_in_line(&text, "[200]")?)
     };
     interleave(rounds, "us", || ours(&ours_url, &["--insecure", "--connections", "16", "--streams", "10"]), oha)
 }
@@ -155,7 +155,7 @@ pub(crate) fn postgres(rounds: usize) -> Result<Compared> {
         let mut command = programs::pinned(CLIENT_CPU, &pgbench);
         command.args(["-n", "-h", "127.0.0.1", "-p", &port, "-U", "postgres", "-c", "32", "-j", "1", "-T", &seconds]);
         let (text, us) = cpu::of_children(|| programs::output(command.arg("-f").arg(&script).arg("postgres")))?;
-        Ok(us / before(&text, "number of transactions actually processed")?)
+        Ok(us / number_in_line(&text, "number of transactions actually processed")?)
     };
     interleave(rounds, "us", || ours(&server.url(), &["--connections", "32"]), peer)
 }
@@ -174,11 +174,4 @@ fn peer(name: &str, args: &[&str]) -> Result<(String, f64)> {
         let mut command: Command = programs::pinned(CLIENT_CPU, &program);
         programs::output(command.args(args))
     })
-}
-
-/// Returns the first number in the first line that contains `words`.
-fn before(text: &str, words: &str) -> Result<f64> {
-    let line = text.lines().find(|line| line.contains(words)).with_context(|| format!("nothing says {words:?}"))?;
-    let number = line.split_whitespace().find_map(|word| word.parse().ok());
-    number.with_context(|| format!("no number in {line:?}"))
 }
