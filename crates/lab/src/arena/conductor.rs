@@ -28,8 +28,8 @@ pub trait ArenaConductor {
         refuse: &dyn Fn(&[ArenaAnswer]) -> Option<ArenaRefusal>,
     ) -> ArenaSearch;
 
-    /// Measures a server at a given rate of requests. Before the load begins, `refuse` checks some of the server's
-    /// answers, and returns a refusal if the server must not be measured.
+    /// Measures a server at the request rate in `turn`. Before the load begins, `refuse` checks some of the server's
+    /// answers. If `refuse` returns a refusal, the server is not measured.
     fn turn(
         &mut self,
         place: ArenaPlace,

@@ -12,17 +12,21 @@ pub(super) const MAX_CHECKED_REQUESTS: usize = 1000;
 /// only milliseconds.
 const MAX_CHECKED_PER_TURN: usize = 64;
 
-/// Returns the indexes of the requests whose answers are checked. Requests that are never sent are left out.
-pub(super) fn checked_requests(load: &LoadPlan) -> Vec<u16> {
+/// Returns the indexes of the requests of a load. Requests that are never sent are left out.
+fn sent_requests(load: &LoadPlan) -> Vec<u16> {
     let Some(set) = &load.requests else { return vec![0] };
     let sent = (0..=u16::MAX).zip(&set.requests).filter(|(_, request)| request.weight > 0.0);
-    sent.map(|(item, _)| item).take(MAX_CHECKED_REQUESTS).collect()
+    sent.map(|(item, _)| item).collect()
+}
+
+/// Returns the indexes of the requests whose answers are checked.
+pub(super) fn checked_requests(load: &LoadPlan) -> Vec<u16> {
+    sent_requests(load).into_iter().take(MAX_CHECKED_REQUESTS).collect()
 }
 
 /// Returns the number of requests whose answers are not checked, because the set has too many requests.
 pub(super) fn unchecked_requests(load: &LoadPlan) -> usize {
-    let sent = load.requests.iter().flat_map(|set| &set.requests).filter(|request| request.weight > 0.0);
-    sent.count().saturating_sub(MAX_CHECKED_REQUESTS)
+    sent_requests(load).len().saturating_sub(MAX_CHECKED_REQUESTS)
 }
 
 /// Returns the indexes of the requests whose answers are checked again in a turn. The turns of different rounds check
