@@ -2,9 +2,10 @@
 //! with one client, continue with more clients and the cost of a request, and end with the most used resource. Each
 //! step of the argument is one sentence that contains its figures. The last step is the verdict.
 
-use run::{Findings, Objective};
+use run::Findings;
 
 use crate::Facts;
+use crate::decide::{gives_objective, missed_by_part};
 use crate::demand::demands;
 use crate::laws::{Step, steps};
 use crate::number::{counted, duration, figure, grew, percent, rate, ratio};
@@ -113,9 +114,10 @@ fn ranking(facts: &Facts<'_>) -> Option<String> {
 fn objective(facts: &Facts<'_>, findings: &Findings) -> Option<String> {
     let c = findings.capacity.as_ref()?;
     if facts.run.is_of_chosen_loads() {
-        let word = if c.held { "met" } else { "not met" };
-        let given = facts.run.plan.objective != Objective::default();
-        return given.then(|| format!("The objective ({}) was {word} at {}.", c.objective, rate(c.rate)));
+        let part_missed = missed_by_part(facts.run, findings.course.as_ref()).is_some();
+        let word = if c.held && !part_missed { "met" } else { "not met" };
+        return gives_objective(facts.run)
+            .then(|| format!("The objective ({}) was {word} at {}.", c.objective, rate(c.rate)));
     }
     if !c.held {
         return Some(format!("The objective ({}) failed at every load.", c.objective));

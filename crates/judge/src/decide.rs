@@ -2,7 +2,8 @@
 //! trial of a run is the load that represents the run.
 
 use run::{
-    Bottleneck, Capacity, CourseFinding, Failure, Findings, LoadState, Objective, Outcome, Picks, Run, Trial, TrialKind,
+    Bottleneck, Breach, Capacity, CourseFinding, Failure, Findings, LoadState, Objective, Outcome, Picks, Run, Trial,
+    TrialKind,
 };
 
 use crate::Facts;
@@ -66,13 +67,14 @@ fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     (capacity.held && capacity.rate < CAPACITY_APART * good(most)).then_some(most)
 }
 
-/// Returns the outcome of each trial. `chances` comes from [`crate::capacity::chances`]. If the rate of the load
-/// changes, each part of the load (`course`) must meet an objective that the user gave. A percentile over all rates
-/// would describe no single rate.
+/// Returns the outcome of each trial. `chances` comes from [`crate::capacity::chances`]. The findings in `course` are
+/// about the first load that the user chose.
 pub(crate) fn outcomes(facts: &Facts<'_>, chances: &[Option<f64>], course: Option<&CourseFinding>) -> Vec<Outcome> {
-    let of_part = course.filter(|_| is_asked(facts.run)).and_then(|course| course.parts.get(course.failed?)?.breach);
+    let of_part = missed_by_part(facts.run, course);
+    let first = facts.run.trials.iter().find(|trial| trial.kind == TrialKind::Fixed);
+    let is_first = |trial: &Trial| first.is_some_and(|first| std::ptr::eq(first, trial));
     let of = |(trial, chance_held): (&Trial, &Option<f64>)| {
-        let breach = breach(trial, &facts.limits).or(of_part.filter(|_| trial.kind == TrialKind::Fixed));
+        let breach = breach(trial, &facts.limits).or(of_part.filter(|_| is_first(trial)));
         let measured = trial.measured.tally.completed > 0;
         let good_rate = finite(good(trial)).filter(|_| measured);
         Outcome {
@@ -106,12 +108,19 @@ pub(crate) fn failure(facts: &Facts<'_>, findings: &Findings) -> Option<Failure>
     if findings.expected.iter().any(|e| !e.met) {
         return Some(Failure::Expectation);
     }
-    let part_failed = is_asked(run) && findings.course.as_ref().is_some_and(|course| course.failed.is_some());
+    let part_failed = missed_by_part(run, findings.course.as_ref()).is_some();
     (part_failed || findings.capacity.as_ref().is_some_and(|c| !c.held)).then_some(Failure::Objective)
 }
 
+/// Returns the limit that a part of a load with a changing rate broke, if the user gave an objective. Each part must meet
+/// the objective, because a percentile over all rates would describe no single rate.
+pub(crate) fn missed_by_part(run: &Run, course: Option<&CourseFinding>) -> Option<Breach> {
+    let course = course.filter(|_| gives_objective(run))?;
+    course.parts.get(course.failed?)?.breach
+}
+
 /// Returns true if the user gave an objective.
-fn is_asked(run: &Run) -> bool {
+pub(crate) fn gives_objective(run: &Run) -> bool {
     run.plan.objective != Objective::default()
 }
 

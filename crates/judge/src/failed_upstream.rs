@@ -15,7 +15,7 @@ use crate::overflow::Overflow;
 use crate::rules::Verdict;
 use crate::single::{failed_and_all, server_of};
 use crate::thresholds::{BUSY, FEW_DROPS, INDIRECT, MOST, NEARLY_FULL, ONE_SIGN, PLACES_APART};
-use crate::upstreams::named;
+use crate::upstreams::{named, names};
 use crate::view::View;
 use crate::waits::keeps_connections;
 
@@ -73,11 +73,6 @@ fn upstreams(facts: &Facts<'_>, view: &View<'_>) -> Vec<Upstream> {
         }
     }
     found
-}
-
-/// Returns the names of the upstreams, separated by commas.
-fn names(upstreams: &[Upstream]) -> String {
-    upstreams.iter().map(named).collect::<Vec<_>>().join(", ")
 }
 
 /// Finds a lack of local ports: connections in TIME_WAIT occupy nearly all local ports. All local ports are available

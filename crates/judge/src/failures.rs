@@ -14,7 +14,7 @@ use crate::number::{counted, figure, percent, ratio};
 use crate::signals::cpu::fullness;
 use crate::single::{clients, closed, failed_and_all, failed_share, server_of};
 use crate::thresholds::{ALL_REFUSED, LIKELY, MOST_FAIL, TREND_SURE};
-use crate::upstreams::named;
+use crate::upstreams::names;
 
 /// Failures that explain a run better than CPU use does.
 #[derive(Debug)]
@@ -93,29 +93,29 @@ impl<'a> Failures<'a> {
     /// Returns advice on the next step. The statuses 502 and 504 come from a gateway and point to the server behind the
     /// gateway (RFC 9110, 15.6.3 and 15.6.5).
     pub(crate) fn advice(&self) -> String {
-        let advice = self.fixed_advice();
-        let upstreams = server_of(self.trial).map(|view| view.side.behind.iter().map(named).collect::<Vec<_>>());
-        match upstreams.filter(|upstreams| advice == GATEWAY_ADVICE && !upstreams.is_empty()) {
-            Some(upstreams) => format!("{advice} Read the log of that upstream, too: {}.", upstreams.join(", ")),
-            None => advice.into(),
-        }
-    }
-
-    /// Returns the advice without names.
-    fn fixed_advice(&self) -> &'static str {
         let has = |wanted: &[&str]| self.trial.measured.tally.refusals().any(|(status, _)| wanted.contains(&status));
         if self.stretch.as_ref().is_some_and(|stretch| stretch.is_limited) {
             "Send fewer requests (--rate), or raise the server's limit: it allows only some requests in a time, and then refuses \
              all others (429 or the like). Then measure again."
+                .into()
         } else if self.stretch.is_some() {
             "Read the server's log at that time: it tells why every request failed. A token or session may have expired, or the \
              server was not ready. Then measure again."
+                .into()
         } else if let Some(advice) = self.silent_close_advice() {
-            advice
+            advice.into()
         } else if has(&["502", "504"]) {
-            GATEWAY_ADVICE
+            self.gateway_advice()
         } else {
-            "Read the server's error log: it tells why these requests failed."
+            "Read the server's error log: it tells why these requests failed.".into()
+        }
+    }
+
+    /// Returns the advice if a gateway reports that its upstream did not answer, with the names of its upstreams.
+    fn gateway_advice(&self) -> String {
+        match server_of(self.trial).map(|view| names(&view.side.behind)).filter(|names| !names.is_empty()) {
+            Some(names) => format!("{GATEWAY_ADVICE} Read the log of that upstream, too: {names}."),
+            None => GATEWAY_ADVICE.into(),
         }
     }
 

@@ -91,16 +91,19 @@ fn connects_go_on(trial: &Trial) -> bool {
     trial.measured.tally.attempted > 0 || trial.tally.phantom > 0 || trial.tally.connected < trial.tally.attempted
 }
 
+/// Returns the smallest limit of the server's accept queues, connections; `None` if no limit is known.
+pub(crate) fn backlog(view: &View<'_>) -> Option<f64> {
+    view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min)
+}
+
 /// Returns true if an accept queue of the server was at its limit at any time inside the window.
 fn queue_is_full(view: &View<'_>) -> bool {
-    let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min);
-    view.max("listen.queue").zip(limit).is_some_and(|(queue, limit)| queue >= limit)
+    view.max("listen.queue").zip(backlog(view)).is_some_and(|(queue, limit)| queue >= limit)
 }
 
 /// Returns true if an accept queue of the server reached its limit at any time of the trial.
 fn queue_was_full(view: &View<'_>) -> bool {
-    let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min);
-    view.whole_trial("listen.queue").zip(limit).is_some_and(|(queue, limit)| queue >= limit)
+    view.whole_trial("listen.queue").zip(backlog(view)).is_some_and(|(queue, limit)| queue >= limit)
 }
 
 /// Returns evidence of connects of the generator whose SYN was sent again, or that timed out or never got an answer.

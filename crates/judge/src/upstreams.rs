@@ -142,6 +142,11 @@ pub(crate) fn named(behind: &Upstream) -> String {
     }
 }
 
+/// Returns the names of the upstreams, separated by commas.
+pub(crate) fn names(upstreams: &[Upstream]) -> String {
+    upstreams.iter().map(named).collect::<Vec<_>>().join(", ")
+}
+
 /// Maximum number of lines of evidence about upstreams.
 const MOST_LINES: usize = 4;
 

@@ -98,8 +98,8 @@ fn is_mute(facts: &Facts<'_>) -> bool {
 /// Returns the position of the words about waiting threads in the sentence of a verdict: first or last.
 ///
 /// The words about waiting threads come last in a verdict on the cause of failures. They also come last in a verdict
-/// without a cause, if its sentence is about failures or the threads have too few samples. In all other sentences, the
-/// words about waiting threads come first.
+/// without a cause in two cases: its sentence is about failures, or the threads have too few samples. In all other
+/// verdicts, the words about waiting threads come first.
 pub(crate) fn word_order(facts: &Facts<'_>, verdict: &Bottleneck) -> WordOrder {
     let completes = facts.client().is_some() || facts.run.only_watched();
     let fails = is_mute(facts) || !completes || Failures::of(facts).is_some();
@@ -115,22 +115,20 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
     let asked = RULES.iter().filter(|r| (!mute || r.id == UNKNOWN) && !excluded.contains(&r.id));
     let failures = Failures::of(facts);
     let cause = failures.as_ref().filter(|_| !mute).and_then(|failures| UpstreamFailure::of(facts, failures));
-    // Rules of the last tier have no direct signs. They are ruled out if the cause of the failures is known.
-    let is_left_over = |rule: &Rule| cause.is_some() && rule.id != UNKNOWN && rule.tier == Tier::LeftOver;
     let answer = |rule: &Rule| match (&cause, failures.as_ref()) {
         (Some(cause), Some(failures)) if cause.id == Some(rule.id) => cause.verdict(failures),
-        (_, Some(failures)) if is_silenced(rule, failures) || is_left_over(rule) => {
-            Verdict::RuledOut(failures.sentence())
-        }
+        (_, Some(failures)) if is_silenced(rule, failures, cause.is_some()) => Verdict::RuledOut(failures.sentence()),
         _ => (rule.judge)(facts),
     };
     asked.map(|rule| (rule, answer(rule))).collect()
 }
 
-/// Returns true if failed answers explain a run better than the signs of `rule` do.
-fn is_silenced(rule: &Rule, failures: &Failures<'_>) -> bool {
+/// Returns true if failed answers explain a run better than the signs of `rule` do. Rules of the last tier have no direct
+/// signs, so they are also ruled out if the cause of the failures is known.
+fn is_silenced(rule: &Rule, failures: &Failures<'_>, knows_cause: bool) -> bool {
     let at_some_load = !failures.at_every_load || failures.most;
-    rule.is_of_work && at_some_load || failures.most && rule.id != UNKNOWN && rule.tier == Tier::LeftOver
+    let is_left_over = rule.id != UNKNOWN && rule.tier == Tier::LeftOver;
+    rule.is_of_work && at_some_load || (failures.most || knows_cause) && is_left_over
 }
 
 /// Returns the winner's verdict, with the sentence and the evidence of its rule.

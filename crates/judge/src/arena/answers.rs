@@ -10,24 +10,22 @@ pub struct ExpectedAnswers<'a> {
     profile: &'a ArenaProfile,
     /// Name and answers of the first server that was accepted under this load; `None` if no server was accepted yet.
     first: Option<(&'a str, Vec<&'a ArenaAnswer>)>,
-    /// True if the load has a set of requests.
-    is_set: bool,
 }
 
 impl<'a> ExpectedAnswers<'a> {
     /// Returns the answers that the server must give under the load.
     pub fn of(state: &'a ArenaState, place: ArenaPlace) -> Self {
         let profile = &state.plan.profiles[place.profile];
-        let accepted = state.searches.iter().filter(|search| {
+        let accepted = state.searches.iter().find(|search| {
             let wrong = search.refused.as_ref().is_some_and(|r| r.kind == ArenaRefusalKind::WrongAnswer);
             search.place.profile == place.profile && !wrong && search.answer.is_some()
         });
-        let first = accepted.into_iter().next().map(|search| {
+        let first = accepted.map(|search| {
             let is_own = search.place.entry == place.entry;
             let name = if is_own { "its first start" } else { &state.plan.entries[search.place.entry].name };
             (name, search.answers().collect())
         });
-        Self { profile, first, is_set: profile.requests.is_some() }
+        Self { profile, first }
     }
 
     /// Compares a server's answers with the status, length and text that the load profile states for every answer. If
@@ -46,7 +44,10 @@ impl<'a> ExpectedAnswers<'a> {
         let why = wrong_status(profile, first, answer)
             .or_else(|| wrong_length(profile, first, answer))
             .or_else(|| wrong_text(profile, first, answer))?;
-        let request = if self.is_set { format!("request {} of the set: ", answer.request + 1) } else { String::new() };
+        let request = match profile.requests.is_some() {
+            true => format!("request {} of the set: ", answer.request + 1),
+            false => String::new(),
+        };
         Some(ArenaRefusal { kind: ArenaRefusalKind::WrongAnswer, text: request + &why })
     }
 }
@@ -112,7 +113,7 @@ mod tests {
 
     fn refused(profile: &ArenaProfile, first: &[&ArenaAnswer], given: &[ArenaAnswer]) -> Option<String> {
         let first = (!first.is_empty()).then(|| ("nginx", first.to_vec()));
-        let expected = ExpectedAnswers { profile, first, is_set: profile.requests.is_some() };
+        let expected = ExpectedAnswers { profile, first };
         expected.wrong(given).map(|refusal| refusal.text)
     }
 

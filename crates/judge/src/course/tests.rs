@@ -178,7 +178,7 @@ fn an_objective_that_the_last_stage_missed_is_not_met() {
     let mut run = load(&[step(500.0), step(1000.0), step(2000.0)], f64::INFINITY, &mut fastrand::Rng::with_seed(6));
     divide(&mut run, 1.0, 4.0..6.0);
     let trial = &mut run.trials[0];
-    (trial.measured.tally.completed, trial.rates.completed_rate) = (7000, 1166.0);
+    (trial.tally.sent, trial.measured.tally.completed, trial.rates.completed_rate) = (7000, 7000, 1166.0);
     (trial.latency_us.count, trial.latency_us.p99) = (7000, 15_000.0);
     crate::judge(&mut run);
     assert!(run.findings.outcomes[0].held && run.findings.failure.is_none(), "without an objective: {run:?}");
@@ -187,4 +187,6 @@ fn an_objective_that_the_last_stage_missed_is_not_met() {
     let outcome = run.findings.outcomes[0];
     assert!(!outcome.held && outcome.breach.is_some_and(|breach| breach.kind == BreachKind::P99), "{outcome:?}");
     assert_eq!(run.findings.failure, Some(run::Failure::Objective));
+    let said = run.findings.argument.join(" ");
+    assert!(said.contains("was not met at"), "the argument agrees: {said}");
 }

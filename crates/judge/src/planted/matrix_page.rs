@@ -120,8 +120,8 @@ const DECISIONS: &str = "
   network, and a loss delays one request: more connections would bring more.
 ";
 
-/// Confidence below which a cell of the matrix is narrow: its two causes are about equally probable, so that the choice
-/// between them needs a reason.
+/// A cell of the matrix is narrow if its confidence is below this value. In a narrow cell, both causes are about
+/// equally probable, so [`NARROW_REASONS`] must give a reason for the choice.
 const NARROW: f64 = LIKELY;
 
 /// Reasons for the narrow cells: the bottleneck that the verdict names, the other bottleneck, and the reason for the

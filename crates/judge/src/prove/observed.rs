@@ -7,6 +7,7 @@ use super::decision::Observed;
 use crate::Facts;
 use crate::disks;
 use crate::number::{counted, figure};
+use crate::overflow::backlog;
 use crate::places::{self, Places};
 use crate::rules::{RULES, Tier};
 use crate::server_queue;
@@ -105,7 +106,7 @@ fn is_other_cause(verdict: &str, other: &str) -> bool {
 /// did not lose.
 fn full_listen_queue(facts: &Facts<'_>) -> Option<String> {
     let full = |view: &View<'_>| {
-        let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min)?;
+        let limit = backlog(view)?;
         let queue = view.max("listen.queue").filter(|queue| *queue >= limit)?;
         Some(format!("the server's listen queue held {} (limit {})", counted(queue, "connection"), figure(limit)))
     };

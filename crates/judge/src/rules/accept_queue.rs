@@ -7,7 +7,7 @@ use crate::Facts;
 use crate::evidence::{cpu_share_line, measured};
 use crate::facts::unix_socket;
 use crate::number::{counted, figure, percent, positive};
-use crate::overflow::{HeldConnections, Overflow, always_full, slow_connects, slow_share};
+use crate::overflow::{HeldConnections, Overflow, always_full, backlog, slow_connects, slow_share};
 use crate::single::clients;
 use crate::sweep::Plateau;
 use crate::thresholds::{
@@ -95,9 +95,8 @@ fn waits_for_workers(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
 /// one. A single blocked worker handles one request at a time, unless it takes all waiting connections at once. Then the
 /// length of the queue limits the number of requests that the worker takes.
 fn takes_the_whole_queue(facts: &Facts<'_>, view: &View<'_>) -> bool {
-    let places = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min);
     let at_a_time = crate::knee::of_sweep(facts).map(|knee| knee.concurrency);
-    places.zip(at_a_time).is_some_and(|(places, at_a_time)| places > 1.0 && at_a_time >= places)
+    backlog(view).zip(at_a_time).is_some_and(|(places, at_a_time)| places > 1.0 && at_a_time >= places)
 }
 
 /// Describes the steps of a plateau in which no connect was dropped. Returns `None` if connects were dropped in all
@@ -145,7 +144,7 @@ fn bind(facts: &Facts<'_>, worst: &Overflow<'_>, text: String) -> Verdict {
     let (view, trial) = (&worst.view, worst.view.trial);
     let mut evidence = vec![measured(view, (worst.counter, ""), (worst.drops, FigureUnit::Plain), Some(0.0), text)];
     let mut confidence: f64 = ONE_SIGN;
-    let limit = view.instances("listen.limit").into_iter().map(|(_, l)| l).reduce(f64::min);
+    let limit = backlog(view);
     if let Some(queue) = view.whole_trial("listen.queue") {
         let full = limit.is_some_and(|l| queue >= l);
         let of = limit.map_or(String::new(), |l| format!(" (limit {})", figure(l)));

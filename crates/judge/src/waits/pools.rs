@@ -33,20 +33,12 @@ pub(super) fn busy_children(
     let queues = requests.demand() >= blocked + WAIT_QUEUE;
     let sleeps = if state == ThreadState::Sleep { 0.0 } else { activity.all_threads(|s| s == ThreadState::Sleep) };
     let is_one = |threads: f64| (threads - 1.0).abs() <= WAIT_FEW;
-    let has_parent = activity.has_parent || is_one(idle) || is_one(sleeps);
-    let (of, counted) = match has_parent {
-        _ if process.children => (all, CountedKind::Children),
-        true => (all - 1.0, CountedKind::Children),
-        false => (all, CountedKind::Processes),
-    };
-    let parent = if process.children {
-        0.0
-    } else if activity.has_parent {
-        1.0
-    } else if is_one(sleeps) {
-        sleeps
-    } else {
-        0.0
+    let (of, counted, parent) = match () {
+        () if process.children => (all, CountedKind::Children, 0.0),
+        () if activity.has_parent => (all - 1.0, CountedKind::Children, 1.0),
+        () if is_one(sleeps) => (all - 1.0, CountedKind::Children, sleeps),
+        () if is_one(idle) => (all - 1.0, CountedKind::Children, 0.0),
+        () => (all, CountedKind::Processes, 0.0),
     };
     let busy = process.threads - idle - parent;
     (is_single_threaded && is_used_up && queues).then(|| WaitFinding {

@@ -31,18 +31,22 @@ impl Requests {
     /// Returns true if the waiting tasks or threads work on requests, and are at least half as many as the requests in
     /// progress. Idle tasks and idle threads work on no request.
     pub(super) fn are_held_by(&self, waiting: f64) -> bool {
-        let Some((low, _)) = self.in_progress else { return false };
-        let have_requests = self.per_waiter(0.0, waiting).is_some_and(|(_, high)| high >= 1.0 - WAIT_HOLDS_NONE);
-        waiting >= WAIT_MOSTLY.max(WAIT_MOSTLY * low) && have_requests
+        self.may_be_in(waiting, 1.0 - WAIT_HOLDS_NONE)
     }
 
-    /// Returns true if the tasks that wait for a lock may work on requests. A task never waits for a lock without work, but
-    /// it may be a helper of a request. While a queue grows, the requests and the tasks are counted at different moments,
-    /// so half as many requests as tasks are enough.
+    /// Returns true if the tasks that wait for a lock may work on requests, and are at least half as many as the requests
+    /// in progress. No task waits for a lock without work. While a queue grows, the requests and the tasks are counted at
+    /// different moments, so half as many requests as tasks are enough.
     pub(super) fn may_wait_for_lock(&self, waiting: f64) -> bool {
+        self.may_be_in(waiting, WAIT_MOSTLY)
+    }
+
+    /// Returns true if the waiting tasks or threads are at least half as many as the requests in progress, and if each of
+    /// them may have at least `least` requests on average.
+    fn may_be_in(&self, waiting: f64, least: f64) -> bool {
         let Some((low, _)) = self.in_progress else { return false };
-        let may_have_requests = self.per_waiter(0.0, waiting).is_some_and(|(_, high)| high >= WAIT_MOSTLY);
-        waiting >= WAIT_MOSTLY.max(WAIT_MOSTLY * low) && may_have_requests
+        let have_requests = self.per_waiter(0.0, waiting).is_some_and(|(_, high)| high >= least);
+        waiting >= WAIT_MOSTLY.max(WAIT_MOSTLY * low) && have_requests
     }
 
     /// Returns a lower and an upper bound of the requests that were read but not answered. Returns `None` if the number

@@ -110,10 +110,14 @@ pub(super) fn saturation(
 /// must also exclude "no effect". For a lever on the watched server, the throughput of this server counts.
 pub(super) fn is_as_predicted(effects: &[Effect], lever: &str, watched: WatchedShare) -> bool {
     let Some(effect) = parts::effect_of(effects, lever) else { return false };
-    let expected = 1.0 - effect.dose;
-    let own = watched.own(effect);
-    let nearest = expected.max(own.low).min(own.high);
-    (nearest - expected).abs() <= ASTRAY && own.high < 1.0
+    agrees(&watched.own(effect), 1.0 - effect.dose)
+}
+
+/// Returns true if the measured interval contains the `expected` ratio, up to the model's error, and excludes "no
+/// effect".
+fn agrees(measured: &Effect, expected: f64) -> bool {
+    let nearest = expected.max(measured.low).min(measured.high);
+    (nearest - expected).abs() <= ASTRAY && measured.high < 1.0
 }
 
 /// Returns true if the measurement confirms a prediction of the effect of the rival's lever. The prediction was made
@@ -122,10 +126,8 @@ pub(super) fn is_as_predicted(effects: &[Effect], lever: &str, watched: WatchedS
 pub(super) fn is_rival_predicted(proof: &Proof, effects: &[Effect], rival: Option<&str>) -> bool {
     let of_next = proof.runner_up.as_ref().map(|next| &next.prediction);
     let predicted = proof.prediction.iter().chain(of_next).find(|effect| Some(effect.lever.as_str()) == rival);
-    predicted.zip(rival.and_then(|lever| parts::effect_of(effects, lever))).is_some_and(|(predicted, measured)| {
-        let nearest = predicted.ratio.max(measured.low).min(measured.high);
-        (nearest - predicted.ratio).abs() <= ASTRAY && measured.high < 1.0
-    })
+    let measured = rival.and_then(|lever| parts::effect_of(effects, lever));
+    predicted.zip(measured).is_some_and(|(predicted, measured)| agrees(measured, predicted.ratio))
 }
 
 /// Compares the verdict with the measured kind of limit. The lever `server-cpu` shows a kind of CPU limit. The lever of
