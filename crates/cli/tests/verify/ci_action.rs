@@ -161,21 +161,6 @@ fn a_regression_fails_and_is_written_down(runner: &Runner) {
     assert!(runner.read("temp/gh").starts_with("pr comment https://example.org/pull/7 --body-file"), "{said}");
 }
 
-#[test]
-fn the_action_compares_two_commands_and_comments() {
-    let _alone = alone();
-    a_regression_fails_and_is_written_down(&Runner::new());
-}
-
-#[test]
-fn the_action_needs_nothing_but_a_shell() {
-    let _alone = alone();
-    let Some(runner) = or_skip("the_action_needs_nothing_but_a_shell", Runner::in_a_container()) else { return };
-    a_regression_fails_and_is_written_down(&runner);
-    let left = std::fs::read_dir(runner.dir.path().join("work")).unwrap().count();
-    assert_eq!(left, 0, "files in the folder of the job");
-}
-
 /// Ranks two servers in an empty container. The action must succeed, and the table must contain both servers.
 #[test]
 fn the_action_ranks_servers_in_an_empty_container() {
@@ -215,4 +200,24 @@ fn the_action_checks_expectations_and_passes_on_the_status() {
     let file = runner.dir.path().join("work/ran");
     assert!(!file.exists() && failed.status.code() == Some(2), "{failed:?}");
     assert!(runner.read("summary").contains("status 2"), "{}", runner.read("summary"));
+}
+
+/// Tests whose result depends on the load that a program of the test reaches.
+mod light {
+    use super::*;
+
+    #[test]
+    fn the_action_compares_two_commands_and_comments() {
+        let _alone = alone();
+        a_regression_fails_and_is_written_down(&Runner::new());
+    }
+
+    #[test]
+    fn the_action_needs_nothing_but_a_shell() {
+        let _alone = alone();
+        let Some(runner) = or_skip("the_action_needs_nothing_but_a_shell", Runner::in_a_container()) else { return };
+        a_regression_fails_and_is_written_down(&runner);
+        let left = std::fs::read_dir(runner.dir.path().join("work")).unwrap().count();
+        assert_eq!(left, 0, "files in the folder of the job");
+    }
 }

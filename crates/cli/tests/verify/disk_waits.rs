@@ -34,7 +34,7 @@ fn a_wait_for_a_disk_names_the_file_and_the_disk() {
     let mut command = Command::new(python);
     command.args(["-c", FLUSHES]).arg(&file).stdin(Stdio::null()).stdout(Stdio::null());
     let server = ChildProcess::start(&mut command);
-    let sample = || json_of(Command::new(binary!()).args(["waits", &server.pid().to_string(), "--duration", "1s"]));
+    let sample = || json_of(Command::new(binary!()).args(["waits", &server.pid().to_string(), "--duration", "3s"]));
     let expected = format!("fsync of {} on {disk}", file.display());
     let is_told = |found: &Value| {
         let groups = found["profile"]["groups"].as_array().cloned().unwrap_or_default();

@@ -60,30 +60,9 @@ fn kill(times: u32) {
 }
 
 #[test]
-fn thieves_end_with_the_conductor() {
-    kill(3);
-}
-
-#[test]
 #[ignore = "two minutes of kills at twenty moments"]
 fn thieves_end_with_the_conductor_twenty_times() {
     kill(20);
-}
-
-#[test]
-fn a_quota_is_restored_after_a_kill_of_its_lever() {
-    let _alone = alone();
-    let Some(group) = ControlGroup::fifth_of_a_processor("a kill in the middle of a quota") else { return };
-    let port = free_port();
-    let mut command = group.command(binary!());
-    command.args(["serve", "http", "--listen", &format!("127.0.0.1:{port}"), "--option", "work_us=200"]);
-    let server = Running::start(command, port, tempfile::tempdir().unwrap());
-    let before = group.cpu_quota();
-    let proving = proving(&format!("http://{}/", server.addr), &["--budget", "30s", "--intrusive"]);
-    let pids = within_its_budget(|| (group.cpu_quota() != before).then(|| children(proving.pid())));
-    signal(proving.pid(), "KILL");
-    none_left(&pids);
-    assert_eq!(group.cpu_quota(), before);
 }
 
 /// The first server is a child process of a shell. The second server runs in the background, in a session of its own.
@@ -150,4 +129,30 @@ fn no_server_in_the_background_is_left_by_kills_at_any_moment() {
         eventually(|| with_words(&listen).is_empty().then_some(()));
     }
     assert!(rounds_with_a_server > 4, "the moments were too early: {rounds_with_a_server}");
+}
+
+/// Tests whose result depends on the load that a program of the test reaches.
+mod light {
+    use super::*;
+
+    #[test]
+    fn a_quota_is_restored_after_a_kill_of_its_lever() {
+        let _alone = alone();
+        let Some(group) = ControlGroup::fifth_of_a_processor("a kill in the middle of a quota") else { return };
+        let port = free_port();
+        let mut command = group.command(binary!());
+        command.args(["serve", "http", "--listen", &format!("127.0.0.1:{port}"), "--option", "work_us=200"]);
+        let server = Running::start(command, port, tempfile::tempdir().unwrap());
+        let before = group.cpu_quota();
+        let proving = proving(&format!("http://{}/", server.addr), &["--budget", "30s", "--intrusive"]);
+        let pids = within_its_budget(|| (group.cpu_quota() != before).then(|| children(proving.pid())));
+        signal(proving.pid(), "KILL");
+        none_left(&pids);
+        assert_eq!(group.cpu_quota(), before);
+    }
+
+    #[test]
+    fn thieves_end_with_the_conductor() {
+        kill(3);
+    }
 }

@@ -79,14 +79,22 @@ fn mariadb(options: &[&str]) -> Option<Mariadb> {
     };
     std::fs::write(dir.path().join("init.sql"), INIT).unwrap();
     let mut make = Command::new(install);
-    make.args(["--no-defaults", "--auth-root-authentication-method=normal"]).arg(of("datadir", "data"));
+    // A server that starts deletes the temporary tables of other servers in the same folder.
+    let tmpdir = format!("--tmpdir={}", dir.path().display());
+    make.args(["--no-defaults", "--auth-root-authentication-method=normal", &tmpdir]).arg(of("datadir", "data"));
     own(&mut make);
     let made = make.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap();
     let said = |bytes| String::from_utf8_lossy(bytes).into_owned();
     assert!(made.status.success(), "mariadb-install-db failed: {}{}", said(&made.stdout), said(&made.stderr));
     let mut serve = Command::new(server);
     serve.args(["--no-defaults", "--bind-address=127.0.0.1", "--skip-name-resolve", &format!("--port={port}")]);
-    serve.args([of("datadir", "data"), of("socket", "socket"), of("pid-file", "pid"), of("init-file", "init.sql")]);
+    serve.args([
+        tmpdir,
+        of("datadir", "data"),
+        of("socket", "socket"),
+        of("pid-file", "pid"),
+        of("init-file", "init.sql"),
+    ]);
     own(serve.args(options));
     Some(Mariadb { _server: ChildProcess::listening(&mut serve, port), _dir: dir, port })
 }
