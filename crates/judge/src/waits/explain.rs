@@ -119,11 +119,9 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], known:
         if !verdict.evidence.contains(&line) {
             verdict.evidence.push(line);
         }
-        if finding.cause == ConnectionPool {
-            let counted: Vec<String> =
-                verdict.counted.iter().filter(|c| follows(c, finding)).map(places::advice).collect();
-            verdict.advice.retain(|advice| !counted.contains(advice));
-        }
+        let counted: Vec<String> =
+            verdict.counted.iter().filter(|counted| follows(counted, finding)).map(places::advice).collect();
+        verdict.advice.retain(|advice| !counted.contains(advice));
         let first = match known.places {
             Some(places) if has_too_many(finding, places) => look_for_a_lock(finding),
             Some(_) if is_unseen(finding) => more_workers(finding),
@@ -172,10 +170,17 @@ fn fitting(verdict: &Bottleneck, finding: &WaitFinding) -> WaitFinding {
     told
 }
 
-/// Returns true if a count only reflects the size of a pool of connections. Counts that reflect such a size are counts
-/// of connections, and counts of the peer's processes, such as a database's backends.
-fn follows(counted: &Counted, pool: &WaitFinding) -> bool {
-    places::is_connections(counted) || !pool.name.is_empty() && counted.of == program(&pool.name)
+/// Returns true if a count is only a result of the cause `finding`, so that a larger count would not help. A lock lets one
+/// thread work at a time, however many threads there are. A pool of connections limits the counts of connections, and
+/// the counts of the peer's processes, such as a database's backends.
+fn follows(counted: &Counted, finding: &WaitFinding) -> bool {
+    match finding.cause {
+        Lock | RowLock => true,
+        ConnectionPool => {
+            places::is_connections(counted) || !finding.name.is_empty() && counted.of == program(&finding.name)
+        }
+        _ => false,
+    }
 }
 
 /// Order of the words in a verdict's sentence: the wait of the requests comes first or last.
@@ -289,6 +294,19 @@ mod tests {
         let mut found = Bottleneck { serial: true, ..verdict("server-concurrency") };
         explain(&mut found, &[WaitFinding { cause: RowLock, ..lock(None) }], None);
         assert_eq!((found.evidence.len(), found.advice[0].as_str()), (1, ROW_LOCK_ADVICE));
+    }
+
+    /// The count equals the number of requests at a time, because one thread holds the lock.
+    #[test]
+    fn more_threads_are_no_advice_if_requests_wait_for_a_lock() {
+        for (cause, is_advised) in [(Lock, false), (RowLock, false), (WorkerPool, true)] {
+            let threads = Counted { kind: CountedKind::Threads, of: "app".into(), count: 1.0, ..Counted::default() };
+            let advice = places::advice(&threads);
+            let mut found =
+                Bottleneck { counted: vec![threads], advice: vec![advice.clone()], ..verdict("server-concurrency") };
+            explain(&mut found, &[WaitFinding { cause, ..lock(None) }], None);
+            assert_eq!(found.advice.contains(&advice), is_advised, "{cause:?}: {:?}", found.advice);
+        }
     }
 
     #[test]
