@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn more_threads_are_no_advice_if_requests_wait_for_a_lock() {
         for (cause, is_advised) in [(Lock, false), (RowLock, false), (WorkerPool, true)] {
-            let threads = Counted { kind: CountedKind::Threads, of: "app".into(), count: 1.0, ..Counted::default() };
+            let threads = Counted { what: CountedKind::Threads, of: "app".into(), count: 1.0, ..Counted::default() };
             let advice = places::advice(&threads);
             let mut found =
                 Bottleneck { counted: vec![threads], advice: vec![advice.clone()], ..verdict("server-concurrency") };

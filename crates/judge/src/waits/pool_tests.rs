@@ -1,6 +1,6 @@
 //! Tests of pools, with made-up profiles of used-up pools and of pools with free members.
 
-use run::{FutexKind, ThreadState, TitleGroup, WaitCause, WaitGroup, WaitProcess, WaitProfile};
+use run::{FutexKind, PeerConnections, ThreadState, TitleGroup, WaitCause, WaitGroup, WaitProcess, WaitProfile};
 
 use super::tests::{causes, clients, locked, peer, process};
 use super::waits;
@@ -79,6 +79,30 @@ fn workers_whose_parent_has_an_event_loop_are_a_used_up_pool() {
     let found = waits(&profile, &[]);
     let sentence = "all 3 children of gunicorn have a request (they sleep), and further requests queue";
     assert_eq!((found.len(), found[0].sentence.as_str()), (1, sentence), "{found:#?}");
+}
+
+/// The figures come from PHP-FPM behind nginx. The parent has an event loop and the listener, so its name has a process
+/// ID. Whether nginx has read most requests is uncertain, but its connections to the parent's listener are busy.
+#[test]
+fn requests_on_the_way_to_the_parent_of_workers_queue_for_the_workers() {
+    let mut profile = process(5.0, &[(ThreadState::Sleep, "", 4.62), (ThreadState::Runnable, "", 0.38)]);
+    let row = |process: &str, processes: f64, children: bool| WaitProcess {
+        process: process.into(),
+        processes,
+        threads: processes,
+        behind: true,
+        epoll: !children,
+        children,
+        ..WaitProcess::default()
+    };
+    profile.processes = vec![row("app", 5.0, true), row("app:10", 1.0, false)];
+    profile.groups.iter_mut().for_each(|group| group.process = "app".into());
+    profile.titles = vec![TitleGroup { process: "app".into(), title: "app: pool www".into(), processes: 5.0 }];
+    profile.clients = Some(clients(3.75, 0.0));
+    profile.peers = vec![PeerConnections { to: "app:10".into(), ..peer("nginx", 63.0, 63.0) }];
+    let found = waits(&profile, &[]);
+    let sentence = "all 5 children of app (pool www) have a request (they sleep), and further requests queue";
+    assert!(found.iter().any(|finding| finding.sentence == sentence), "{found:#?}");
 }
 
 /// This test repeats a situation that was observed with Apache: the parent of four workers sleeps for a second between

@@ -30,7 +30,8 @@ pub(super) fn busy_children(
     let all = process.processes.max(1.0);
     let [blocked, idle] = [activity.all_threads(|s| s == state), activity.all_threads(ThreadState::is_idle)];
     let is_used_up = blocked >= MIN_MEMBERS && blocked >= WAIT_MOSTLY * process.threads && idle < 1.0 + WAIT_FEW;
-    let queues = requests.demand() >= blocked + WAIT_QUEUE;
+    let demand = demand_of(profile, process, requests).map_or(0.0, |sent| requests.demand().max(sent));
+    let queues = demand >= blocked + WAIT_QUEUE;
     let sleeps = if state == ThreadState::Sleep { 0.0 } else { activity.all_threads(|s| s == ThreadState::Sleep) };
     let is_one = |threads: f64| (threads - 1.0).abs() <= WAIT_FEW;
     let (of, counted, parent) = match () {
@@ -215,12 +216,14 @@ pub(super) fn may_be_used_up(peer: &PeerConnections) -> bool {
 /// Returns a lower bound of the requests at a process.
 ///
 /// For a process of an upstream service, the lower bound of its requests is the number of busy connections from sampled
-/// processes. Returns `None` if no sampled process has connections to this process, and NaN for Unix sockets.
+/// processes. Connections to the parent of worker processes also count, because the parent's listener is theirs, too.
+/// Returns `None` if no sampled process has connections to this process, and NaN for Unix sockets.
 pub(super) fn demand_of(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> Option<f64> {
     if !process.behind {
         return Some(requests.demand());
     }
-    let senders = profile.peers.iter().filter(|peer| peer.to == process.process);
+    let is_to = |to: &str| to == process.process || process.children && name_of(to) == process.process;
+    let senders = profile.peers.iter().filter(|peer| is_to(&peer.to));
     senders.map(|peer| peer.busy).reduce(|a, b| a + b)
 }
 

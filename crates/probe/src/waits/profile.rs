@@ -255,10 +255,11 @@ impl ProfileSums {
         largest(rows.into_iter().map(row).collect(), |row: &WaitGroup| row.threads)
     }
 
-    /// Returns the titles of processes, for each process name for which several titles were seen.
+    /// Returns the titles of processes, for each process name for which several titles were seen, and for worker processes,
+    /// whose title may name their pool.
     fn title_rows(&self) -> Vec<TitleGroup> {
-        let changing = self.processes.iter().filter(|(_, sums)| sums.titles.len() > 1);
-        let rows = changing.flat_map(|(process, sums)| {
+        let telling = self.processes.iter().filter(|(_, sums)| sums.titles.len() > 1 || sums.are_children);
+        let rows = telling.flat_map(|(process, sums)| {
             let row = |(title, sum): (&Arc<str>, &f64)| TitleGroup {
                 process: process.to_string(),
                 title: title.to_string(),

@@ -242,13 +242,16 @@ fn requests_and_waiting_threads_that_grow_are_counted_over_the_same_rounds() {
 }
 
 #[test]
-fn only_titles_that_change_are_told() {
+fn titles_that_change_and_those_of_workers_are_told() {
     let titled = |title: &str| {
         let mut round = locked(1);
         round.processes[0].title = Some(title.into());
         round
     };
     assert!(profile(&[titled("app"), titled("app")]).titles.is_empty());
+    let mut workers = titled("app: pool www");
+    workers.processes[0].is_child = true;
+    assert_eq!(profile(&[workers]).titles[0].title, "app: pool www", "the title names the pool");
     let titles = profile(&[titled("UPDATE waiting"), titled("UPDATE waiting"), titled("idle")]).titles;
     assert_eq!((titles[0].title.as_str(), titles.len()), ("UPDATE waiting", 2));
 }
