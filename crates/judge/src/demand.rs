@@ -3,14 +3,17 @@
 //! device is full. A device with demand D is full at the rate 1 / D. The decisive trial of a run is the load that
 //! represents the run.
 
+use run::Trial;
+
 use crate::Facts;
 use crate::disks;
 use crate::generator::client_limit_threads;
 use crate::number::{positive, ratio};
 use crate::quota;
 use crate::signals::medium::medium_use;
-use crate::single::sides_of;
+use crate::single::{server_of, sides_of};
 use crate::thresholds::SEVERAL_CPUS;
+use crate::upstreams::on_server_cpus;
 use crate::view::View;
 
 /// A device, and the demand of a request on this device.
@@ -62,17 +65,30 @@ pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
     if let Some(medium) = medium_use(trial) {
         put("network-medium", "the link".into(), Some(medium.share));
     }
-    if facts.shared() {
-        // The CPU time of other programs belongs to no request, so this time is left out.
-        let views = sides_of(trial);
-        let own: Option<f64> = views.iter().map(View::cpu_used).sum();
-        let host = views.iter().find_map(View::host);
-        let device = "the CPUs that client and server share".to_string();
-        let used = host.zip(own).and_then(|(h, own)| ratio((own + h.softirq).min(h.busy), h.online));
-        put("server-cpu", device, used);
+    if let Some((device, used)) = shared_cpus(facts, trial) {
+        put("server-cpu", device, Some(used));
     }
     out.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     out
+}
+
+/// Returns the name of the CPUs that the server shares with the generator or with its upstreams, and the share of their
+/// time that these programs and the soft interrupts use. Returns `None` if the server shares its CPUs with neither. The
+/// CPU time of other programs belongs to no request, so this time is left out.
+fn shared_cpus(facts: &Facts<'_>, trial: &Trial) -> Option<(String, f64)> {
+    let server = server_of(trial);
+    let of_upstreams: f64 = server.iter().flat_map(on_server_cpus).map(|task| task.busy).sum();
+    let device = match (facts.shared(), of_upstreams > 0.0) {
+        (false, false) => return None,
+        (true, false) => "the CPUs that client and server share",
+        (false, true) => "the CPUs that server and upstreams share",
+        (true, true) => "the CPUs that client, server and upstreams share",
+    };
+    let sides = if facts.shared() { sides_of(trial) } else { server.into_iter().collect() };
+    let own: Option<f64> = sides.iter().map(View::cpu_used).sum();
+    let host = sides.iter().find_map(View::host)?;
+    let used = ratio((own? + of_upstreams + host.softirq).min(host.busy), host.online)?;
+    Some((device.into(), used))
 }
 
 /// Returns the busiest disk of a side's host (client or server), and the share of the time for which this disk was

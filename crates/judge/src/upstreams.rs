@@ -5,6 +5,7 @@ pub(crate) mod awaited;
 mod disk;
 mod full;
 mod limit;
+mod on_server_cpus;
 mod quota;
 mod waits_for;
 mod words;
@@ -13,6 +14,7 @@ use run::{Evidence, FigureUnit, InstanceFilter, Trial, Upstream, UpstreamLimit, 
 
 pub(crate) use self::full::{FullUpstreams, is_named};
 use self::full::{Judged, keep_awaited};
+pub(crate) use self::on_server_cpus::{cpus_with, on_server_cpus};
 pub(crate) use self::waits_for::{fills_cpus, full, held, waits_for, without};
 pub(crate) use self::words::{advice, sentence};
 use crate::evidence::measured;

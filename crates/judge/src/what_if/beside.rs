@@ -39,7 +39,8 @@ mod tests {
 
     /// A request needs 400 µs on one thread and 2 ms elsewhere, so six clients keep the thread busy.
     fn model(users: u32) -> Model {
-        let cpu = ServerCpu { work_s: 400e-6, beside_s: 0.0, cpus: 2.0, threads: 1.0, quota: f64::INFINITY };
+        let cpu =
+            ServerCpu { work_s: 400e-6, beside_s: 0.0, behind_s: 0.0, cpus: 2.0, threads: 1.0, quota: f64::INFINITY };
         Model { server_cpu: Some(cpu), elsewhere_s: 2e-3, users, ..Model::default() }
     }
 

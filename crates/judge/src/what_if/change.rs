@@ -145,6 +145,11 @@ pub(super) fn assumptions(run: &Run, now: &Model, then: &Model, change: &Change,
     if run.findings.bottleneck.id == "unknown" {
         said.push("the present bottleneck is unknown: the model contains only what was measured".into());
     }
+    if now.server_cpu.is_some_and(|cpu| cpu.behind_s > 0.0) {
+        said.push(
+            "the upstreams stay on the server's CPUs, and need as much CPU time per request as in the run".into(),
+        );
+    }
     if now.server_cpu.is_some_and(|cpu| cpu.beside_s > 0.0) {
         said.push("server and generator share CPUs before and after the change".into());
     }

@@ -4,7 +4,7 @@ use run::{Bottleneck, Capacity, ResourceNeed};
 
 use super::beside;
 use super::model::{CONCURRENCY, Model, Part};
-use super::pooled::{loaded, today};
+use super::pooled::{loaded, resource_of, today};
 use super::solve::most;
 use super::{more_workers_do_not_help, moved};
 use crate::Facts;
@@ -20,9 +20,11 @@ const MAX_REPORTED_FACTOR: f64 = 16.0;
 /// Returns an empty list if no rate met the objective, if the verdict names no resource, or if requests take turns.
 pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict: &Bottleneck) -> Vec<ResourceNeed> {
     let has_resource = !NO_RESOURCE.contains(&verdict.id.as_str()) && !verdict.serial;
-    let has_resource = has_resource && (verdict.id != CONCURRENCY || more_workers_do_not_help(facts).is_none());
+    let has_resource =
+        has_resource && (resource_of(facts, &verdict.id) != CONCURRENCY || more_workers_do_not_help(facts).is_none());
     let Some(capacity) = capacity.filter(|c| c.held && has_resource) else { return Vec::new() };
-    let model = facts.decisive.and_then(|t| today(facts, t, &verdict.id, &loaded(facts, &verdict.id)));
+    let full = resource_of(facts, &verdict.id);
+    let model = facts.decisive.and_then(|t| today(facts, t, full, &loaded(facts, full)));
     let Some(model) = model else { return Vec::new() };
     let model = Model { contention: beside::contention(facts, &model), ..model };
     let target = most(&model) * times(&model);

@@ -55,7 +55,7 @@ const MANY_USERS: u32 = 5_000;
 pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     let facts = Facts::of(run);
     let trial = facts.decisive.ok_or("the run has no trial that completed anything: run `loadline find` first")?;
-    let verdict = run.findings.bottleneck.id.as_str();
+    let verdict = pooled::resource_of(&facts, &run.findings.bottleneck.id);
     let loaded = pooled::loaded(&facts, verdict);
     let now = pooled::today(&facts, trial, verdict, &loaded)
         .ok_or("no answer of the run's decisive trial had the expected status")?;

@@ -18,6 +18,7 @@ use crate::number::{positive, ratio};
 use crate::signals::medium::{carried, medium_use};
 use crate::single::{clients, good, r1_us, refused, server_of};
 use crate::thresholds::{LINK_USED, WORKS};
+use crate::upstreams::{cpus_with, on_server_cpus};
 use crate::view::View;
 use stats::queueing::{Servers, Station};
 
@@ -26,7 +27,7 @@ pub(super) const CONCURRENCY: &str = "server-concurrency";
 /// ID of the verdict that the link is full.
 const MEDIUM: &str = "network-medium";
 /// ID of the verdict that the server's CPUs are full.
-const CPUS: &str = "server-cpu";
+pub(super) const CPUS: &str = "server-cpu";
 /// ID of the verdict that one thread of the server is full.
 const THREADS: &str = "server-single-thread";
 /// ID of the verdict that the server's CPU quota runs out.
@@ -39,7 +40,9 @@ pub(super) struct ServerCpu {
     pub(super) work_s: f64,
     /// CPU time of the generator per request, seconds; 0 if the generator does not share the server's CPUs.
     pub(super) beside_s: f64,
-    /// CPUs that the server may use.
+    /// CPU time of the upstreams on the server's CPUs per request, seconds.
+    pub(super) behind_s: f64,
+    /// CPUs that the server may use, together with the upstreams in `behind_s`.
     pub(super) cpus: f64,
     /// Number of the server's threads that work; infinite if unknown.
     pub(super) threads: f64,
@@ -195,17 +198,25 @@ impl Model {
     }
 
     /// Returns all resources, including the server's workers. Of the CPUs and the threads, returns only the resource
-    /// that is full first. If the threads are full first, the CPU time of a generator on the same CPUs counts as a
-    /// delay of each request.
+    /// that is full first. If the threads are full first, the CPU time of a generator and of upstreams on the same CPUs
+    /// counts as a delay of each request.
     pub(super) fn parts(&self) -> Vec<Part> {
         let cpu: Vec<Part> = self.server_cpu.iter().flat_map(ServerCpu::resources).map(|p| self.used_part(p)).collect();
         let computes = |part: &&Part| [CPUS, THREADS].contains(&part.id);
         let first = cpu.iter().filter(computes).min_by(|a, b| a.limit().total_cmp(&b.limit())).cloned();
         let quota = cpu.iter().filter(|part| part.id == QUOTA).cloned();
-        let beside_s = self.server_cpu.map_or(0.0, |cpu| cpu.beside_s);
+        let [beside_s, behind_s] = self.server_cpu.map_or([0.0; 2], |cpu| [cpu.beside_s, cpu.behind_s]);
         let threads = first.as_ref().filter(|part| part.id == THREADS);
-        let beside = threads.and_then(|_| part("", "the generator".into(), beside_s, f64::INFINITY));
-        first.into_iter().chain(beside).chain(quota).chain(self.others().map(|part| self.used_part(part))).collect()
+        let delay = |device: &str, work_s| threads.and_then(|_| part("", device.into(), work_s, f64::INFINITY));
+        let beside: Vec<Part> =
+            delay("the generator", beside_s).into_iter().chain(delay("the upstreams", behind_s)).collect();
+        first
+            .clone()
+            .into_iter()
+            .chain(beside)
+            .chain(quota)
+            .chain(self.others().map(|part| self.used_part(part)))
+            .collect()
     }
 
     /// Returns the resources other than the server's CPU.
@@ -228,11 +239,21 @@ impl ServerCpu {
         cpus.into_iter().chain(threads.filter(known)).chain(quota.filter(known)).collect()
     }
 
+    /// Returns the CPU time per request of all programs of the load on the server's CPUs, seconds.
+    fn on_cpus_s(&self) -> f64 {
+        self.work_s + self.beside_s + self.behind_s
+    }
+
     fn each(&self) -> [Option<Part>; 3] {
-        let cpus = if self.beside_s > 0.0 { "the CPUs that server and generator share" } else { "the server's CPUs" };
+        let cpus = match (self.beside_s > 0.0, self.behind_s > 0.0) {
+            (false, false) => "the server's CPUs",
+            (true, false) => "the CPUs that server and generator share",
+            (false, true) => "the CPUs that server and upstreams share",
+            (true, true) => "the CPUs that server, upstreams and generator share",
+        };
         let quota = part(QUOTA, "the server's CPU quota".into(), self.work_s, self.quota);
         [
-            part(CPUS, cpus.into(), self.work_s + self.beside_s, self.cpus),
+            part(CPUS, cpus.into(), self.on_cpus_s(), self.cpus),
             part(THREADS, "the server's threads".into(), self.work_s, self.threads),
             quota.map(|p| Part { cap: true, ..p }),
         ]
@@ -265,14 +286,27 @@ fn server_cpu(view: &View<'_>, rate: f64, beside_s: f64) -> Option<ServerCpu> {
     let workers = view.workers();
     let working: Vec<f64> = workers.iter().map(|t| t.busy).filter(|busy| *busy >= WORKS).collect();
     let busiest = working.iter().copied().fold(0.0, f64::max);
-    Some(ServerCpu {
+    let alone = ServerCpu {
         work_s: ratio(view.cpu_used()?, rate).and_then(positive)?,
         beside_s,
+        behind_s: 0.0,
         cpus: view.cpu_allowed()?,
         // The busiest thread is full first, however many others do a little work.
         threads: ratio(working.iter().sum(), busiest).unwrap_or(f64::INFINITY),
         quota: view.cpu_quota().unwrap_or(f64::INFINITY),
-    })
+    };
+    Some(with_upstreams(alone, view, rate))
+}
+
+/// Adds the CPU time of the upstreams on the server's CPUs. The upstreams may also run on further CPUs. Returns `alone`
+/// unchanged if the server's own CPUs are full at a lower rate than all these CPUs together.
+fn with_upstreams(alone: ServerCpu, view: &View<'_>, rate: f64) -> ServerCpu {
+    let behind = on_server_cpus(view);
+    let used: f64 = behind.iter().map(|task| task.busy).sum();
+    let together = cpus_with(view, &behind).zip(ratio(used, rate).and_then(positive));
+    let together = together.map(|(cpus, behind_s)| ServerCpu { behind_s, cpus, ..alone });
+    let limit = |cpu: &ServerCpu| cpu.cpus / cpu.on_cpus_s();
+    together.filter(|together| limit(together) <= limit(&alone)).unwrap_or(alone)
 }
 
 /// Returns the mean think time between an answer and the next request, seconds.

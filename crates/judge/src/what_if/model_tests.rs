@@ -14,7 +14,7 @@ use crate::planted::{PlantedRun, Who};
 fn dearer_requests_never_raise_the_rate() {
     let rate = |factor: f64| {
         let (work_s, beside_s) = (2.8e-6 * factor, 3.2e-6);
-        let cpu = ServerCpu { work_s, beside_s, cpus: 2.0, threads: 1.0, quota: f64::INFINITY };
+        let cpu = ServerCpu { work_s, beside_s, behind_s: 0.0, cpus: 2.0, threads: 1.0, quota: f64::INFINITY };
         solve(&Model { server_cpu: Some(cpu), elsewhere_s: 18e-6, ..capped(f64::INFINITY, 4, 0.0) }).0
     };
     let rates: Vec<f64> = (0..60).map(|step| rate(0.5 + 0.05 * f64::from(step))).collect();

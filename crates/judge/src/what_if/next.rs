@@ -3,7 +3,7 @@
 use run::NextBottleneck;
 
 use super::model::{Model, Part};
-use super::pooled::{highest, loaded, today};
+use super::pooled::{highest, loaded, resource_of, today};
 use crate::Facts;
 use crate::number::{duration, percent, positive, rate};
 use crate::thresholds::HALF_USED;
@@ -13,8 +13,9 @@ use crate::thresholds::HALF_USED;
 /// For a resource that is less than half used, no rate is given. On a lightly used resource, wake-ups make up much of a
 /// request's cost, and a request needs fewer wake-ups under a higher load.
 pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
-    let model = today(facts, facts.decisive?, id, &loaded(facts, id))?;
-    let other = |part: &Part| part.id != id && !same_resource(id, part.id);
+    let full = resource_of(facts, id);
+    let model = today(facts, facts.decisive?, full, &loaded(facts, full))?;
+    let other = |part: &Part| ![id, full].contains(&part.id) && !same_resource(full, part.id);
     let mut parts: Vec<Part> = model.resources().into_iter().filter(other).collect();
     parts.sort_by(|a, b| a.limit().total_cmp(&b.limit()));
     let first = parts.into_iter().find(|part| positive(part.limit()).is_some())?;

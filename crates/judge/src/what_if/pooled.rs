@@ -5,12 +5,21 @@
 
 use run::{Trial, TrialKind};
 
-use super::model::Model;
+use super::model::{CONCURRENCY, CPUS, Model};
 use crate::Facts;
 use crate::number::ratio;
 use crate::single::{good, highest_rate};
 use crate::sweep::Plateau;
 use crate::thresholds::{FLAT, KEEPS_UP, LOADED};
+use crate::upstreams;
+
+/// Returns the ID of the resource that a verdict means. If the server waits for an upstream that fills the CPUs that it
+/// shares with the server, these CPUs are full, and not a number of workers.
+pub(super) fn resource_of<'v>(facts: &Facts<'_>, verdict: &'v str) -> &'v str {
+    let shares = || facts.server().is_some_and(|view| !upstreams::on_server_cpus(&view).is_empty());
+    let is_of_upstream = verdict == CONCURRENCY && upstreams::fills_cpus(facts) && shares();
+    if is_of_upstream { CPUS } else { verdict }
+}
 
 /// Returns the queueing networks of a run's trials under load, for a run with this verdict.
 pub(super) fn loaded(facts: &Facts<'_>, verdict: &str) -> Vec<Model> {
@@ -78,6 +87,7 @@ pub(super) fn with_demands_of(now: &Model, drawn: &[&Model]) -> Model {
     let mut model = now.clone();
     if let Some(cpu) = &mut model.server_cpu {
         cpu.work_s = mean(&|m| Some(m.server_cpu?.work_s), cpu.work_s);
+        cpu.behind_s = mean(&|m| Some(m.server_cpu?.behind_s), cpu.behind_s);
         cpu.beside_s = mean(&|m| Some(m.server_cpu?.beside_s), cpu.beside_s);
     }
     for part in &mut model.others {

@@ -22,7 +22,7 @@ pub(super) fn full() -> Run {
 
 /// Makes a model with 400 µs of CPU time per request on one thread, and 50 µs elsewhere.
 pub(super) fn capped(quota: f64, users: u32, think_s: f64) -> Model {
-    let cpu = ServerCpu { work_s: 400e-6, beside_s: 0.0, cpus: 2.0, threads: 1.0, quota };
+    let cpu = ServerCpu { work_s: 400e-6, beside_s: 0.0, behind_s: 0.0, cpus: 2.0, threads: 1.0, quota };
     Model {
         server_cpu: Some(cpu),
         others: Vec::new(),
