@@ -72,6 +72,12 @@ impl Chain {
         self.sum(|part| part.name != GENERATOR && part.name != OTHERS)
     }
 
+    /// Returns the program of the server or of its upstreams that uses the most CPU time. Returns `None` if these programs
+    /// use none.
+    pub(crate) fn largest_serving(&self) -> Option<&Part> {
+        self.parts.iter().find(|part| part.name != GENERATOR && part.name != OTHERS && part.cpus > 0.0)
+    }
+
     fn sum(&self, of: impl Fn(&Part) -> bool) -> f64 {
         self.parts.iter().filter(|part| of(part)).map(|part| part.cpus).sum()
     }

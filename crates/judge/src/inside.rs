@@ -7,6 +7,7 @@ use crate::Facts;
 use crate::places::{self, Places};
 use crate::process_locks::OneCpuEach;
 use crate::serial;
+use crate::upstreams;
 
 /// Findings about the number of requests that a server handles at a time.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,6 +34,8 @@ impl Inside {
             .and_then(|p| Some(places::advice_too_many(p.too_many()?, p.places)));
         let more_processes = OneCpuEach::of(facts).map(|each| each.advice());
         let advice = match (serial, counted.is_empty()) {
+            // The advice on the full upstream remains. More workers do not help while the CPUs are full.
+            _ if upstreams::fills_cpus(facts) => Some(Vec::new()),
             (true, _) => Some(crate::serial_words::ADVICE.map(str::to_string).into()),
             (_, false) => Some(counted.iter().map(places::advice).chain(more_processes).collect()),
             _ => more_processes.or(many).map(|advice| vec![advice]),

@@ -41,6 +41,7 @@ mod failed_stretch;
 mod failed_upstream;
 mod failures;
 pub mod fit;
+mod full_cpus;
 mod generator;
 mod handshakes;
 mod history;
@@ -174,7 +175,9 @@ pub fn judge_so_far(run: &mut Run) {
     let hot = hot::of_run(run);
     let order = verdict::word_order(&facts, &bottleneck);
     let places = places::Places::of(&facts).map(|places| places.places);
-    waits::explain(&mut bottleneck, &waits, &waits::Known { hot: hot::first(&facts, &hot), places }, order);
+    let full_cpus = full_cpus::FullCpus::of(&facts).map(|full| full.advice());
+    let known = waits::Known { hot: hot::first(&facts, &hot), places, full_cpus };
+    waits::explain(&mut bottleneck, &waits, &known, order);
     waits::explain_idle_loop(&mut bottleneck, &waits, run);
     waits::explain_connection_limit(&mut bottleneck, &waits, run, order);
     let picks = decide::picks(&facts, found.as_ref());

@@ -146,10 +146,7 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
     let of_rule = match is_unknown {
         _ if of_failures.is_some() => of_failures.into_iter().collect(),
         true => advice_without_a_cause(facts, &missing, answers),
-        false => match (winner.advise)(facts) {
-            Some(advice) => vec![advice],
-            None => winner.advice.iter().map(|a| (*a).to_string()).collect(),
-        },
+        false => winner.advice_on(facts),
     };
     let inside = if looks_inside { Inside::of(facts) } else { Inside::default() };
     let of_rule = inside.advice.unwrap_or(of_rule);

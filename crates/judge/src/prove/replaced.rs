@@ -167,11 +167,10 @@ fn is_one_process(facts: &Facts<'_>) -> bool {
 fn named(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, (id, confidence): (&'static str, f64)) -> Bottleneck {
     let others: Vec<&str> = BOTTLENECKS.iter().map(|b| b.id).filter(|other| *other != id).collect();
     let seen = Some(without(facts, &others)).filter(|found| found.id == id);
-    let advice = RULES.iter().find(|rule| rule.id == id).map_or(&[][..], |rule| rule.advice);
     let fabricated = || Bottleneck {
         id: id.into(),
         sentence: format!("throughput depends on {}", in_words(lever_of(id))),
-        advice: advice.iter().map(|text| (*text).to_string()).collect(),
+        advice: RULES.iter().find(|rule| rule.id == id).map(|rule| rule.advice_on(facts)).unwrap_or_default(),
         ..Bottleneck::default()
     };
     let confidence = if seen.is_some() { confidence } else { confidence.min(SUPPORTED) };

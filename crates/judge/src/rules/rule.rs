@@ -73,6 +73,16 @@ pub struct Rule {
     pub explain: &'static str,
 }
 
+impl Rule {
+    /// Returns the rule's advice on a run.
+    pub(crate) fn advice_on(&self, facts: &Facts<'_>) -> Vec<String> {
+        match (self.advise)(facts) {
+            Some(advice) => vec![advice],
+            None => self.advice.iter().map(|text| (*text).to_string()).collect(),
+        }
+    }
+}
+
 /// Rule with default values in all fields. Each rule of the verdict starts from these defaults, and replaces some of
 /// the values.
 pub(super) const PLAIN: Rule = Rule {

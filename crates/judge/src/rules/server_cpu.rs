@@ -5,12 +5,14 @@ use run::{Caveat, Evidence, FigureUnit};
 use super::rule::{PLAIN, Rule, Verdict, full_server};
 use crate::Facts;
 use crate::evidence::{measured, thread_line};
+use crate::full_cpus::FullCpus;
 use crate::generator::client_limit_threads;
 use crate::number::{cpus, figure, percent};
 use crate::signals::cpu::{ServerCpu, WHATEVER};
 use crate::signals::full::full;
 use crate::signals::{Signal, chance, cpu};
 use crate::thresholds::{HINT, HOST_ALONE, LIKELY, OTHERS_USE, QUEUE_SHARE, WORKS};
+use crate::upstreams;
 use crate::view::View;
 use crate::waiting::Waiting;
 
@@ -29,6 +31,7 @@ pub(super) const RULE: Rule = Rule {
         "Give the server more CPUs, or make a request cheaper: the costs per request show where the time goes.",
         "Profile the server at this load: kernel time is spent on system calls and packets, user time in its own code.",
     ],
+    advise: |facts| FullCpus::of(facts).filter(|_| has_upstreams(facts)).map(|full| full.advice()),
     caveat,
     explain: "One of three signs shows it. The server's processes use all the time of their CPUs (their affinity, else all \
               online CPUs), or wait for the rest of it. Or other programs fill those CPUs while each of its working threads \
@@ -38,6 +41,11 @@ pub(super) const RULE: Rule = Rule {
               CPUs that the server fills under half the rate, or without load, too, are not the limit.",
     ..PLAIN
 };
+
+/// Returns true if upstreams of the server on its machine use CPU time.
+fn has_upstreams(facts: &Facts<'_>) -> bool {
+    facts.full_server().is_some_and(|view| view.upstream_cpu() > 0.0)
+}
 
 /// Kinds of signs that the server's CPUs are full. The server fills the CPUs, lacks CPU time, or fills the CPUs
 /// together with its upstreams and the generator.
@@ -139,6 +147,9 @@ fn evidence(facts: &Facts<'_>, cpu: &ServerCpu<'_>, (used, allowed): (f64, f64))
     }
     evidence.extend(split(view));
     evidence.extend(super::handshakes::work(facts, view));
+    if has_upstreams(facts) {
+        evidence.extend(upstreams::evidence(view, &facts.upstreams));
+    }
     evidence.extend(Waiting::of(facts).filter(|w| !facts.shared() && w.at_server()).and_then(|w| w.line(facts)));
     evidence
 }

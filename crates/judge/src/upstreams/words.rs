@@ -5,12 +5,18 @@ use run::{UpstreamLimit, UpstreamLoad};
 use super::waits_for::{replicas, rival};
 use super::{MOST_LINES, named, quota};
 use crate::Facts;
+use crate::full_cpus::FullCpus;
 use crate::number::{cpus, figure, percent};
 use crate::view::program;
 
 /// Returns the advice on the upstream that the server waits for, if any.
 pub(crate) fn advice(facts: &Facts<'_>) -> Option<String> {
     let full: Vec<&UpstreamLoad> = replicas(facts).collect();
+    let full_cpus =
+        FullCpus::of(facts).filter(|_| full.first().is_some_and(|load| load.limit == Some(UpstreamLimit::Cpu)));
+    if let Some(full_cpus) = full_cpus {
+        return Some(full_cpus.advice());
+    }
     let do_this = match full.first()?.limit {
         Some(UpstreamLimit::Quota) => {
             "raise its CPU quota (cpu.max, `--cpus`, `limits.cpu`) and, if it does not follow the quota, its number of \

@@ -104,6 +104,8 @@ pub(crate) struct Known<'a> {
     pub(crate) hot: Option<&'a HotFunction>,
     /// Number of requests that the server handles at a time.
     pub(crate) places: Option<f64>,
+    /// Advice on the full CPUs of the server's machine; `None` if CPUs have idle time.
+    pub(crate) full_cpus: Option<String>,
 }
 
 /// Finds the cause that explains a verdict, and adds it to the verdict's sentence, evidence and advice. `order` is the
@@ -122,11 +124,15 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], known:
         let counted: Vec<String> =
             verdict.counted.iter().filter(|counted| follows(counted, finding)).map(places::advice).collect();
         verdict.advice.retain(|advice| !counted.contains(advice));
+        let needs_members = matches!(finding.cause, WorkerPool | ConnectionPool);
         let first = match known.places {
+            // On full CPUs, more workers or connections do not help.
+            _ if needs_members && known.full_cpus.is_some() => known.full_cpus.clone().unwrap_or_default(),
             Some(places) if has_too_many(finding, places) => look_for_a_lock(finding),
             Some(_) if is_unseen(finding) => more_workers(finding),
             _ => advice(finding),
         };
+        verdict.advice.retain(|advice| *advice != first);
         verdict.advice.insert(0, first);
         return;
     }
@@ -235,7 +241,7 @@ mod tests {
     use super::*;
 
     fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: Option<&HotFunction>) {
-        super::explain(verdict, findings, &Known { hot, places: None }, WaitsFirst);
+        super::explain(verdict, findings, &Known { hot, places: None, full_cpus: None }, WaitsFirst);
     }
 
     fn verdict(id: &str) -> Bottleneck {
@@ -263,7 +269,7 @@ mod tests {
             (WaitsLast, "it is full; 14.4 of 17 threads wait for one lock"),
         ] {
             let mut found = Bottleneck { confidence: 0.0, ..verdict(UNKNOWN) };
-            super::explain(&mut found, &[lock(None)], &Known { hot: None, places: None }, order);
+            super::explain(&mut found, &[lock(None)], &Known { hot: None, places: None, full_cpus: None }, order);
             assert_eq!((found.sentence.as_str(), found.id.as_str(), found.confidence), (sentence, UNKNOWN, 0.0));
         }
         for (holder, is_told) in [(Some(ThreadState::Sleep), true), (None, false)] {
@@ -399,7 +405,12 @@ mod tests {
         let of = |pool: &WaitFinding, places: f64| {
             let pool = pool.clone();
             let mut found = verdict("server-concurrency");
-            super::explain(&mut found, &[pool], &Known { hot: None, places: Some(places) }, WaitsFirst);
+            super::explain(
+                &mut found,
+                &[pool],
+                &Known { hot: None, places: Some(places), full_cpus: None },
+                WaitsFirst,
+            );
             found.advice.remove(0)
         };
         let advice = |places: f64| of(&pool, places);
@@ -415,7 +426,12 @@ mod tests {
         let pool = WaitFinding { cause: WorkerPool, name: "exec-#".into(), threads: 16.0, of: 20.0, ..lock(None) };
         let told = |pool: &WaitFinding, places| {
             let mut found = verdict("server-concurrency");
-            super::explain(&mut found, std::slice::from_ref(pool), &Known { hot: None, places }, WaitsFirst);
+            super::explain(
+                &mut found,
+                std::slice::from_ref(pool),
+                &Known { hot: None, places, full_cpus: None },
+                WaitsFirst,
+            );
             found.advice.remove(0)
         };
         let unknown = told(&pool, None);
