@@ -179,6 +179,11 @@ impl Process {
         other.parent == self.pid && program(self) == program(other)
     }
 
+    /// Returns the ID of the parent process when this process was found.
+    pub(super) const fn parent(&self) -> u32 {
+        self.parent
+    }
+
     /// Looks again for an epoll descriptor, which a server opens after its start.
     pub(super) fn look_for_epoll(&mut self) {
         self.epoll = self.epoll || has_own_epoll(self.pid, self.parent);

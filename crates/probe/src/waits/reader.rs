@@ -8,7 +8,7 @@ use std::sync::Arc;
 use run::{Address, ThreadState};
 
 use crate::find::{is_manager, sockets_of, who_answers};
-use crate::process_tree::server_descendants;
+use crate::process_tree::{children_of_main_thread, server_descendants, with_ancestors};
 
 use super::futex::Waits;
 use super::futex_reader;
@@ -49,6 +49,8 @@ pub(super) struct Reader {
     /// For each upstream address, the first process that was found to listen there.
     answers: HashMap<Arc<str>, u32>,
     behind: Vec<u32>,
+    /// IDs of this process and of its ancestors, which are not sampled as children of the server.
+    own_line: Vec<u32>,
     /// Number of rounds so far, counted from a random number.
     rounds: u64,
     buffer: Vec<u8>,
@@ -71,6 +73,7 @@ impl Reader {
             upstreams: HashSet::new(),
             answers: HashMap::new(),
             behind: Vec::new(),
+            own_line: with_ancestors(),
             rounds: sys::clock::monotonic_ns(),
             buffer: Vec::new(),
             missing: Vec::new(),
@@ -103,6 +106,54 @@ impl Reader {
             self.miss(format!("the listeners could not be read: {error}"));
         }
         self.held = front.into_iter().chain(back).collect();
+    }
+
+    /// Finds the processes that sampled processes have started since the last search, with their sockets. Database
+    /// servers such as PostgreSQL start a process for each connection, so most of their processes begin with the load.
+    ///
+    /// Reads only the children of main threads, because a search through all processes takes milliseconds.
+    /// [`Self::find_processes`] also finds the children that other threads started.
+    pub(super) fn find_children(&mut self) {
+        let new = self.new_children();
+        if new.is_empty() {
+            return;
+        }
+        self.set_upstreams_apart();
+        self.set_parents_apart();
+        let found = new.iter().filter_map(|pid| self.processes.get(pid));
+        let sockets = found.flat_map(|p| sockets_of(p.pid).map(|inode| (inode, p.name.clone())));
+        self.held.extend(sockets);
+    }
+
+    /// Opens the children of the processes that may start others: the roots, and the parents of known processes.
+    /// Returns the IDs of the opened children.
+    fn new_children(&mut self) -> Vec<u32> {
+        let mut parents: Vec<(u32, bool)> = self.may_start_others();
+        let mut new = Vec::new();
+        while let Some((parent, behind)) = parents.pop() {
+            for pid in children_of_main_thread(parent) {
+                let is_new = !self.processes.contains_key(&pid) && !self.own_line.contains(&pid);
+                if is_new
+                    && self.processes.len() < MAX_PROCESSES
+                    && let Some(process) = Process::open(pid, behind)
+                {
+                    self.processes.insert(pid, process);
+                    parents.push((pid, behind));
+                    new.push(pid);
+                }
+            }
+        }
+        new
+    }
+
+    /// Returns the sampled processes that may start others, each with true if it is an upstream. Leaves out service
+    /// managers, whose children do not belong to the upstream.
+    fn may_start_others(&self) -> Vec<(u32, bool)> {
+        let parents: HashSet<u32> = self.processes.values().map(Process::parent).collect();
+        let is_root = |pid: &u32| self.roots.contains(pid) || self.behind.contains(pid);
+        let may = self.processes.values().filter(|process| is_root(&process.pid) || parents.contains(&process.pid));
+        let is_own = |process: &&Process| !process.behind || !is_manager(Path::new("/proc"), process.pid);
+        may.filter(is_own).map(|process| (process.pid, process.behind)).collect()
     }
 
     /// Gives a new name to each upstream process that has the same name as a process of the server.
@@ -300,6 +351,37 @@ mod tests {
         });
         assert_eq!(names.0, ["sleep", "sleep (upstream)"]);
         assert!(names.1.threads.iter().all(|thread| &*thread.name == "sleep"), "{:?}", names.1.threads);
+    }
+
+    /// Starts a shell that starts a child process as soon as it gets a line.
+    fn forks_later() -> testkit::ChildProcess {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "exec 3<&0; read line; (read other <&3) & wait"]).stdin(std::process::Stdio::piped());
+        testkit::ChildProcess::start(&mut command)
+    }
+
+    /// The situation of this test also occurs with PostgreSQL, which starts a process for each connection of the load.
+    #[test]
+    fn a_child_that_starts_after_the_search_is_found_without_another_search() {
+        let mut parent = forks_later();
+        let mut reader = Reader::new(vec![parent.pid()], None);
+        reader.find_processes();
+        assert_eq!(reader.round().processes.len(), 1);
+        std::io::Write::write_all(parent.0.stdin.as_mut().unwrap(), b"go\n").unwrap();
+        let found = testkit::eventually(|| {
+            reader.find_children();
+            Some(reader.round().processes).filter(|found| found.len() > 1)
+        });
+        assert!(found.len() == 2 && found.iter().all(|process| !process.behind), "{found:?}");
+    }
+
+    #[test]
+    fn neither_loadline_nor_its_line_is_found_as_a_child() {
+        let me = std::process::id();
+        let mut reader = Reader::new(crate::process_tree::parent_of(me).into_iter().collect(), None);
+        reader.find_processes();
+        reader.find_children();
+        assert!(!reader.is_empty() && !reader.processes.contains_key(&me), "the server started loadline");
     }
 
     /// Python program whose parent process opens an epoll descriptor for a control pipe after its first child started,

@@ -101,6 +101,7 @@ struct Work {
     names: Names,
     naming: Paced,
     search: Paced,
+    children: Paced,
     connections: Paced,
     clients: Paced,
     stacks: Option<StackSampler>,
@@ -128,6 +129,7 @@ impl Work {
             names: Names::new(images.unwrap_or_default()),
             naming: Paced::default(),
             search: Paced::default(),
+            children: Paced::default(),
             connections: Paced::default(),
             clients: Paced::default(),
             stack_round: Paced::default(),
@@ -201,7 +203,7 @@ impl Work {
             self.sums = ProfileSums::default();
             // A pause that follows from a reading in the warm-up could last longer than a short measurement, so pauses
             // from the warm-up end here.
-            (self.connections, self.stack_round, self.holders) = Default::default();
+            (self.children, self.connections, self.stack_round, self.holders) = Default::default();
             self.names.holders = HolderFunctions::default();
             if let Some(stacks) = &mut self.stacks {
                 let _ = stacks.poll(processes);
@@ -257,6 +259,13 @@ impl Work {
         self.search.done(monotonic_ns(), thread_cpu_ns() - before, paced::SEARCH, 1.0);
     }
 
+    /// Finds the processes that were started since the last search.
+    fn find_children(&mut self) {
+        let before = thread_cpu_ns();
+        self.reader.find_children();
+        self.children.done(monotonic_ns(), thread_cpu_ns() - before, paced::CHILDREN, 1.0);
+    }
+
     /// Reads all connections, if this is due.
     fn read_connections(&mut self) -> Option<ConnectionSample> {
         if !self.connections.is_due(monotonic_ns()) {
@@ -286,6 +295,8 @@ impl Work {
     fn round(&mut self) -> u64 {
         if self.search.is_due(monotonic_ns()) {
             self.find_processes();
+        } else if self.children.is_due(monotonic_ns()) {
+            self.find_children();
         }
         let connections = self.read_connections();
         let clients = if connections.is_none() { self.read_clients() } else { None };
@@ -349,6 +360,24 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
+
+    /// A child process starts after the sampler's search. From the start of the measurement on, each round reads the
+    /// child.
+    #[test]
+    fn a_child_that_starts_before_the_measurement_is_in_every_round_of_it() {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "exec 3<&0; read line; (read other <&3) & wait"]).stdin(std::process::Stdio::piped());
+        let mut parent = testkit::ChildProcess::start(&mut command);
+        let sampler = WaitSampler::start(vec![parent.pid()], None, None).unwrap();
+        testkit::eventually(|| (sampler.so_far().rounds > 0).then_some(()));
+        std::io::Write::write_all(parent.0.stdin.as_mut().unwrap(), b"go\n").unwrap();
+        testkit::eventually(|| testkit::children(parent.pid()).pop());
+        sampler.edge();
+        testkit::eventually(|| (sampler.so_far().rounds > 2).then_some(()));
+        sampler.edge();
+        let found = sampler.finish().processes;
+        assert_eq!(found.iter().map(|process| process.processes).collect::<Vec<_>>(), [2.0], "{found:#?}");
+    }
 
     #[test]
     fn a_profile_covers_the_window_alone() {
