@@ -6,6 +6,7 @@ use run::{Bottleneck, ClientConnections, ErrorKind, Intensity, Trial, WaitFindin
 
 use super::explain::{UNKNOWN, WordOrder, line, tell};
 use super::is_queue;
+use super::loops::is_event_loop;
 use super::pools::MIN_MEMBERS;
 use super::sentence::mean_count;
 use crate::thresholds::{LIMIT_CONNECTS, LIMIT_READINGS, WAIT_FEW, WAIT_POOL_BUSY, WAIT_QUEUE};
@@ -98,7 +99,7 @@ impl Others {
 fn limit(trial: &Trial) -> Option<Limit<'_>> {
     let profile: &WaitProfile = trial.server.as_ref()?.waits.as_deref()?;
     let clients = profile.clients.as_ref().filter(|clients| clients.readings >= LIMIT_READINGS as u64)?;
-    let process = profile.processes.iter().find(|process| process.epoll && !process.behind)?;
+    let process = profile.processes.iter().find(|process| is_event_loop(process) && !process.behind)?;
     let is_constant = clients.max_open > 0.0 && clients.max_open <= clients.open + WAIT_FEW;
     let is_limit = clients.open >= MIN_MEMBERS && (is_constant || refuses(trial, clients));
     let refuses_connects = is_constant && refuses_connects(trial);

@@ -4,6 +4,7 @@
 use run::{Bottleneck, Run, ThreadState, WaitFinding, WaitProcess, WaitProfile};
 
 use super::explain::line;
+use super::loops::is_event_loop;
 use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
 use super::sentence::mean_count;
@@ -53,7 +54,7 @@ fn idle_with_requests(profile: &WaitProfile) -> Option<(&str, f64)> {
     };
     let in_loop = |process: &&WaitProcess| {
         let idle = threads(&|group| group.process == process.process && group.state == ThreadState::Events);
-        process.epoll && !process.behind && idle >= WAIT_MOSTLY * process.processes.max(1.0)
+        is_event_loop(process) && !process.behind && idle >= WAIT_MOSTLY * process.processes.max(1.0)
     };
     let process = profile.processes.iter().find(in_loop)?;
     // For Unix sockets, it is unknown how many connections are busy.
@@ -88,6 +89,7 @@ mod tests {
         not("requests that were not read", |p| p.clients = Some(clients(0.0, 51.0)));
         not("unknown requests", |p| p.clients = None);
         not("no event loop", |p| p.processes[0].epoll = false);
+        not("the parent of a database's processes", |p| p.processes[0].multiplexing = Some(0.0));
         not("a busy loop", |p| (p.groups[0].threads, p.groups[1].threads) = (0.22, 0.78));
         not("a sleeping worker", |p| {
             p.groups.push(run::WaitGroup { state: ThreadState::Sleep, threads: 1.0, ..p.groups[0].clone() })

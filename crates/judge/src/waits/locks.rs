@@ -6,6 +6,7 @@ use run::{FutexKind, FutexProfile, HolderState, ThreadState, WaitCause, WaitFind
 use super::activity::{Activity, names_call, part_of};
 use super::holder;
 use super::library_locks::is_work_queue;
+use super::loops::is_event_loop;
 use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_ACTIVE, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_UNHELD};
@@ -88,7 +89,7 @@ fn is_crowded(futex: &FutexProfile) -> bool {
 /// content of a semaphore or of a condition variable does not show a lock either. Then only a name tells what the
 /// threads wait for.
 fn may_be_of_idle_threads(profile: &WaitProfile, futex: &FutexProfile) -> bool {
-    let is_loop = || profile.processes.iter().any(|process| process.process == futex.process && process.epoll);
+    let is_loop = || profile.processes.iter().any(|process| process.process == futex.process && is_event_loop(process));
     let may_be_queue = matches!(futex.kind, FutexKind::Semaphore | FutexKind::Condition);
     let is_unnamed = futex.name.is_empty() && futex.function.is_empty();
     is_work_queue(&futex.function) || may_be_queue && is_unnamed && is_loop()

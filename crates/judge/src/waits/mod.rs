@@ -23,6 +23,7 @@ mod holder;
 mod large_pools;
 mod library_locks;
 mod locks;
+mod loops;
 mod monitors;
 mod only_worker;
 mod passed_on;

@@ -5,6 +5,7 @@ use run::{ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
 use super::activity::{Activity, cause_of, names_call};
 use super::functions;
+use super::loops::is_event_loop;
 use super::pools;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_QUEUE};
@@ -14,7 +15,8 @@ use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_QUEUE};
 pub(super) fn blocked(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let all = process.processes.max(1.0);
-    let is_one = !process.epoll && process.threads < process.processes + WAIT_FEW && all - 1.0 < 1.0 + WAIT_FEW;
+    let is_one =
+        !is_event_loop(process) && process.threads < process.processes + WAIT_FEW && all - 1.0 < 1.0 + WAIT_FEW;
     let (state, threads, key) = wait(activity, requests)?;
     let [cpu, idle] = [ThreadState::wants_cpu, ThreadState::is_idle].map(|state| activity.all_threads(state));
     let is_blocked =

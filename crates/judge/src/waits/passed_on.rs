@@ -4,6 +4,7 @@
 use run::{PeerConnections, ThreadState, WaitProfile};
 
 use super::activity::Activity;
+use super::loops::is_event_loop;
 use super::peers;
 use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
@@ -33,7 +34,7 @@ pub(super) fn passed_on(profile: &WaitProfile) -> Vec<PassedOn> {
         let busy: f64 = own().map(|peer| peer.busy).sum();
         let most = own().max_by(|a, b| a.busy.total_cmp(&b.busy))?;
         let waits_inside = least_requests >= busy + WAIT_QUEUE && busy >= MIN_MEMBERS;
-        (process.epoll && !process.behind && is_idle && waits_inside).then(|| PassedOn {
+        (is_event_loop(process) && !process.behind && is_idle && waits_inside).then(|| PassedOn {
             process: process.process.clone(),
             requests: busy,
             peer: most.address.clone(),

@@ -8,6 +8,7 @@ use run::{CountedKind, PeerConnections, ThreadState, WaitCause, WaitFinding, Wai
 use super::activity::Activity;
 use super::functions;
 use super::library_locks::lock_of;
+use super::loops::is_event_loop;
 use super::peers::{gets_answers, with_busy};
 use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
@@ -152,7 +153,7 @@ fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Reques
     let own = profile.peers.iter().filter(|peer| peer.process == process.process).filter_map(|p| with_busy(profile, p));
     let is_pool = |peer: &PeerConnections| profile.rounds as f64 > peer.open && is_used_up_pool(peer, demand);
     let largest = own.filter(is_pool).max_by(|a, b| a.busy.total_cmp(&b.busy));
-    let peer = largest.filter(|_| process.epoll)?;
+    let peer = largest.filter(|_| is_event_loop(process))?;
     Some(used_up_connections(process, &peer, demand))
 }
 

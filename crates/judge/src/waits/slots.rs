@@ -6,6 +6,7 @@ use run::{ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
 use super::activity::Activity;
 use super::functions;
+use super::loops::is_event_loop;
 use super::pools::demand_of;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_QUEUE};
@@ -25,7 +26,7 @@ pub(super) fn limited_section(
     requests: &Requests,
 ) -> Option<WaitFinding> {
     let process = activity.process;
-    let is_single = process.processes <= 1.0 + WAIT_FEW && !process.epoll;
+    let is_single = process.processes <= 1.0 + WAIT_FEW && !is_event_loop(process);
     let has_one_each = process.threads <= open_connections(profile, process)? + 1.0 + WAIT_FEW;
     let without_place =
         activity.groups.iter().filter(|group| group.state == ThreadState::Futex && group.key.is_empty());

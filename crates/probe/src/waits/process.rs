@@ -12,7 +12,7 @@ use crate::process_tree::started_ticks;
 use crate::reread_file::reread;
 use crate::text::{number, stat_fields, stat_state};
 
-use super::round::{ProcessSample, pattern};
+use super::round::{Accepted, ProcessSample, pattern};
 use super::thread::Thread;
 use super::turn::Turn;
 
@@ -44,6 +44,8 @@ pub(super) struct Process {
     /// True if the process has an epoll descriptor that it did not inherit. Inherited descriptors do not count, because
     /// a child does not wait on the epoll descriptor of its parent.
     pub(super) epoll: bool,
+    /// Largest number of accepted connections so far; `None` if they were not counted yet.
+    pub(super) accepted: Option<Accepted>,
     /// True if the parent process runs the same program, but has an entry of its own in the profile.
     pub(super) is_child: bool,
     /// True if the process has an entry of its own in the profile, apart from its children.
@@ -79,7 +81,8 @@ impl Process {
             name: visible(&comm).chars().take(MAX_NAME_CHARS).collect::<String>().into(),
             kernel_name: None,
             parent,
-            epoll: has_own_epoll(pid, parent),
+            epoll: own_epolls(pid, parent).next().is_some(),
+            accepted: None,
             is_child: false,
             is_parent: false,
             title: File::open(format!("/proc/{pid}/cmdline")).ok(),
@@ -159,8 +162,8 @@ impl Process {
     pub(super) fn sample(&self, buffer: &mut Vec<u8>) -> ProcessSample {
         let title = self.title.as_ref().and_then(|file| title_in(reread(file, buffer).ok()?));
         let (name, kernel_name) = (self.name.clone(), self.kernel_name.clone());
-        let Self { pid, started_ticks, behind, epoll, is_child, .. } = *self;
-        ProcessSample { pid, started_ticks, name, kernel_name, behind, epoll, is_child, title }
+        let Self { pid, started_ticks, behind, epoll, accepted, is_child, .. } = *self;
+        ProcessSample { pid, started_ticks, name, kernel_name, behind, epoll, accepted, is_child, title }
     }
 
     /// Adds a role, such as `upstream`, to the name of this process. Without the role, processes with the same name and
@@ -186,7 +189,22 @@ impl Process {
 
     /// Looks again for an epoll descriptor, which a server opens after its start.
     pub(super) fn look_for_epoll(&mut self) {
-        self.epoll = self.epoll || has_own_epoll(self.pid, self.parent);
+        self.epoll = self.epoll || own_epolls(self.pid, self.parent).next().is_some();
+    }
+
+    /// Notes the number of accepted connections that the process holds now.
+    pub(super) fn note_accepted(&mut self, connections: usize) {
+        if self.accepted == Some(Accepted::Several) {
+            return;
+        }
+        let is_several = || connections > own_epolls(self.pid, self.parent).count().max(1);
+        let now = match connections {
+            0 => Accepted::None,
+            1 => Accepted::OneEach,
+            _ if is_several() => Accepted::Several,
+            _ => Accepted::OneEach,
+        };
+        self.accepted = self.accepted.max(Some(now));
     }
 }
 
@@ -205,18 +223,18 @@ pub(super) fn thread_folder(pid: u32, tid: u32) -> PathBuf {
     format!("/proc/{pid}/task/{tid}").into()
 }
 
-/// Returns true if the process has an epoll descriptor that it did not inherit. Checks only the first descriptors,
-/// because a server opens its epoll descriptor before its connections. An epoll descriptor is inherited if the parent
-/// has an epoll descriptor with the same number, which watches the same files. Source: proc_pid_fdinfo(5).
-fn has_own_epoll(pid: u32, parent: u32) -> bool {
+/// Returns the epoll descriptors that the process did not inherit. Checks only the first descriptors, because a server
+/// opens its epoll descriptor before its connections. An epoll descriptor is inherited if the parent has an epoll
+/// descriptor with the same number, which watches the same files. Source: proc_pid_fdinfo(5).
+fn own_epolls(pid: u32, parent: u32) -> impl Iterator<Item = u32> {
     const MAX_DESCRIPTORS: u32 = 64;
-    let is_epoll = |pid: u32, fd: &u32| {
+    let is_epoll = |pid: u32, fd: u32| {
         let to = std::fs::read_link(format!("/proc/{pid}/fd/{fd}"));
         to.is_ok_and(|to| to.to_str().is_some_and(|to| to == "anon_inode:[eventpoll]"))
     };
     let watched = |pid: u32, fd: u32| std::fs::read(format!("/proc/{pid}/fdinfo/{fd}")).ok();
-    let is_own = |fd: u32| !is_epoll(parent, &fd) || watched(pid, fd) != watched(parent, fd);
-    (0..MAX_DESCRIPTORS).filter(|fd| is_epoll(pid, fd)).any(is_own)
+    let is_own = move |fd: &u32| !is_epoll(parent, *fd) || watched(pid, *fd) != watched(parent, *fd);
+    (0..MAX_DESCRIPTORS).filter(move |fd| is_epoll(pid, *fd)).filter(is_own)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::futex_sums::{FutexSums, UserRounds};
 use super::holder_functions::Held;
 use super::names::Names;
 use super::peer_readings::PeerReadings;
-use super::round::{ConnectionSample, ProcessSample, Round, ThreadSample, WaitKey};
+use super::round::{Accepted, ConnectionSample, ProcessSample, Round, ThreadSample, WaitKey};
 use super::rows::{address_text, largest};
 
 /// Maximum number of distinct groups of threads (process, thread name, state and object) during the sampling. Further
@@ -50,8 +50,19 @@ struct ProcessSums {
     /// Number of rounds before the first round that shows a process with this name.
     rounds_before: u64,
     epoll: bool,
+    /// Accepted connections of each process whose connections were counted.
+    accepted: BTreeMap<u32, Accepted>,
     are_children: bool,
     titles: BTreeMap<Arc<str>, f64>,
+}
+
+impl ProcessSums {
+    /// Returns the share of the processes with several accepted connections, of those with an accepted connection.
+    /// Returns 0 if no process has accepted one, and `None` if the connections were not counted.
+    fn multiplexing(&self) -> Option<f64> {
+        let number = |least: Accepted| self.accepted.values().filter(|accepted| **accepted >= least).count() as f64;
+        (!self.accepted.is_empty()).then(|| number(Accepted::Several) / number(Accepted::OneEach).max(1.0))
+    }
 }
 
 /// Sums over the rounds so far.
@@ -102,6 +113,11 @@ impl ProfileSums {
         sums.behind |= process.behind;
         sums.epoll |= process.epoll;
         sums.are_children |= process.is_child;
+        let has_room = sums.accepted.len() < MAX_GROUPS || sums.accepted.contains_key(&process.pid);
+        if let Some(accepted) = process.accepted.filter(|_| has_room) {
+            let most = sums.accepted.entry(process.pid).or_default();
+            *most = accepted.max(*most);
+        }
         if let Some(title) = &process.title
             && (sums.titles.len() < MAX_TITLES || sums.titles.contains_key(title))
         {
@@ -144,7 +160,8 @@ impl ProfileSums {
     /// Returns the number of entries in all maps and sets, which bounds the memory.
     #[cfg(test)]
     fn entries(&self) -> usize {
-        let of_process = |sums: &ProcessSums| 1 + sums.pids.len() + sums.running.len() + sums.titles.len();
+        let of_process =
+            |sums: &ProcessSums| 1 + sums.pids.len() + sums.running.len() + sums.titles.len() + sums.accepted.len();
         let processes: usize = self.processes.values().map(of_process).sum();
         processes + self.groups.len() + self.futexes.entries() + self.users.len() + self.peers.len()
     }
@@ -225,6 +242,7 @@ impl ProfileSums {
                 busiest_blocked,
                 behind: sums.behind,
                 epoll: sums.epoll,
+                multiplexing: sums.multiplexing(),
                 children: sums.are_children,
             }
         };

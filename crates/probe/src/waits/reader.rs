@@ -16,7 +16,7 @@ use super::pipe_ends::PipeEnds;
 use super::process::Process;
 use super::refusal::refusal;
 use super::round::{ConnectionSample, PeerSample, Round, WaitKey};
-use super::sockets::Sockets;
+use super::sockets::{SocketUse, Sockets};
 use super::thread_reader::ThreadReader;
 use super::turn::Turn;
 
@@ -190,9 +190,10 @@ impl Reader {
 
     /// Reads all connections.
     pub(super) fn read_connections(&mut self) -> Option<ConnectionSample> {
-        self.find_fresh_sockets();
+        let loops = self.find_fresh_sockets();
         match self.sockets.read(&self.held) {
             Ok(mut sample) => {
+                self.note_accepted(&loops);
                 self.name_peers(&mut sample.peers);
                 sample.peers.iter().for_each(|peer| self.note_upstream(&peer.address));
                 Some(sample)
@@ -228,15 +229,31 @@ impl Reader {
         }
     }
 
-    /// Finds the present sockets of processes with an event loop (epoll). A process with an event loop may open a
-    /// connection to an upstream for each request.
-    fn find_fresh_sockets(&mut self) {
-        if self.held.len() > MAX_FRESH_SOCKETS {
-            return;
+    /// Finds the present sockets of processes with epoll, and returns these sockets by process. A process with an event
+    /// loop may open a connection to an upstream for each request. If too many sockets are known, finds only the sockets
+    /// of processes whose accepted connections were never counted.
+    fn find_fresh_sockets(&mut self) -> Vec<(u32, Vec<u32>)> {
+        let has_room = self.held.len() <= MAX_FRESH_SOCKETS;
+        let loops = self.processes.values().filter(|p| p.epoll && (has_room || p.accepted.is_none()));
+        let of = |p: &Process| (p.pid, sockets_of(p.pid).take(MAX_FRESH_SOCKETS).collect());
+        let fresh: Vec<(u32, Vec<u32>)> = loops.map(of).collect();
+        if has_room {
+            let name = |pid: &u32| self.processes.get(pid).map(|process| process.name.clone());
+            let named = fresh.iter().filter_map(|(pid, inodes)| Some((name(pid)?, inodes)));
+            let all = named.flat_map(|(name, inodes)| inodes.iter().map(move |inode| (*inode, name.clone())));
+            self.held.extend(all.take(MAX_FRESH_SOCKETS));
         }
-        let loops = self.processes.values().filter(|process| process.epoll);
-        let fresh = loops.flat_map(|p| sockets_of(p.pid).map(|inode| (inode, p.name.clone())));
-        self.held.extend(fresh.take(MAX_FRESH_SOCKETS));
+        fresh
+    }
+
+    /// Notes how many accepted connections each process holds. `loops` has the sockets of processes with epoll. Without
+    /// known listeners, the accepted connections are unknown.
+    fn note_accepted(&mut self, loops: &[(u32, Vec<u32>)]) {
+        for (pid, inodes) in loops {
+            let is_accepted = |inode: &&u32| self.sockets.socket_use(**inode) == Some(&SocketUse::Client);
+            let accepted = inodes.iter().filter(is_accepted).count();
+            self.processes.get_mut(pid).into_iter().for_each(|process| process.note_accepted(accepted));
+        }
     }
 
     /// Notes the address of an upstream service, for the next search.
@@ -333,6 +350,7 @@ fn off_cpu_ns() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::round::Accepted;
     use super::*;
 
     #[test]
@@ -382,6 +400,42 @@ mod tests {
         reader.find_processes();
         reader.find_children();
         assert!(!reader.is_empty() && !reader.processes.contains_key(&me), "the server started loadline");
+    }
+
+    /// Python program that accepts as many connections as its argument says, and then waits for their data with epoll.
+    const ACCEPTS: &str = "
+import select, socket, sys
+server = socket.create_server(('127.0.0.1', 0))
+print(server.getsockname()[1], flush=True)
+loop = select.epoll()
+held = []
+for _ in range(int(sys.argv[1])):
+    held.append(server.accept()[0])
+    loop.register(held[-1], select.EPOLLIN)
+loop.poll(60)
+";
+
+    /// A synchronous worker of uWSGI waits with epoll for the data of its only connection.
+    #[test]
+    fn an_event_loop_holds_more_connections_than_a_worker_with_epoll() {
+        let Some(python) = testkit::program("python3") else {
+            return testkit::skip("accepted connections", "python3 is not installed");
+        };
+        for (accepts, told) in [("1", Accepted::OneEach), ("2", Accepted::Several)] {
+            let mut command = std::process::Command::new(&python);
+            command.args(["-c", ACCEPTS, accepts]).stdout(std::process::Stdio::piped());
+            let mut server = testkit::ChildProcess::start(&mut command);
+            let port: u16 = testkit::first_line(&mut server.0).parse().unwrap();
+            let _clients = [0; 2].map(|_| std::net::TcpStream::connect(("127.0.0.1", port)).unwrap());
+            let accepted = testkit::eventually(|| {
+                // Each attempt uses a new reader, because the program may not have accepted all connections yet.
+                let mut reader = Reader::new(vec![server.pid()], None);
+                reader.find_processes();
+                reader.read_connections()?;
+                reader.round().processes.first()?.accepted.filter(|accepted| *accepted == told)
+            });
+            assert_eq!(accepted, told);
+        }
     }
 
     /// Python program whose parent process opens an epoll descriptor for a control pipe after its first child started,

@@ -36,6 +36,18 @@ pub(super) struct ThreadSample {
     pub(super) stack: (u64, u64),
 }
 
+/// Number of connections that a process accepted and held at a time, compared with its epoll descriptors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Accepted {
+    /// No connection, as a parent process that leaves all connections to its children.
+    #[default]
+    None,
+    /// At most one connection for each epoll descriptor, as a worker that handles one request at a time.
+    OneEach,
+    /// More connections than epoll descriptors, as an event loop.
+    Several,
+}
+
 /// A process, as a round reads it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ProcessSample {
@@ -49,6 +61,8 @@ pub(super) struct ProcessSample {
     pub(super) behind: bool,
     /// True if the process has an epoll descriptor that it did not inherit.
     pub(super) epoll: bool,
+    /// Largest number of accepted connections at a reading so far; `None` if they were not counted.
+    pub(super) accepted: Option<Accepted>,
     /// True if the parent process runs the same program, but has an entry of its own in the profile.
     pub(super) is_child: bool,
     /// Title of the process, with each number replaced by `#`; `None` if it was not read.

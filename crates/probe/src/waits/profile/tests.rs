@@ -322,3 +322,22 @@ fn rounds_that_read_a_part_of_the_threads_estimate_how_often_threads_wait() {
     assert_eq!(found([2, 1, 1, 0, 0, 0, 0, 0]), 0.8, "the mean is 4, and the mean square is 20");
     assert!(found([4, 0, 0, 0, 0, 0, 0, 0]) <= 0.2, "all may wait in few rounds only");
 }
+
+/// A router of uWSGI with an event loop, and four synchronous workers have one name.
+#[test]
+fn the_share_of_processes_with_several_connections_is_counted() {
+    let of = |accepted: &[Option<Accepted>]| {
+        let process = |(pid, accepted): (u32, &Option<Accepted>)| ProcessSample {
+            pid,
+            name: "uwsgi".into(),
+            accepted: *accepted,
+            ..ProcessSample::default()
+        };
+        let processes = (1..).zip(accepted).map(process).collect();
+        profile(&[Round { processes, ..Round::default() }]).processes[0].multiplexing
+    };
+    let [none, one, several] = [Accepted::None, Accepted::OneEach, Accepted::Several].map(Some);
+    assert_eq!(of(&[none, several, one, one, one, one]), Some(0.2));
+    assert_eq!(of(&[none, several]), Some(1.0), "a master process and its event loop");
+    assert_eq!((of(&[none]), of(&[None])), (Some(0.0), None));
+}
