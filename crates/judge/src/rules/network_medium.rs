@@ -69,8 +69,18 @@ fn fullest(trial: &Trial, most_load: Option<&Trial>) -> Option<MediumUse> {
     alike.max_by(|a, b| later(a).total_cmp(&later(b)).then(a.share.total_cmp(&b.share)))
 }
 
+/// Returns the trials that may show a full link: the decisive trial, then the other trials near the highest rate. With
+/// the few clients of the decisive trial, a link may be full although its queue is still short. A link between the hosts
+/// shows only by its queue.
+fn trials_at_the_limit<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
+    let is_other = |trial: &&Trial| facts.decisive.is_none_or(|decisive| !std::ptr::eq(*trial, decisive));
+    facts.decisive.into_iter().chain(facts.fast_trials().into_iter().filter(is_other)).collect()
+}
+
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
-    let medium = facts.decisive.and_then(|trial| Some((trial, fullest(trial, facts.run.trials.last())?)));
+    let of = |trial| Some((trial, fullest(trial, facts.run.trials.last())?));
+    let all = trials_at_the_limit(facts).into_iter().filter_map(of);
+    let medium = all.reduce(|a: (&Trial, MediumUse), b| if b.1.share > a.1.share { b } else { a });
     let signal = |(trial, medium): (&Trial, MediumUse)| {
         let rises = rising(trial).is_some() && medium.share < FULL_MIDDLE;
         full_above(if rises { WIRE_BUSY } else { FULL_MIDDLE }, medium.share)
@@ -83,29 +93,19 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::RuledOut("a unix socket has no network".into());
     }
     let Some(trial) = facts.decisive else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };
-    let medium = fullest(trial, facts.run.trials.last());
     let (laws, held) = conditions(facts);
-    let share = medium.as_ref().map_or(0.0, |m| m.share);
-    // A queue that overflows shows a full link, even if the link's mean use in the window is lower.
-    let overflow = overflow(trial);
-    let ours = medium.as_ref().is_none_or(|medium| link_queue::is_ours(facts, trial, Some(medium.per_s)));
-    let full = if overflow.is_some() { 1.0 } else { full_above(FULL_MIDDLE, share).chance() };
-    let rising = overflow.or_else(|| rising(trial)).filter(|_| ours);
-    let rises = rising.is_some() && facts.limited();
-    let busy = if rises { full_above(WIRE_BUSY, share).chance() } else { 0.0 };
-    let confidence =
-        f64::max(full * (ONE_SIGN + FURTHER_SIGN * held as f64), busy * (INDIRECT + FURTHER_SIGN * held as f64));
-    if ours && medium.is_some() && confidence >= HINT {
-        let evidence = medium.map(|m| m.evidence).into_iter().chain(rising).chain(laws).collect();
-        let sentence = format!("the link is full: {} of its bandwidth used", percent(share));
-        return Verdict::Binds { confidence, sentence, evidence };
+    let trials = trials_at_the_limit(facts);
+    let medium = fullest(trial, facts.run.trials.last());
+    let found = surest(trials.iter().filter_map(|trial| full_medium(facts, trial, held)));
+    if let Some((confidence, sentence, first)) = found {
+        return Verdict::Binds { confidence, sentence, evidence: [first, laws].concat() };
     }
-    if let Some((confidence, sentence, first)) = outside(facts, trial) {
+    if let Some((confidence, sentence, first)) = outside(facts, &trials) {
         let evidence = first.into_iter().chain(medium.map(|m| m.evidence)).chain(laws).collect();
         return Verdict::Binds { confidence, sentence, evidence };
     }
     match medium {
-        Some(m) if !ours => Verdict::RuledOut(format!(
+        Some(m) if !is_ours(facts, trial, &m) => Verdict::RuledOut(format!(
             "{}: other programs' traffic, and no packets of this load queued",
             m.evidence.text
         )),
@@ -116,6 +116,36 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             None => Verdict::CannotSay(vec!["interface.speed or medium.rate of the link".into()]),
         },
     }
+}
+
+/// Signs of a full link: the confidence, the sentence, and the evidence.
+type FullLink = (f64, String, Vec<Evidence>);
+
+/// Returns the signs with the highest confidence. If several are equally sure, returns the first of them.
+fn surest(found: impl Iterator<Item = FullLink>) -> Option<FullLink> {
+    found.reduce(|a, b| if b.0 > a.0 { b } else { a })
+}
+
+/// Returns true if the load of the trial sends most of the bytes of the medium.
+fn is_ours(facts: &Facts<'_>, trial: &Trial, medium: &MediumUse) -> bool {
+    link_queue::is_ours(facts, trial, Some(medium.per_s))
+}
+
+/// Returns the signs in a trial that a medium with a known rate is full. `held` is the number of conditions from
+/// [`conditions`] that are met.
+fn full_medium(facts: &Facts<'_>, trial: &Trial, held: usize) -> Option<FullLink> {
+    let medium = fullest(trial, facts.run.trials.last()).filter(|medium| is_ours(facts, trial, medium))?;
+    // A queue that overflows shows a full link, even if the link's mean use in the window is lower.
+    let overflow = overflow(trial);
+    let full = if overflow.is_some() { 1.0 } else { full_above(FULL_MIDDLE, medium.share).chance() };
+    let rising = overflow.or_else(|| rising(trial));
+    let rises = rising.is_some() && facts.limited();
+    let busy = if rises { full_above(WIRE_BUSY, medium.share).chance() } else { 0.0 };
+    let further = FURTHER_SIGN * held as f64;
+    let confidence = f64::max(full * (ONE_SIGN + further), busy * (INDIRECT + further));
+    let sentence = format!("the link is full: {} of its bandwidth used", percent(medium.share));
+    let evidence = std::iter::once(medium.evidence).chain(rising).collect();
+    (confidence >= HINT).then_some((confidence, sentence, evidence))
 }
 
 /// Returns evidence of the conditions (a), (b) and (c) of the module documentation, and the number of these conditions
@@ -164,12 +194,13 @@ fn rising(trial: &Trial) -> Option<Evidence> {
 
 /// Returns the signs of a full link whose rate is unknown. The first sign is a queue of packets in a traffic shaper on
 /// an interface of the client's or the server's host. The second sign is a round-trip time that grows with the load
-/// while the hosts have idle CPUs. If most waiting requests wait at the server, no link is the limit.
-fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidence>)> {
+/// while the hosts have idle CPUs. If most waiting requests wait at the server, no link is the limit. `trials` are the
+/// trials at the limit.
+fn outside(facts: &Facts<'_>, trials: &[&Trial]) -> Option<FullLink> {
     if !facts.limited() || server_queue::past_the_network(facts).is_some() {
         return None;
     }
-    if let Some(queue) = link_queue::shaper(facts, trial) {
+    if let Some(queue) = trials.iter().find_map(|trial| link_queue::shaper(facts, trial)) {
         let sentence = format!("the link is full: packets wait in the queue of {}", queue.place);
         return Some((ONE_SIGN, sentence, vec![queue]));
     }
@@ -182,13 +213,12 @@ fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidenc
     if ack_timer::fills_light_load(facts) {
         return None;
     }
-    let queue = link_queue::of_the_load(facts, trial).map(|queue| {
-        (WEAK_SIGN, "a link on the path is full: packets wait between client and server".to_string(), vec![queue])
-    });
-    queue.or_else(|| grown_round_trip(facts, trial))
+    let sentence = "a link on the path is full: packets wait between client and server";
+    let queue = |trial: &&Trial| Some((WEAK_SIGN, sentence.to_string(), vec![link_queue::of_the_load(facts, trial)?]));
+    surest(trials.iter().filter_map(|trial| queue(trial).or_else(|| grown_round_trip(facts, trial))))
 }
 
-fn grown_round_trip(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidence>)> {
+fn grown_round_trip(facts: &Facts<'_>, trial: &Trial) -> Option<FullLink> {
     let view = server_of(trial)?;
     let before = facts.unloaded.and_then(server_of)?.value("connection.rtt").and_then(positive)?;
     let rtt = view.value("connection.rtt")?;
@@ -204,69 +234,4 @@ fn grown_round_trip(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Ve
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::planted::{PlantedRun, Who};
-
-    /// Returns the verdict's ID on a closed loop through a hub that is 80 % used. A fifth of the segments is sent
-    /// again. The hub's queue drops `drops` frames per request.
-    fn verdict(drops: f64) -> String {
-        let mut run = PlantedRun::new(3000.0, 2000.0)
-            .steps(&[64])
-            .rates(&[])
-            .per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.2)
-            .per_s(Who::Server, "connection.retrans", "", |p| p.x * 0.4 / p.n)
-            .per_s(Who::Server, "medium.drops", "hub", move |p| p.x * drops)
-            .per_s(Who::Server, "medium.bytes", "hub", |_| 10e6)
-            .level(Who::Server, "medium.rate", "hub", 12.5e6)
-            .level(Who::Server, "connection.rtt", "", 20_000.0)
-            .run();
-        crate::judge(&mut run);
-        run.findings.bottleneck.id
-    }
-
-    #[test]
-    fn a_medium_whose_queue_overflows_is_full_and_not_lossy() {
-        assert_eq!(verdict(0.2), "network-medium");
-        assert_eq!(verdict(0.01), "network-loss");
-    }
-
-    /// A server has four workers. Round trips of the radio link in front of the server take 45 ms on average and 14 ms
-    /// at least, whatever the load is. A link that queues packets has round trips that grow with the number of clients.
-    #[test]
-    fn round_trips_that_vary_at_every_load_show_no_full_link() {
-        let behind_radio = |unread: f64, queues: bool| {
-            let mut planted =
-                PlantedRun::new(65_000.0, 200.0).level(Who::Server, "connection.receive_queue", "", unread);
-            for who in [Who::Client, Who::Server] {
-                planted = planted
-                    .per_s(who, "connection.rtt", "", move |p| if queues { 0.7 * p.r_us } else { 45_000.0 })
-                    .level(who, "connection.min_rtt", "", 14_000.0);
-            }
-            planted.change(|t, _| t.measured.tally.bytes_sent = 64 * t.measured.tally.sent).verdict()
-        };
-        assert_eq!(behind_radio(60.0, false).id, "server-concurrency", "requests wait unread at the server");
-        let unseen = behind_radio(0.0, false);
-        assert_ne!(unseen.id, "network-medium", "{unseen:#?}");
-        let full = behind_radio(0.0, true);
-        assert!(full.id == "network-medium" && full.sentence.contains("on the path"), "{full:#?}");
-    }
-
-    /// A single client fills its own switch port and the server's port. With five clients, each client fills a fifth of
-    /// its own port, and together the clients fill the server's port.
-    #[test]
-    fn of_two_full_wires_the_one_that_all_clients_share_is_named() {
-        let bytes = 12.4e6;
-        let mut run = PlantedRun::new(200.0, 5000.0)
-            .steps(&[1, 2, 3, 4, 5])
-            .rates(&[])
-            .level(Who::Server, "connection.rtt", "", 2000.0)
-            .level(Who::Server, "medium.rate", "server to switch", 12.5e6)
-            .level(Who::Server, "medium.rate", "switch to client1", 12.5e6)
-            .per_s(Who::Server, "medium.bytes", "server to switch", move |_| bytes)
-            .per_s(Who::Server, "medium.bytes", "switch to client1", move |p| (bytes + 1e4) / p.n)
-            .run();
-        crate::judge(&mut run);
-        let b = &run.findings.bottleneck;
-        assert!(b.id == "network-medium" && b.evidence[0].text.starts_with("server to switch"), "{b:#?}");
-    }
-}
+mod tests;

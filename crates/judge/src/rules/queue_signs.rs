@@ -71,12 +71,12 @@ pub(super) fn not_the_way(facts: &Facts<'_>, view: &View<'_>) -> Result<Evidence
         cannot_say("connection.rtt of the server's connections: it tells a queue in the server from one in the network")
     };
     let r = positive(view.trial.latency_us.mean).ok_or_else(unknown)?;
-    let rtt = view.value("connection.rtt").filter(|rtt| *rtt < TRIP_SHARE * r).ok_or_else(unknown)?;
-    let text = format!(
-        "the round trip takes {} of a response time of {}: the rest is spent in the server",
-        duration(rtt),
-        duration(r)
-    );
+    let rtt = view.value("connection.rtt").ok_or_else(unknown)?;
+    let text = format!("the round trip takes {} of a response time of {}", duration(rtt), duration(r));
+    if rtt >= TRIP_SHARE * r {
+        return Err(Verdict::RuledOut(format!("{text}: most of the time may pass in the network, not in the server")));
+    }
+    let text = format!("{text}: the rest is spent in the server");
     Ok(measured(view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(r), text))
 }
 
