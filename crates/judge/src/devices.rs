@@ -81,7 +81,8 @@ fn network(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
         let busy = of(&received).max(of(&sent)) / span / rec.over(column, window).value().unwrap_or(0.0);
         found.push(device(side, "interface", &column.instance, busy));
     }
-    for (level, limit, kind) in LEVELS {
+    for (levels, limit, kind) in LEVELS {
+        let Some(level) = levels.iter().find(|level| rec.columns_of(level).next().is_some()) else { continue };
         let levels = rec.instances(level);
         for column in rec.columns_of(limit) {
             let of = |most: Option<f64>| most.unwrap_or(f64::NAN);
@@ -103,11 +104,12 @@ fn timed(side: &'static str, from: &Side, (id, kind): (&str, &'static str), wind
     rec.columns_of(id).map(of).collect()
 }
 
-/// Levels that have a limit: counter of the level, counter of the limit, and name of the device.
-const LEVELS: &[(&str, &str, &str)] = &[
-    ("listen.queue", "listen.limit", "accept queue"),
-    ("conntrack.entries", "conntrack.limit", "conntrack"),
-    ("cgroup.memory", "cgroup.memory_limit", "cgroup memory"),
+/// Levels that have a limit: counters of the level, of which the first recorded one counts, counter of the limit, and
+/// name of the device. Runs of older versions have no memory use of the group with the limit.
+const LEVELS: &[(&[&str], &str, &str)] = &[
+    (&["listen.queue"], "listen.limit", "accept queue"),
+    (&["conntrack.entries"], "conntrack.limit", "conntrack"),
+    (&["cgroup.limited_memory", "cgroup.memory"], "cgroup.memory_limit", "cgroup memory"),
 ];
 
 /// Returns the busiest thread of each process, and the share of one CPU that it used.

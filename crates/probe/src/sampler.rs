@@ -70,6 +70,7 @@ const SHOWN_COUNTERS: &[&str] = &[
     "listen.queue",
     "listen.limit",
     "cgroup.memory",
+    "cgroup.limited_memory",
     "cgroup.memory_limit",
     "conntrack.entries",
     "conntrack.limit",

@@ -159,14 +159,17 @@ fn of_refaults(view: &View<'_>) -> f64 {
     }
 }
 
-/// Returns the highest use of a control group of the server, as a share of the group's memory limit. Considers only
-/// groups that reached their limit repeatedly, and returns the largest share of all these groups. The mean use would be
+/// Returns the highest use of a control group of the server, as a share of the memory limit. The limit may be that of
+/// an ancestor, which the group and others fill together: then the use is that of the ancestor. Considers only groups
+/// that reached the limit repeatedly, and returns the largest share of all these groups. The mean use would be
 /// misleading: while a server reads its files for the first time, its group is not yet full.
 fn full_group(view: &View<'_>) -> Option<f64> {
     let recording = &view.side.recording;
     let value = |id, group: &str| recording.reading(id, group, view.window).value();
     let full = |(group, limit): (String, f64)| {
-        let most = recording.max("cgroup.memory", &group, view.window).value()?;
+        let most = |id| recording.max(id, &group, view.window).value();
+        // Runs of older versions have only the use of the server's own group.
+        let most = most("cgroup.limited_memory").or_else(|| most("cgroup.memory"))?;
         let share = ratio(most, positive(limit)?)?;
         let hits = value("cgroup.memory_max_events", &group).unwrap_or(0.0);
         (share >= MEMORY_FULL && hits >= LIMIT_HITS).then_some(share)

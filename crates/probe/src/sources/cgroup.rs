@@ -3,7 +3,8 @@
 //!
 //! The limits of all ancestor groups apply, too. loadline reads quota, periods and throttling from the group with the
 //! smallest quota among a process's group and its ancestors. It reads memory limit, limit events and refaults from the
-//! group with the smallest memory limit among them. CPU time and memory use are read from the process's own group.
+//! group with the smallest memory limit among them. Several groups may share this limit, so the memory use of the group
+//! with the limit is read, too. CPU time and memory use are read from the process's own group.
 
 use super::cgroup_paths::{Controller, Mount, Version, mounts, resolve};
 use crate::Scope;
@@ -30,6 +31,7 @@ const IDS: &[&str] = &[
     "cgroup.pids",
     "cgroup.pids_limit",
     "cgroup.refaults",
+    "cgroup.limited_memory",
 ];
 
 struct Cgroups {
@@ -93,6 +95,8 @@ struct Group {
     /// group reached the limit, the processes that the kernel killed, and the pages that were read again after the
     /// kernel had evicted them.
     events: Option<(PathBuf, [Gauge; 3])>,
+    /// Memory use of the group with the smallest memory limit; `None` without a limit.
+    limited: Option<Gauge>,
     pids: Option<[Gauge; 2]>,
 }
 
@@ -127,11 +131,9 @@ impl Group {
             Version::One => Gauge::new(c.leaf.join("cpuacct.usage"), None, units::ns_us(1.0)),
             Version::Two => Gauge::new(c.leaf.join("cpu.stat"), Some("usage_usec"), 1.0),
         });
-        let used = memory
-            .as_ref()
-            .map(|c| Gauge::new(c.leaf.join(c.pick("memory.usage_in_bytes", "memory.current")), None, 1.0));
+        let used = memory.as_ref().map(|c| memory_use(c, &c.leaf));
         let pids = pids.map(|c| ["pids.current", "pids.max"].map(|file| Gauge::new(c.leaf.join(file), None, 1.0)));
-        Self { name, slots, cpu, memory, time, throttling: None, memory_use: used, events: None, pids }
+        Self { name, slots, cpu, memory, time, throttling: None, memory_use: used, events: None, limited: None, pids }
     }
 
     fn sample(&mut self, writer: &mut ColumnWriter, full: bool) {
@@ -145,6 +147,9 @@ impl Group {
             for (at, told) in [(7, hits.read()), (8, kills.read()), (11, refaults.read())] {
                 self.put(writer, at, told);
             }
+        }
+        if let Some(told) = self.limited.as_mut().map(Gauge::read) {
+            self.put(writer, 12, told);
         }
         if let Some([now, most]) = &mut self.pids {
             let (now, most) = (now.read(), most.read());
@@ -172,6 +177,10 @@ impl Group {
         if let Some(memory) = &self.memory {
             let (told, folder) = memory.tightest(memory_limit);
             let told = told.map(Some).ok_or_else(|| "no memory limit is set".to_owned());
+            self.limited = told.is_ok().then(|| memory_use(memory, &folder));
+            if told.is_err() {
+                self.put(writer, 12, told.clone());
+            }
             if self.events.as_ref().is_none_or(|(old, _)| *old != folder) {
                 let gauge = |file: &str, key| Gauge::new(folder.join(file), key, 1.0);
                 let gauges = match memory.version {
@@ -213,6 +222,11 @@ impl Group {
             Err(reason) => writer.absent(IDS[at], &self.name, format_args!("{reason}")),
         }
     }
+}
+
+/// Returns the memory use of the group in `folder`.
+fn memory_use(controller: &Controller, folder: &Path) -> Gauge {
+    Gauge::new(folder.join(controller.pick("memory.usage_in_bytes", "memory.current")), None, 1.0)
 }
 
 fn ask(gauge: &mut Option<Gauge>) -> Result<Option<f64>, String> {

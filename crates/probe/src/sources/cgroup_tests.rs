@@ -65,7 +65,7 @@ fn version_1_reads_each_controller_where_it_is_mounted() {
     assert_eq!((last("cpu_periods"), last("cpu_throttled_periods")), (Some(9.0), Some(4.0)));
     assert_eq!((last("cpu_throttled_time"), last("memory")), (Some(5.0), Some(4096.0)));
     assert_eq!((last("memory_max_events"), last("oom_kills"), last("memory_limit")), (Some(3.0), Some(1.0), None));
-    assert_eq!(last("refaults"), Some(8.0));
+    assert_eq!((last("refaults"), last("limited_memory")), (Some(8.0), None));
     assert!(r.0.absent.iter().any(|a| a.reason == "no memory limit is set"));
 }
 
@@ -96,6 +96,7 @@ fn version_2_uses_the_smallest_limit_of_all_ancestors() {
         ("sys/fs/cgroup/a.slice/cpu.max", "150000 100000\n"),
         ("sys/fs/cgroup/a.slice/cpu.stat", "usage_usec 99\nnr_periods 5\nnr_throttled 2\nthrottled_usec 77\n"),
         ("sys/fs/cgroup/a.slice/memory.max", "1000000\n"),
+        ("sys/fs/cgroup/a.slice/memory.current", "999424\n"),
         ("sys/fs/cgroup/a.slice/memory.stat", "file 4096\nworkingset_refault_file 9\n"),
         ("sys/fs/cgroup/a.slice/memory.events", "low 0\nhigh 0\nmax 6\noom 0\noom_kill 0\n"),
         ("sys/fs/cgroup/a.slice/web.service/cpu.max", "max 100000\n"),
@@ -108,7 +109,7 @@ fn version_2_uses_the_smallest_limit_of_all_ancestors() {
     let last = |id: &str| r.last(&format!("cgroup.{id}"), "/a.slice/web.service");
     assert_eq!((last("cpu_quota"), last("cpu_time"), last("cpu_throttled_time")), (Some(1.5), Some(42.0), Some(77.0)));
     assert_eq!((last("memory"), last("memory_limit"), last("memory_max_events")), (Some(8192.0), Some(1e6), Some(6.0)));
-    assert_eq!(last("refaults"), Some(9.0));
+    assert_eq!((last("refaults"), last("limited_memory")), (Some(9.0), Some(999_424.0)));
     assert_eq!((last("pids"), last("pids_limit")), (Some(3.0), None));
     assert!(r.0.absent.iter().any(|a| a.reason == "no limit of processes is set"));
 }

@@ -121,6 +121,28 @@ fn a_group_that_becomes_full_within_the_window_is_full() {
     assert_eq!(verdict.id, "server-memory", "{verdict:#?}");
 }
 
+/// The server's control group uses 20 MB, and the groups of other programs use the rest. All of them are below one
+/// ancestor with a memory limit of 48 MB, which is full.
+#[test]
+fn groups_that_fill_the_limit_of_their_ancestor_together_are_full() {
+    let with = |limited: Option<f64>| {
+        let planted = in_full_group(72.0, 40.0).none(Who::Server, "cgroup.refaults").level(
+            Who::Server,
+            "cgroup.memory",
+            "/srv",
+            20e6,
+        );
+        match limited {
+            Some(used) => planted.level(Who::Server, "cgroup.limited_memory", "/srv", used).verdict(),
+            None => planted.verdict(),
+        }
+    };
+    let full = with(Some(48e6));
+    assert!(full.id == "server-memory" && full.sentence.contains("100 % full"), "{full:#?}");
+    assert_ne!(with(Some(30e6)).id, "server-memory");
+    assert_ne!(with(None).id, "server-memory", "a run of an older version");
+}
+
 /// The workers of a server are in a control group that is full, and its master process is in a large one.
 #[test]
 fn use_and_limit_of_different_control_groups_are_not_compared() {

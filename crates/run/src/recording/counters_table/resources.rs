@@ -95,6 +95,15 @@ pub(super) const ROWS: &[CounterSpec] = &[
     )
     .largest(),
     c(
+        "cgroup.limited_memory",
+        "Cgroup",
+        Bytes,
+        Gauge,
+        "memory.current (v1: memory.usage_in_bytes) of the group that has the tightest memory limit: memory in use by all \
+         groups below this group",
+    )
+    .largest(),
+    c(
         "cgroup.memory_max_events",
         "Cgroup",
         Count,
