@@ -67,7 +67,7 @@ fn make(
         share::check_sources(&plan.sources, &(*further).into())?;
     }
     if let Some(whole) = drivers::asked(plan.io).and_then(|row| row.whole) {
-        return whole(&plan, report);
+        return whole(&plan, report, &|| wait_for_start(start, &control).is_some());
     }
     // The null driver has no network, so its plan is simpler and has no TLS.
     let network = plan.io != run::Io::Null;

@@ -19,6 +19,7 @@ mod old_runs;
 mod redis;
 mod repeats;
 mod reroute;
+mod simulated;
 mod spans;
 mod streams;
 mod tls;

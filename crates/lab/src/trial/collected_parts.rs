@@ -39,7 +39,8 @@ impl CollectedParts {
     }
 
     /// Merges the results of one agent (a part). `ours` converts times from the agent's clock to ours. Drops a part
-    /// whose measurement is longer than the load, or starts before it, because such a part would make all rates wrong.
+    /// whose measurement is longer than the load (`longest_s`), or starts before it, because such a part would make all
+    /// rates wrong.
     pub(crate) fn take(&mut self, agent: usize, part: LoadPart, longest_s: f64, ours: impl Fn(f64) -> f64) {
         let times = [part.measured_s, part.measured_at_s, part.late_s];
         if !times.iter().all(|s| (0.0..=longest_s).contains(s)) {
@@ -123,6 +124,12 @@ impl CollectedParts {
         })
     }
 
+    /// Returns the time from the first start of an agent's measurement to the last end; `None` if no results arrived.
+    pub(crate) fn window(&self) -> Option<Window> {
+        let both = |a: Window, b: Window| Window { begin_s: a.begin_s.min(b.begin_s), end_s: a.end_s.max(b.end_s) };
+        self.windows.iter().copied().reduce(both)
+    }
+
     /// Returns the merged results of all agents, and the load of each host. The length of the merged measurement is the
     /// mean over all agents. Agents begin to measure at slightly different times. The sum of all counts divided by the
     /// mean length is the sum of the agents' rates. If the counts were divided by the longest measurement of any agent,
@@ -179,6 +186,8 @@ mod tests {
         let apart = parts.apart(&[0.0002, 0.003], (0.00005, Some(0.25))).unwrap();
         assert!((apart.begin_us - 500.0).abs() < 1e-6 && (apart.end_us - 200_500.0).abs() < 1e-3, "{apart:?}");
         assert_eq!((apart.sample_us, apart.clock_us, apart.drift_us), (Some(3000.0), 50.0, Some(250_000.0)));
+        let window = parts.window().unwrap();
+        assert!(window.begin_s == 1.0 && (window.end_s - 5.2005).abs() < 1e-9, "{window:?}");
         let (whole, hosts) = parts.merged();
         assert!((whole.measured_s - 4.1).abs() < 1e-9 && whole.measured.completed == 130);
         assert_eq!(

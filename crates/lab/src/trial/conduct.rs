@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use run::{AgentCommand, AgentSpec, Incident, IncidentKind, LoadPart, LoadPlan, Phase, Trial, TrialOverhead, Window};
+use run::{
+    AgentCommand, AgentSpec, Incident, IncidentKind, Io, LoadPart, LoadPlan, Phase, Trial, TrialOverhead, Window,
+};
 use sys::clock::Origin;
 
 use crate::agents::files;
@@ -111,7 +113,8 @@ pub(crate) fn conduct(
     group.begin_at(origin, |at_ns| AgentCommand::Start { at_ns });
     let samplers = samplers(&group, origin);
     let lead = (remote || samplers.are_remote()).then(|| lead.max(LEAD + 2 * samplers.longest_round_trip()));
-    let mut running = RunningTrial::new((group, parts), samplers, origin, (lead, budget_end), watch);
+    let running = RunningTrial::new((group, parts), samplers, origin, (lead, budget_end), watch);
+    let mut running = running.with_virtual_end(virtual_end_s(plan));
     let wanted = wanted_connections(setup);
     let begun = plan.is_measured_from_its_begin().then(|| running.enter_at_begin(Phase::Measure));
     let (steady, mut ended) = running.warm_up(plan, wanted);
@@ -146,6 +149,11 @@ pub(crate) fn conduct(
     trial.notes.sort();
     trial.notes.dedup();
     Ok((trial, ended))
+}
+
+/// Returns the latest moment of a load in virtual time, seconds since its start; `None` for a load in real time.
+fn virtual_end_s(plan: &LoadPlan) -> Option<f64> {
+    (plan.io == Io::Sim).then_some(plan.warmup_s + plan.duration_s + plan.drain_s)
 }
 
 /// Returns a load test that did not begin, because one of its generators was killed or got too little CPU time.

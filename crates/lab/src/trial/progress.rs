@@ -123,11 +123,13 @@ impl Progress {
     }
 
     /// Returns the series of a measurement in steps of a tenth of a second. For long measurements, the width of a step
-    /// is doubled until there are at most [`MAX_STEPS`] steps.
+    /// is doubled until there are at most [`MAX_STEPS`] steps. If no agent has sent a tick, all rates are unknown, so
+    /// the series is empty. For example, a simulated load (`--io sim`) sends no ticks.
     pub(crate) fn series(&self, begin_s: f64, end_s: f64) -> Series {
         let wider = |step_s: &f64| Some(2.0 * step_s).filter(|_| end_s - begin_s > MAX_STEPS * step_s);
         let step_s = std::iter::successors(Some(STEP_S), wider).last().unwrap_or(STEP_S);
-        let of = |count| self.rates_by(step_s, (begin_s, end_s), count);
+        let is_known = self.ticks.iter().any(|ticks| !ticks.is_empty());
+        let of = |count| if is_known { self.rates_by(step_s, (begin_s, end_s), count) } else { Vec::new() };
         let some = |rates: Vec<f64>| if rates.iter().any(|rate| *rate > 0.0) { rates } else { Vec::new() };
         Series { step_s, completed: of(completed), failed: some(of(failed)), refused: some(of(refused)) }
     }
@@ -281,7 +283,8 @@ mod tests {
     }
 
     #[test]
-    fn without_reports_rates_are_first_empty_and_then_zero() {
+    fn without_reports_the_series_is_unknown_and_rates_are_first_empty_and_then_zero() {
+        assert!(Progress::new(1).series(0.0, 10.0).completed.is_empty());
         assert!(Progress::new(1).rates(0.0, 0.05).is_empty());
         assert_eq!(Progress::new(1).rates(0.0, 0.2), [0.0, 0.0]);
     }

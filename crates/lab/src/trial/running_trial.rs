@@ -45,6 +45,8 @@ pub(crate) struct RunningTrial<'w> {
     lead: Option<Duration>,
     /// End of the budget; `None` without a budget.
     budget_end: Option<Instant>,
+    /// Latest moment of a load in virtual time (`--io sim`), seconds since its start; `None` for a load in real time.
+    virtual_end_s: Option<f64>,
     /// Differences between the actual and the requested times of the samples at the start and end of the measurement,
     /// seconds.
     late_s: Vec<f64>,
@@ -77,6 +79,7 @@ impl<'w> RunningTrial<'w> {
             parts,
             lead,
             budget_end,
+            virtual_end_s: None,
             late_s: Vec::new(),
             check_at: Instant::now(),
             ask_at: Instant::now() + ASK_EVERY,
@@ -85,6 +88,11 @@ impl<'w> RunningTrial<'w> {
             manual_rate: ManualRate::default(),
             watch,
         }
+    }
+
+    /// Sets the latest moment of a load in virtual time, seconds since its start; `None` for a load in real time.
+    pub(crate) fn with_virtual_end(self, virtual_end_s: Option<f64>) -> Self {
+        Self { virtual_end_s, ..self }
     }
 
     /// Waits until the test in crate `judge` finds the completed rate steady, but no longer than the plan's maximum
@@ -276,7 +284,8 @@ impl<'w> RunningTrial<'w> {
         for stood in part.pauses.iter_mut().chain(&mut part.held_up) {
             *stood = Window { begin_s: ours(stood.begin_s), end_s: ours(stood.end_s) };
         }
-        let longest_s = self.origin.now_s().max(0.0) + MAX_CLOCK_SKEW_S;
+        // A simulated load of many seconds ends within a moment of real time.
+        let longest_s = self.virtual_end_s.unwrap_or_else(|| self.origin.now_s().max(0.0)) + MAX_CLOCK_SKEW_S;
         self.parts.take(agent, part, longest_s, ours);
     }
 
@@ -310,7 +319,8 @@ impl<'w> RunningTrial<'w> {
     }
 
     /// Returns the load test: merged results, observations of client and server, and incidents. Also returns the
-    /// agents, which wait for another task.
+    /// agents, which wait for another task. In virtual time, the agents' results have the measured window, and not the
+    /// commands of the conductor (`window`).
     pub(crate) fn trial(
         mut self,
         loads: &[&Intensity],
@@ -318,6 +328,7 @@ impl<'w> RunningTrial<'w> {
         window: Window,
     ) -> Result<(Trial, AgentGroup), LabError> {
         self.show_last();
+        let window = self.virtual_end_s.and_then(|_| self.parts.window()).unwrap_or(window);
         let missing = self.parts.describe_missing(|agent| self.group.name(agent).to_string());
         if self.parts.none_came() && self.died.is_empty() {
             return Err(LabError::Lost { label: point.label.clone(), why: missing.join("; ") });

@@ -27,13 +27,14 @@ pub struct DriverSpec {
     /// In measurements of HTTP/3 on 10 connections with 10 streams each, the generator needed 3.7 µs of CPU time per
     /// request with GRO, and 8.7 µs without GRO (medians of three alternating runs).
     pub(crate) joins_datagrams: bool,
-    /// Function that runs a whole load plan on one thread, without commands from a conductor (controlling process).
-    /// Only a driver with its own clock has this function.
+    /// Function that runs a whole load plan on one thread. After the start, it needs no command from a conductor
+    /// (controlling process). Only a driver with its own clock has this function.
     pub(crate) whole: Option<RunWhole>,
 }
 
-/// Function that runs a whole load plan, and sends reports such as `Ready`.
-pub(crate) type RunWhole = fn(&LoadPlan, &mut dyn FnMut(AgentReport)) -> Result<LoadPart, LoadError>;
+/// Function that runs a whole load plan, and sends reports such as `Ready`. After `Ready`, it calls the last argument,
+/// which waits for the start of the load. If the last argument returns false, the load was stopped before its start.
+pub(crate) type RunWhole = fn(&LoadPlan, &mut dyn FnMut(AgentReport), &dyn Fn() -> bool) -> Result<LoadPart, LoadError>;
 
 impl DriverSpec {
     /// Values that apply to most rows.

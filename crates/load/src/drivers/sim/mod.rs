@@ -44,13 +44,20 @@ pub fn simulate(plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, SimObs
     Ok((part, SimObservations { syns_ns: std::mem::take(&mut ops.syns_ns), dropped: ops.dropped }))
 }
 
-/// Runs a load plan with `io = "sim"`, that is, with the default simulated server. The simulated load takes hardly any
-/// real time.
-pub(crate) fn as_load(plan: &LoadPlan, report: &mut dyn FnMut(AgentReport)) -> Result<LoadPart, LoadError> {
+/// Runs a load plan with `io = "sim"`, that is, with the default simulated server. `starts` waits for the start of the
+/// load. The simulated load takes hardly any real time. All times of the result are in virtual time.
+pub(crate) fn as_load(
+    plan: &LoadPlan,
+    report: &mut dyn FnMut(AgentReport),
+    starts: &dyn Fn() -> bool,
+) -> Result<LoadPart, LoadError> {
     let server = SimServer::default();
     let mut notes = vec!["simulated: one server with exponential service times of 1 ms, virtual clock".to_owned()];
     notes.extend(replaced(plan));
     report(AgentReport::Ready { pid: std::process::id(), listening: None, io: "sim".into(), notes: notes.clone() });
+    if !starts() {
+        return Ok(LoadPart::default());
+    }
     let (mut part, _) = simulate(plan, &server)?;
     part.notes.extend(notes);
     Ok(part)
@@ -83,6 +90,14 @@ mod tests {
     use super::*;
     use run::{HttpPlan, Intensity, Protocol, RequestSet, StreamPlan, ThinkTime};
 
+    /// If the results came before the start, a conductor that still waits for other agents would drop them.
+    #[test]
+    fn a_simulation_waits_for_its_start() {
+        let plan = LoadPlan { duration_s: 0.1, warmup_s: 0.0, io: Io::Sim, ..LoadPlan::default() };
+        let completed = |starts: bool| as_load(&plan, &mut drop, &|| starts).unwrap().measured.completed;
+        assert!(completed(true) > 0 && completed(false) == 0);
+    }
+
     #[test]
     fn a_simulation_names_what_it_replaces() {
         let intensity = Intensity::Closed { connections: 1, pipeline: 1, think: ThinkTime::default() };
@@ -90,7 +105,7 @@ mod tests {
         assert_eq!(replaced(&plain), None);
         let http3 = LoadPlan { protocol: Protocol::Http3(HttpPlan::default()), ..plain.clone() };
         let note = "--io sim replaces requests of http3 by requests of http1";
-        assert!(as_load(&http3, &mut drop).unwrap().notes.contains(&note.into()));
+        assert!(as_load(&http3, &mut drop, &|| true).unwrap().notes.contains(&note.into()));
         let (requests, stream) = (Some(RequestSet::default()), Some(StreamPlan::default()));
         let note = replaced(&LoadPlan { requests, stream, ..plain }).unwrap();
         assert!(note.ends_with("replaces the set of requests by one request, streams of events by whole answers"));
