@@ -261,6 +261,7 @@ fn requests_come_at_the_times_of_a_file() {
         let run = load(&["--speed", speed]);
         let trial = &run["trials"][0];
         let counts = (num(&trial["due"]), num(&trial["completed"]));
+        assert_eq!((num(&trial["test_requests"]), num(&trial["measured"]["tally"]["sent"])), (1.0, 60.0));
         assert_eq!(
             (counts, &trial["errors"]),
             ((61.0, 61.0), &value!({})),

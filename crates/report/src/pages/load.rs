@@ -248,12 +248,23 @@ fn first_byte(trial: &Trial) -> Option<AnswerLine> {
 fn counts(trial: &Trial) -> KeyFigure {
     let tally = &trial.tally;
     let detail = format!(
-        "{} sent, {} of {} established",
+        "{} sent{}, {} of {} established",
         count(tally.sent),
+        test_requests(trial),
         count(tally.connected),
         counted(tally.attempted as f64, "connection")
     );
     KeyFigure { name: "Requests".into(), value: count(tally.completed), detail, tone: Tone::Plain }
+}
+
+/// Returns a remark about the requests that loadline sent before or after the load to test the server; empty if there
+/// were none. Without the remark, a replay of 800 requests would show a count of 801 without a reason.
+fn test_requests(trial: &Trial) -> String {
+    match trial.test_requests {
+        0 => String::new(),
+        1 => " (1 of them a test request)".into(),
+        n => format!(" ({} of them test requests)", count(n)),
+    }
 }
 
 /// Returns the summary line about actions that the server took without a request, such as closing connections.
@@ -271,7 +282,8 @@ fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     let (bad, all) = (unanswered.saturating_add(tally.unexpected_status), unanswered.saturating_add(tally.completed));
     let failures = Some(failures(trial)).filter(|text| !text.is_empty());
     if bad == 0 {
-        let detail = [Some(format!("of {}", counted(all as f64, "request"))), failures].into_iter().flatten();
+        let of_all = format!("of {}{}", counted(all as f64, "request"), test_requests(trial));
+        let detail = [Some(of_all), failures].into_iter().flatten();
         return AnswerLine::new("Errors", "none", detail.collect::<Vec<_>>().join("; "));
     }
     let (share, of_which) = match outcome.failed_share {
@@ -309,6 +321,18 @@ mod tests {
     use run::{ErrorKind, Hist};
 
     use super::*;
+
+    /// In a real replay of 800 recorded requests, an earlier version of loadline printed "801 sent" without a reason.
+    #[test]
+    fn the_test_request_is_named_beside_the_counts() {
+        let mut trial = Trial::default();
+        (trial.tally.sent, trial.tally.completed, trial.test_requests) = (801, 801, 1);
+        assert!(counts(&trial).detail.starts_with("801 sent (1 of them a test request), "), "{:?}", counts(&trial));
+        let line = errors(&trial, Outcome::default());
+        assert_eq!(line.detail, "of 801 requests (1 of them a test request)");
+        trial.test_requests = 2;
+        assert!(counts(&trial).detail.starts_with("801 sent (2 of them test requests), "), "{:?}", counts(&trial));
+    }
 
     /// The number of failures covers the whole load, but the share of failures covers only the measured window. The
     /// text about errors must name the period of each figure.

@@ -120,6 +120,10 @@ pub struct Trial {
     /// Counts of the whole trial.
     #[serde(flatten)]
     pub tally: Tally,
+    /// Number of requests in `tally` that loadline sent one at a time, before or after the load, to test the server. The
+    /// value is 0 in runs of earlier versions.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub test_requests: u64,
     /// Rates of the measured window.
     #[serde(flatten)]
     pub rates: Rates,

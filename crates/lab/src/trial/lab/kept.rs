@@ -11,6 +11,13 @@ impl Lab<'_> {
         self.single.merge(single);
     }
 
+    /// Adds a single request to the counts of a load test, and counts it as a test request.
+    fn add_single(&self, single: &Tally, trial: &mut Trial) {
+        self.count_class(single, trial);
+        trial.tally.merge(single);
+        trial.test_requests += single.sent;
+    }
+
     /// Adds a single request to the counts of the class to which the first request of the plan's set belongs. If the
     /// load test does not have the class of the first request, adds to the last class.
     fn count_class(&self, single: &Tally, trial: &mut Trial) {
@@ -26,8 +33,7 @@ impl Lab<'_> {
     /// Adds a request that followed the last load test to the counts of that load test.
     pub(crate) fn count_afterwards(&mut self, single: &Tally) {
         let Some(mut trial) = self.run.trials.pop() else { return };
-        self.count_class(single, &mut trial);
-        trial.tally.merge(single);
+        self.add_single(single, &mut trial);
         self.run.trials.push(trial);
     }
 
@@ -40,8 +46,7 @@ impl Lab<'_> {
             trial.label += &format!(", repeat {}", self.repeat + 1);
         }
         let single = std::mem::take(&mut self.single);
-        self.count_class(&single, &mut trial);
-        trial.tally.merge(&single);
+        self.add_single(&single, &mut trial);
         self.host_watch.iter_mut().for_each(|watch| watch.record(&mut trial));
         trial.notes.iter_mut().for_each(|note| *note = self.run.plan.load.secrets.scrub(note));
         // A server's answer may contain secrets that the plan does not know.
