@@ -9,7 +9,7 @@ use run::{Device, TimeFigure};
 use super::fit::{LABEL, filled};
 use super::model::Model;
 use super::sides::{CpuKinds, SideNow};
-use super::spread::{MAX_RANGES, name, ranges, strip};
+use super::spread::{MAX_RANGES, Range, name, ranges, strip};
 
 /// Minimum width of a bar in columns.
 const MIN_BAR: usize = 24;
@@ -72,18 +72,20 @@ fn answer(name: &str, line: &AnswerLine, width: usize, lines_each: usize) -> Vec
     filled(rows.into_iter().enumerate().map(of_row).collect(), lines_each)
 }
 
-/// Draws the distribution of the current trial's response times, with one line for each range of times.
+/// Draws the distribution of the current trial's response times, with one line for each range of times, and one for
+/// requests without an answer.
 pub(super) fn spread(model: &Model, width: u16) -> Vec<Line<'static>> {
-    let ranges = ranges(&model.now.detail.responses);
+    let ranges = ranges(&model.now.detail);
     let bar = bar_width(width);
     let most = ranges.iter().map(|(_, share)| *share).fold(0.0, f64::max);
-    let line = |(i, (end_us, share)): (usize, &(Option<f64>, f64))| {
+    let line = |(i, (range, share)): (usize, &(Range, f64))| {
         let columns = (share / most.max(1e-9) * bar as f64).round() as usize;
+        let color = if *range == Range::NoAnswer { Color::Red } else { Color::Yellow };
         Line::from(vec![
             label(if i == 0 { "latency" } else { "" }),
-            Span::from("█".repeat(columns)).fg(Color::Yellow),
+            Span::from("█".repeat(columns)).fg(color),
             Span::from("·".repeat(bar - columns.min(bar))).dim(),
-            Span::from(format!(" {:>6} {}", quantity(*share, Unit::Share), name(*end_us))),
+            Span::from(format!(" {:>6} {}", quantity(*share, Unit::Share), name(*range))),
         ])
     };
     let lines: Vec<Line<'static>> = ranges.iter().enumerate().map(line).collect();
@@ -92,7 +94,7 @@ pub(super) fn spread(model: &Model, width: u16) -> Vec<Line<'static>> {
 
 /// Draws the distribution of the current trial's response times in one line.
 pub(super) fn short_spread(model: &Model, width: u16) -> Vec<Line<'static>> {
-    let strip = strip(&model.now.detail.responses, usize::from(width).saturating_sub(LABEL));
+    let strip = strip(&model.now.detail, usize::from(width).saturating_sub(LABEL));
     let line = |(blocks, ends)| {
         Line::from(vec![label("latency"), Span::from(blocks).fg(Color::Yellow), Span::from(format!(" {ends}"))])
     };

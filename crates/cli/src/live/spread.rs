@@ -2,20 +2,41 @@
 //! make all other values small.
 
 use report::{Unit, quantity};
-use run::CoarseHist;
+use run::{CoarseHist, TickDetail};
 
 /// Number of ranges for the response times up to the 99.9 % quantile.
 const RANGES: i32 = 6;
-/// Maximum number of ranges: [`RANGES`], and one range for responses slower than the 99.9 % quantile.
-pub(super) const MAX_RANGES: usize = RANGES as usize + 1;
+/// Maximum number of ranges: [`RANGES`], one range for responses slower than the 99.9 % quantile, and one for requests
+/// without an answer.
+pub(super) const MAX_RANGES: usize = RANGES as usize + 2;
 /// Share of the values in a chart that count as usual.
 const USUAL: f64 = 0.95;
 /// Factor by which a value must exceed the usual values to count as an outlier.
 const OUTLIER: f64 = 3.0;
 
-/// Divides the response times into ranges. Returns, for each range, the upper end in microseconds and the share of the
-/// responses. The last range may have no upper end.
-pub(super) fn ranges(responses: &CoarseHist) -> Vec<(Option<f64>, f64)> {
+/// Range of response times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Range {
+    /// Response times up to this end, microseconds.
+    UpTo(f64),
+    /// Response times above all other ranges.
+    Slower,
+    /// Requests that failed, so they were never answered.
+    NoAnswer,
+}
+
+/// Divides the requests that have ended into ranges. Returns the ranges with their shares of these requests, as the
+/// report's histogram of response times does. Requests in flight belong to no range.
+pub(super) fn ranges(detail: &TickDetail) -> Vec<(Range, f64)> {
+    let unanswered = detail.unanswered_share();
+    let mut all = answered_ranges(&detail.responses);
+    all.iter_mut().for_each(|(_, share)| *share *= 1.0 - unanswered);
+    all.extend((unanswered > 0.0).then_some((Range::NoAnswer, unanswered)));
+    all
+}
+
+/// Divides the response times into ranges. Returns the ranges with their shares of the responses.
+fn answered_ranges(responses: &CoarseHist) -> Vec<(Range, f64)> {
     let (Some(low), Some(high)) = (responses.quantile_us(0.0), responses.quantile_us(0.999)) else { return Vec::new() };
     let (low, high) = (low.max(1e-3), high.max(1e-3));
     let edge = |i: i32| low * (high / low).powf(f64::from(i) / f64::from(RANGES));
@@ -23,10 +44,10 @@ pub(super) fn ranges(responses: &CoarseHist) -> Vec<(Option<f64>, f64)> {
     edges.dedup();
     let within = |us: f64| share_within(responses, us);
     let starts = std::iter::once(0.0).chain(edges.iter().map(|us| within(*us)));
-    let mut all: Vec<(Option<f64>, f64)> =
-        edges.iter().zip(starts).map(|(us, before)| (Some(*us), (within(*us) - before).max(0.0))).collect();
+    let mut all: Vec<(Range, f64)> =
+        edges.iter().zip(starts).map(|(us, before)| (Range::UpTo(*us), (within(*us) - before).max(0.0))).collect();
     let rest = 1.0 - edges.last().map_or(0.0, |us| within(*us));
-    all.extend((rest > 1e-9).then_some((None, rest)));
+    all.extend((rest > 1e-9).then_some((Range::Slower, rest)));
     all
 }
 
@@ -35,16 +56,25 @@ pub(super) const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '
 
 /// Width of the text that names the times at both ends of the line, such as `9.99 ms to 999 ms`, in columns.
 const ENDS_WIDTH: usize = 18;
+/// Maximum width of the text that gives the share of the requests without an answer, columns.
+const NO_ANSWER_WIDTH: usize = ", 99.9 % no answer".len();
 
-/// Returns a histogram as one line of blocks, and a text that names the response times at both ends of the line. The
-/// line and the text together take at most `columns` columns. The line covers the times from the 0.1 % quantile to the
-/// 99.9 % quantile, and shorter or longer times count at its ends. The scale is logarithmic: from column to column, the
-/// times grow by the same factor. A column with at least one response is visible.
-pub(super) fn strip(responses: &CoarseHist, columns: usize) -> Option<(String, String)> {
+/// Returns a histogram as one line of blocks, and a text that names the response times at both ends of the line and the
+/// share of the requests without an answer. The line and the text together take at most `columns` columns. The line
+/// covers the times from the 0.1 % quantile to the 99.9 % quantile, and shorter or longer times count at its ends. The
+/// scale is logarithmic: from column to column, the times grow by the same factor. A column with at least one response
+/// is visible.
+pub(super) fn strip(detail: &TickDetail, columns: usize) -> Option<(String, String)> {
+    let responses = &detail.responses;
     let (low_us, high_us) = (responses.quantile_us(0.001)?, responses.quantile_us(0.999)?);
-    let ends = format!("{} to {}", quantity(low_us, Unit::Micros), quantity(high_us, Unit::Micros));
+    let unanswered = detail.unanswered_share();
+    let (no_answer, no_answer_width) = match unanswered > 0.0 {
+        true => (format!(", {} no answer", quantity(unanswered, Unit::Share)), NO_ANSWER_WIDTH),
+        false => (String::new(), 0),
+    };
+    let ends = format!("{} to {}{no_answer}", quantity(low_us, Unit::Micros), quantity(high_us, Unit::Micros));
     // The text has a fixed width, so the length of the line does not change with the times.
-    let room = columns.checked_sub(1 + ENDS_WIDTH)?;
+    let room = columns.checked_sub(1 + ENDS_WIDTH + no_answer_width)?;
     let bucket = |us: f64| CoarseHist::bucket((us * 1e3) as u64);
     let (first, last) = (bucket(low_us), bucket(high_us).max(bucket(low_us)));
     let buckets = last - first + 1;
@@ -70,8 +100,12 @@ fn share_within(responses: &CoarseHist, us: f64) -> f64 {
 }
 
 /// Returns the name of a range of response times.
-pub(super) fn name(end_us: Option<f64>) -> String {
-    end_us.map_or_else(|| "slower".into(), |us| format!("to {}", quantity(us, Unit::Micros)))
+pub(super) fn name(range: Range) -> String {
+    match range {
+        Range::UpTo(us) => format!("to {}", quantity(us, Unit::Micros)),
+        Range::Slower => "slower".into(),
+        Range::NoAnswer => "no answer".into(),
+    }
 }
 
 /// Returns the value that fills a chart's whole height. If a few values are far above all other values, the returned
@@ -112,25 +146,44 @@ mod tests {
         assert_eq!((stretched(&[1.0, 2.0], 1), stretched(&[], 4)), (vec![1.0, 2.0], vec![]));
     }
 
+    /// Returns the details of a step in which requests took these times (microseconds), and `failed` requests failed.
+    fn detail(times_us: impl IntoIterator<Item = u64>, failed: u64) -> TickDetail {
+        let mut counts = vec![0; CoarseHist::BUCKETS];
+        times_us.into_iter().for_each(|us| counts[CoarseHist::bucket(us * 1000)] += 1);
+        let errors = run::Errors([(run::ErrorKind::ResponseTimeout, failed)].into());
+        TickDetail { responses: CoarseHist::of(counts), errors, ..TickDetail::default() }
+    }
+
     #[test]
     fn the_strip_fills_its_columns_and_shows_rare_responses() {
-        let mut counts = vec![0; CoarseHist::BUCKETS];
-        counts[CoarseHist::bucket(100_000)] = 1000;
-        counts[CoarseHist::bucket(9_000_000)] = 9;
-        let (line, ends) = strip(&CoarseHist::of(counts), 70).unwrap();
+        let times = || std::iter::repeat_n(100, 1000).chain([9_000; 9]);
+        let (line, ends) = strip(&detail(times(), 0), 70).unwrap();
         assert!(line.chars().count() == 70 - 19 && line.contains('█') && line.contains('▁'), "{line:?}");
         assert!(line.find('█') < line.find('▁') && ends.ends_with(" ms"), "{line:?} {ends}");
-        assert_eq!((strip(&CoarseHist::default(), 70), strip(&CoarseHist::default(), 0)), (None, None));
+        assert_eq!((strip(&TickDetail::default(), 70), strip(&TickDetail::default(), 0)), (None, None));
+        let (line, ends) = strip(&detail(times(), 336), 70).unwrap();
+        assert!(ends.ends_with(" ms, 25 % no answer"), "{ends}");
+        assert!(line.chars().count() + 1 + ends.chars().count() <= 70, "{line:?} {ends}");
     }
 
     #[test]
     fn the_ranges_hold_all_responses() {
-        let mut counts = vec![0; CoarseHist::BUCKETS];
-        (1..400_u64).for_each(|i| counts[CoarseHist::bucket(i * 10_000)] += 1);
-        let found = ranges(&CoarseHist::of(counts));
+        let found = ranges(&detail((1..400).map(|i| i * 10), 0));
         let all: f64 = found.iter().map(|(_, share)| share).sum();
         assert!((all - 1.0).abs() < 1e-9 && found.len() >= 5, "{found:?}");
-        assert!(ranges(&CoarseHist::default()).is_empty());
-        assert_eq!((name(Some(1500.0)), name(None)), ("to 1.5 ms".into(), "slower".into()));
+        assert!(ranges(&TickDetail::default()).is_empty());
+        assert_eq!((name(Range::UpTo(1500.0)), name(Range::Slower)), ("to 1.5 ms".into(), "slower".into()));
+    }
+
+    /// In the report, the bars also count requests without an answer. An earlier version of the live view left these
+    /// requests out, so that its bars said 100 % while half of the requests failed.
+    #[test]
+    fn requests_without_an_answer_have_a_range_of_their_own() {
+        let found = ranges(&detail((1..=300).map(|i| i * 10), 100));
+        let all: f64 = found.iter().map(|(_, share)| share).sum();
+        assert!((all - 1.0).abs() < 1e-9 && found.len() <= MAX_RANGES, "{found:?}");
+        assert_eq!(found.last(), Some(&(Range::NoAnswer, 0.25)));
+        assert_eq!(ranges(&detail([], 7)), [(Range::NoAnswer, 1.0)]);
+        assert_eq!(name(Range::NoAnswer), "no answer");
     }
 }

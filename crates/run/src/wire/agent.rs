@@ -247,6 +247,13 @@ impl TickDetail {
         self.responses.percentile(q, &self.unanswered, self.failed_requests())
     }
 
+    /// Returns the share of the ended requests that were never answered, 0 to 1.
+    pub fn unanswered_share(&self) -> f64 {
+        let unanswered = self.failed_requests().max(self.unanswered.len()) as f64;
+        let all = self.responses.len() as f64 + unanswered;
+        if all > 0.0 { unanswered / all } else { 0.0 }
+    }
+
     /// Returns the summary of the response times, in which unanswered requests count as in [`TickDetail::percentile`].
     pub fn summary(&self) -> Summary {
         self.responses.summary(&self.unanswered, self.failed_requests())
