@@ -202,3 +202,50 @@ fn the_answer_of_find_has_twelve_lines_and_cuts_no_sentence() {
         }
     }
 }
+
+/// First words of all advice.
+const ACTIONS: &[&str] = &[
+    "Accept", "Add", "Call", "Commit", "Correct", "Divide", "Do", "Exempt", "Find", "Give", "Keep", "Let", "Limit",
+    "Look", "Make", "Measure", "Profile", "Raise", "Read", "Remove", "Replace", "Run", "Send", "Serve", "Set",
+    "Shorten", "Spread", "Start", "Take", "Use", "Widen",
+];
+
+/// Returns true if a text begins with an action, in upper or in lower case.
+fn begins_with_an_action(text: &str) -> bool {
+    let first = text.split([' ', ',']).next().unwrap_or_default();
+    ACTIONS.iter().any(|action| action.eq_ignore_ascii_case(first))
+}
+
+/// Returns the text of the line "Try" in a brief report.
+fn tried(brief: &str) -> String {
+    let mut lines = brief.lines().skip_while(|line| !line.starts_with("Try"));
+    let first = lines.next().and_then(|line| line.strip_prefix("Try")).unwrap_or_default();
+    let rest = lines.take_while(|line| line.starts_with("    "));
+    std::iter::once(first).chain(rest).map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+/// If the answer is long, a terminal shows only the first clauses of the advice. An earlier version of loadline shortened
+/// "The upstream at 10.0.0.2:80 is full and the server is not: give it more workers" to the part before the colon.
+#[test]
+fn shortened_advice_keeps_its_action() {
+    let style = report::Style { width: COLUMNS, ..report::Style::default() };
+    let mut run = planted("server-cpu").expect("a planted run");
+    judge::judge(&mut run);
+    let long = "some words of a sentence; ".repeat(12);
+    run.findings.trust.warnings = vec![long.clone(); 3];
+    run.findings.bottleneck.sentence = long;
+    let mut shortened = 0;
+    for Sentence { kind, text, .. } in sentences() {
+        if !kind.starts_with("advice") {
+            continue;
+        }
+        assert!(begins_with_an_action(&text), "not an action: {text}");
+        run.findings.bottleneck.advice = vec![text.clone()];
+        let shown = tried(&report::brief(&run, &style, LINES));
+        let dropped = text.strip_prefix(&shown).unwrap_or_else(|| panic!("{shown:?} is no beginning of {text:?}"));
+        let is_action_dropped = dropped.strip_prefix(": ").is_some_and(begins_with_an_action);
+        assert!(!shown.is_empty() && !is_action_dropped, "{shown:?} loses the action of {text:?}");
+        shortened += usize::from(!dropped.is_empty());
+    }
+    assert!(shortened > 2, "{shortened} were shortened");
+}

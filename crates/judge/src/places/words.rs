@@ -52,7 +52,8 @@ pub(crate) fn advice(counted: &Counted) -> String {
 /// Returns advice for a server whose workers mostly wait: more workers do not help.
 pub(crate) fn advice_too_many(counted: &Counted, places: f64) -> String {
     format!(
-        "More workers will not help: {}, and only about {} work at a time. Look for a lock that they share, or a row or an upstream that they wait for.",
+        "Look for a lock that the workers share, or a row or an upstream that they wait for. More workers will not help: {}, and \
+         only about {} work at a time.",
         text(counted),
         figure(places)
     )

@@ -93,6 +93,7 @@ fn said(mut run: Run) -> Vec<Sentence> {
     let each = |kind, texts: &[String]| texts.iter().map(|t| Sentence::new(kind, "", t)).collect::<Vec<_>>();
     let mut all = vec![Sentence::new("verdict", &b.id, &b.sentence)];
     all.extend(b.evidence.iter().map(|e| Sentence::new("evidence", &b.id, &e.text)));
+    all.extend(b.advice.iter().map(|text| Sentence::new("advice", &b.id, text)));
     all.extend(b.next.iter().map(|next| Sentence::new("next", &next.id, &next.why)));
     all.extend(b.ruled_out.iter().map(|out| Sentence::new("ruled out", &out.id, &out.why)));
     all.extend(b.missing.iter().map(|text| match text.split_once(": ") {

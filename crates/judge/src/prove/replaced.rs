@@ -153,7 +153,7 @@ pub(super) fn of_sources(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) 
 /// Advice if either a rate limit or session affinity limits each source address.
 const AFFINITY_ADVICE: [&str; 2] = [
     "Look for session affinity by address (ip_hash, `balance source`, `sessionAffinity: ClientIP`), and for a rate limit.",
-    "To load all backends, send from more addresses (--source), or choose the backend by connection instead.",
+    "Send from more addresses (--source), or choose the backend by connection instead, to load all backends.",
 ];
 
 /// Returns true if the server was seen to be a single process without upstreams. With a single process and no

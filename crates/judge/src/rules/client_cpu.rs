@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
     judge,
     advice: &[
         "Give the generator more threads (--threads) or its own CPUs, or run it on another machine (--client-hosts HOST).",
-        "Until then the figures are the generator's: the server may take more.",
+        "Take the figures as the generator's until then: the server may take more.",
     ],
     explain: "A generator at its own limit measures itself. Five signs show it. Its threads use all of a CPU each. \
               They wait for a CPU nearly all the time that they do not run, or longer than they run and for most of \

@@ -40,7 +40,7 @@ pub(super) const RULE: Rule = Rule {
     advise: |facts| concurrency_words::advise(facts).or_else(|| delayed_answers(facts).map(|_| DELAYED_ADVICE.into())),
     advice: &[
         "Raise the number of workers or threads, or of connections to an upstream.",
-        "If that number is already large, look for a lock, or for an upstream that handles only so many at a time.",
+        "Look for a lock, or for an upstream that handles only so many at a time, if that number is already large.",
     ],
     explain: "If each request holds one of W workers for a time S, throughput ends at W / S however idle the machine is. Xmax \
               times R1, without the round trip, gives W. The workers may be processes or threads, a connection pool, a lock \

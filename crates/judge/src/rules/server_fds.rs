@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
     judge,
     advice: &[
         "Raise the server's limit of file descriptors: LimitNOFILE= of its systemd unit, `ulimit -n`, or nginx's worker_rlimit_nofile.",
-        "If most connections are idle, shorten the server's keep-alive time.",
+        "Shorten the server's keep-alive time if most connections are idle.",
     ],
     explain: "accept() fails with EMFILE once a process holds as many file descriptors as its limit allows. Connections then \
               stay in the accept queue, so the queue seems too short. The limit is per process: one full worker among \

@@ -19,8 +19,8 @@ pub(super) const RULE: Rule = Rule {
     signals: |facts| full_server(facts).ok().and_then(|view| Some(FullCpu::of(&view)?.signal())).into_iter().collect(),
     judge,
     advice: &[
-        "Let several CPUs receive packets: more queues of the network card (ethtool -L), or receive packet steering \
-         (/sys/class/net/*/queues/rx-*/rps_cpus).",
+        "Give the network card more queues (ethtool -L), or turn on receive packet steering \
+         (/sys/class/net/*/queues/rx-*/rps_cpus): several CPUs then receive packets.",
         "Make a packet cheaper: fewer firewall rules, larger segments (GRO, TSO), fewer packets per request.",
     ],
     explain: "The kernel handles a received packet on the CPU to which the network card's queue sends its interrupt. A \

@@ -38,7 +38,7 @@ pub(super) const RULE: Rule = Rule {
     judge,
     advice: &[
         "Give the server more memory, keep less per connection (buffers, thread stacks), or raise the control group's limit.",
-        "If TCP is short of memory: raise net.ipv4.tcp_mem, or use smaller socket buffers.",
+        "Raise net.ipv4.tcp_mem, or use smaller socket buffers, if TCP is short of memory.",
     ],
     explain: "Memory runs out in four ways, each with its own counter. The host swaps or stalls (pressure, swap, major page \
               faults), the control group reaches its limit and reclaims, TCP enters memory pressure or drops connections, \

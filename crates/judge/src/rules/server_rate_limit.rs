@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
     advise: advice,
     advice: &[
         "Look for a rate limit in the server's configuration (limit_req, limit_conn, middleware, an upstream quota).",
-        "To measure the server itself, raise the limit or exempt the generator's address.",
+        "Raise the limit or exempt the generator's address, to measure the server itself.",
     ],
     explain: "Refusals (429, 503 or the like) are cheap. A server that limits on purpose completes more and more \
               answers while the good ones stay at one rate, and neither its CPUs, its threads nor its upstream are \

@@ -21,8 +21,8 @@ pub(super) fn without_load(facts: &Facts<'_>) -> Option<String> {
 pub(super) fn advice(facts: &Facts<'_>) -> Option<String> {
     let slow = without_load(facts)?;
     Some(format!(
-        "Find out why requests are slow without load ({slow}): read the server's log, or trace requests with \
-         --traceparent. Neither more nor less load will make them faster."
+        "Read the server's log, or trace requests with --traceparent: they are slow without load ({slow}), and neither more \
+         nor less load will make them faster."
     ))
 }
 

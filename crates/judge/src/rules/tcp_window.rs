@@ -36,7 +36,7 @@ pub(super) const RULE: Rule = Rule {
     signals,
     judge,
     advice: &[
-        "Let the buffers grow: do not set SO_RCVBUF or SO_SNDBUF (that turns the kernel's tuning off), and raise net.ipv4.tcp_rmem and tcp_wmem.",
+        "Do not set SO_RCVBUF or SO_SNDBUF (that turns the kernel's tuning off), and raise net.ipv4.tcp_rmem and tcp_wmem: the buffers can then grow.",
         "Use more connections or larger windows: one connection carries at most one window per round trip.",
     ],
     explain: "One connection carries at most one window, and at most its send buffer, per round trip. The rule needs three \

@@ -100,7 +100,7 @@ fn several_full_replicas_are_one_full_upstream() {
     let verdict = replicas(3, 0.97, |_| ()).findings.bottleneck;
     let named = "the 3 upstreams at 127.0.0.1:3000, 127.0.0.1:3001 and 127.0.0.1:3002 (node) are full";
     assert!(verdict.sentence.contains(named), "{}", verdict.sentence);
-    assert!(verdict.advice[0].contains("Add another one"), "{:?}", verdict.advice);
+    assert!(verdict.advice[0].contains(", or add another upstream: "), "{:?}", verdict.advice);
     let unseen = replicas(3, 0.97, |one| one.unread = 0.0).findings.bottleneck;
     assert!(unseen.waits_for.is_some_and(|waits_for| waits_for.pids.len() == 3), "no queue was seen");
 }

@@ -17,25 +17,34 @@ pub(crate) fn advice(facts: &Facts<'_>) -> Option<String> {
     if let Some(full_cpus) = full_cpus {
         return Some(full_cpus.advice());
     }
-    let do_this = match full.first()?.limit {
-        Some(UpstreamLimit::Quota) => {
-            "raise its CPU quota (cpu.max, `--cpus`, `limits.cpu`) and, if it does not follow the quota, its number of \
-             threads, or make it do less per request"
-        }
-        Some(UpstreamLimit::Lock) => {
-            "start more processes of it (more CPUs do not help), or find its lock with a profiler"
-        }
-        Some(UpstreamLimit::Disk) => "let it serve from memory, flush less often, or give it a faster disk",
-        _ => "give it more workers or CPUs, or profile it at this load",
-    };
+    let limit = full.first()?.limit;
     Some(match full.as_slice() {
-        [one] => format!("The upstream at {} is full and the server is not: {do_this}.", one.behind.address),
-        all => format!(
-            "The {} upstreams at {} are full and the server is not. Add another one, or, for each of them: {do_this}.",
-            all.len(),
-            addresses(all)
-        ),
+        [one] => {
+            let action = action(limit, &format!("the upstream at {}", one.behind.address));
+            format!("{action}: it is full and the server is not.")
+        }
+        all => {
+            let action = action(limit, &format!("each of the {} upstreams at {}", all.len(), addresses(all)));
+            format!("{action}, or add another upstream: they are full and the server is not.")
+        }
     })
+}
+
+/// Returns the action that lets `upstream` do more, as the beginning of a sentence.
+fn action(limit: Option<UpstreamLimit>, upstream: &str) -> String {
+    match limit {
+        Some(UpstreamLimit::Quota) => format!(
+            "Raise the CPU quota (cpu.max, `--cpus`, `limits.cpu`) of {upstream} and, if it does not follow the quota, its \
+             number of threads, or make it do less per request"
+        ),
+        Some(UpstreamLimit::Lock) => {
+            format!("Start more processes of {upstream} (more CPUs do not help), or find its lock with a profiler")
+        }
+        Some(UpstreamLimit::Disk) => {
+            format!("Let {upstream} serve from memory, flush less often, or give it a faster disk")
+        }
+        _ => format!("Give {upstream} more workers or CPUs, or profile it at this load"),
+    }
 }
 
 /// Returns the verdict's sentence, which says for which upstream the server waits. Returns `None` if no upstream is

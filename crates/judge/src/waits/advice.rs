@@ -8,7 +8,7 @@ use super::large_pools::is_of_large_pool;
 use super::pools::is_of_processes;
 use super::runtime_cpus;
 
-/// Returns the advice on a cause for which requests wait.
+/// Returns the advice on a cause for which requests wait. The text begins with an action, and the explanation follows.
 pub(crate) fn advice(finding: &WaitFinding) -> String {
     let WaitFinding { process, peer, name, .. } = finding;
     if let Some(session) = finding.session {
@@ -52,8 +52,8 @@ pub(crate) fn advice(finding: &WaitFinding) -> String {
         }
         SerialCpu => format!("Spread the work of {process} over more threads or processes."),
         Peer if is_of_large_pool(finding) => format!(
-            "More connections of {process} to {peer} will not help, because most of them already wait there: run \
-             `loadline waits` on its host."
+            "Run `loadline waits` on the host of {peer}. More connections of {process} will not help, because most of them \
+             already wait there."
         ),
         Peer if !name.is_empty() => {
             format!("Look at the program at the other end of the pipe: it is slower than {process}, or does not read.")

@@ -156,8 +156,8 @@ fn has_too_many(pool: &WaitFinding, places: f64) -> bool {
 /// Returns the advice on a pool with too many members.
 fn look_for_a_lock(pool: &WaitFinding) -> String {
     format!(
-        "More workers of {} will not help, because most of them wait: look for a lock that they share, or for a row or an \
-         upstream for which they wait.",
+        "Look for a lock that the workers of {} share, or for a row or an upstream for which they wait. More workers will not \
+         help, because most of them wait.",
         pool.process
     )
 }
@@ -414,7 +414,7 @@ mod tests {
             found.advice.remove(0)
         };
         let advice = |places: f64| of(&pool, places);
-        assert!(advice(1.0).starts_with("More workers of app will not help"), "{}", advice(1.0));
+        assert!(advice(1.0).starts_with("Look for a lock that the workers of app share"), "{}", advice(1.0));
         assert!(advice(31.0).starts_with("Raise the number of workers"), "{}", advice(31.0));
         let semaphore = WaitFinding { function: "main.score".into(), ..pool.clone() };
         assert!(of(&semaphore, 4.0).starts_with("Raise the number of workers"), "32 wait for one of 4 slots");

@@ -97,7 +97,8 @@ mod tests {
         let words = "8.7 of 9 connections of app:7 wait for replies of 10.0.0.2:5432";
         assert!(verdict.sentence.contains(words) && verdict.confidence < TWO_SIGNS, "{verdict:#?}");
         assert!(
-            verdict.advice[0].starts_with("More connections of app:7 to 10.0.0.2:5432 will not help"),
+            verdict.advice[0]
+                .starts_with("Run `loadline waits` on the host of 10.0.0.2:5432. More connections of app:7 will"),
             "{verdict:#?}"
         );
         assert!(!verdict.advice.iter().any(|text| text.contains("Raise")), "{:?}", verdict.advice);
