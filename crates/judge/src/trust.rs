@@ -1,6 +1,8 @@
 //! Trust in the figures of a run: laws that must hold, counts that must agree, and disturbances. The most important
 //! warnings come first.
 
+mod disturbance;
+
 use run::{Capacity, Intensity, Run, Summary, TimeSpent, Trial, TrialKind, Trust};
 
 use crate::course::changes_rate;
@@ -359,21 +361,8 @@ fn hypervisor(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
 
 /// Adds a warning about time of the search that was left out, because something other than the server disturbed it.
 fn left_out(capacity: Option<&Capacity>, report: &mut TrustReport) {
-    let Some((capacity, l)) = capacity.and_then(|c| Some((c, c.left_out?))) else { return };
-    let became = l.rate.map_or_else(
-        || "without that time too little is left, so it is included: measure again on a quiet machine".into(),
-        |with| format!("that time is left out; with it the capacity is {}", rate(with)),
-    );
-    let paused = (l.pauses > 0).then(|| format!("a host paused {}", counted(l.pauses as f64, "time")));
-    let busy = ratio(l.others_cpu_s, l.others_s)
-        .map(|share| format!("other programs took {} of the CPUs for {} s", percent(share), figure(l.others_s)));
-    let causes: Vec<String> = busy.into_iter().chain(paused).collect();
-    let causes = if causes.is_empty() { "the measurements were disturbed".into() } else { causes.join(", and ") };
-    report.warn(format!(
-        "{causes} ({} s in all) during the search for the capacity of {}: {became}",
-        figure(l.seconds),
-        rate(capacity.rate)
-    ));
+    let warning = capacity.and_then(|capacity| Some(disturbance::warning(capacity.rate, &capacity.left_out?)));
+    warning.into_iter().for_each(|text| report.warn(text));
 }
 
 fn busy_machine(facts: &Facts<'_>, report: &mut TrustReport) {
