@@ -73,6 +73,18 @@ impl<'a> Elf<'a> {
         Some(Section { address: header.sh_addr(LittleEndian), bytes: self.bytes(header)?.into() })
     }
 
+    /// Returns `size` bytes at an address, or fewer if the section at this address ends before. Returns `None` if no
+    /// readable section contains the address.
+    pub(crate) fn bytes_at(&self, address: u64, size: u64) -> Option<Arc<[u8]>> {
+        let offset = |header: &SectionHeader64<LittleEndian>| {
+            let offset = address.checked_sub(header.sh_addr(LittleEndian))?;
+            (header.sh_addr(LittleEndian) > 0 && offset < header.sh_size(LittleEndian)).then_some(offset)
+        };
+        let (header, offset) = self.sections.iter().find_map(|header| Some((header, offset(header)?)))?;
+        let rest = self.bytes(header)?.get(usize::try_from(offset).ok()?..)?;
+        Some(rest[..rest.len().min(usize::try_from(size).ok()?)].into())
+    }
+
     /// Returns the address and size of a section without reading the content.
     pub(crate) fn section_range(&self, name: &str) -> Option<(u64, u64)> {
         let header = self.sections.section_by_name(LittleEndian, name.as_bytes())?.1;

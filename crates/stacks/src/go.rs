@@ -1,18 +1,20 @@
 //! Go's own table of functions, `.gopclntab`. A Go program needs its table of functions to run, so stripped programs
 //! have the table too. For each code address, the table gives the function's name, the source line and the size of the
 //! stack frame. Source: src/runtime/symtab.go, Go 1.18 and later.
+//!
+//! The table gives the line of the innermost inlined function, but the name of the function that contains its code. The
+//! line of the containing function is that of its call, which [`InlinedCalls`] finds.
 
 use std::sync::Arc;
 
-use crate::elf::{Elf, Section};
+use crate::elf::Elf;
+use crate::go_bytes::{half, module_text, word};
+use crate::go_inlined::{INLINED_INDEX, InlinedCalls, MAX_INLINED};
 use crate::names::{self, printable};
+use crate::symbols::Symbols;
 
 /// First bytes of the tables of Go 1.18 and of Go 1.20.
 const MAGICS: [u32; 2] = [0xffff_fff0, 0xffff_fff1];
-
-/// Offset of the field `text` in `runtime.moduledata`. Before the field `text` come one pointer, six slices, and the
-/// fields findfunctab, minpc and maxpc.
-const MODULE_TEXT_OFFSET: usize = 8 + 6 * 24 + 3 * 8;
 
 /// Maximum difference between the end of `.text` and the end of the last Go function, bytes. A larger difference means
 /// that `.text` also contains C code. If `.text` also contains C code, the start of `.text` is not the start of the Go
@@ -25,6 +27,8 @@ const MAX_STEPS: usize = 100_000;
 /// Function of a Go program.
 pub(crate) struct GoFunction {
     pub(crate) name: Arc<str>,
+    /// File and line of the code. For code of an inlined function, the line of the call in the function `name`; the line
+    /// is absent if the call is unknown.
     pub(crate) place: Option<(Arc<str>, Option<u32>)>,
     /// Distance from the stack pointer to the return address, bytes.
     pub(crate) frame_bytes: Option<u64>,
@@ -41,30 +45,35 @@ pub(crate) struct GoTable {
     files: usize,
     values: usize,
     entries: usize,
+    inlined: InlinedCalls,
 }
 
 impl GoTable {
     /// Reads the table of a program. Returns `None` if the program is not written in Go, or if the start of its code is
     /// unknown.
-    pub(crate) fn read(elf: &Elf<'_>) -> Option<Self> {
-        let table = elf.section(".gopclntab").or_else(|| elf.section(".data.rel.ro.gopclntab"))?;
-        let mut table = Self::parse(table.bytes)?;
+    pub(crate) fn read(elf: &Elf<'_>, symbols: &Symbols) -> Option<Self> {
+        let section = elf.section(".gopclntab").or_else(|| elf.section(".data.rel.ro.gopclntab"))?;
+        let mut table = Self::parse(section.bytes)?;
+        let module = elf.section(".go.module");
         if table.text == 0 {
-            table.text = module_text(elf.section(".go.module")).or_else(|| table.section_text(elf))?;
+            table.text = module.as_ref().and_then(module_text).or_else(|| table.section_text(elf))?;
         }
+        table.inlined.read_trees(elf, symbols, module.as_ref());
         Some(table)
     }
 
     fn parse(bytes: Arc<[u8]>) -> Option<Self> {
         let field = |i: usize| usize::try_from(word(&bytes, 8 + 8 * i)?).ok();
         let step = u64::from(*bytes.get(6)?);
-        if !MAGICS.contains(&half(&bytes, 0)?) || bytes.get(7) != Some(&8) || step == 0 {
+        let magic = half(&bytes, 0)?;
+        if !MAGICS.contains(&magic) || bytes.get(7) != Some(&8) || step == 0 {
             return None;
         }
+        let inlined = InlinedCalls::new(magic == MAGICS[0]);
         let (text, [functions, names, units, files, values, entries]) =
             (word(&bytes, 24)?, [field(0)?, field(3)?, field(4)?, field(5)?, field(6)?, field(7)?]);
         let fits = functions.checked_mul(8)?.checked_add(entries)? < bytes.len();
-        fits.then_some(Self { text, functions, step, names, units, files, values, entries, bytes })
+        fits.then_some(Self { text, functions, step, names, units, files, values, entries, bytes, inlined })
     }
 
     /// Returns the start of `.text` if this section contains only Go functions.
@@ -90,14 +99,15 @@ impl GoTable {
             return None;
         }
         let at = self.entries.checked_add(half(&self.bytes, self.entries + 8 * (low - 1) + 4)? as usize)?;
-        let field = |i: usize| half(&self.bytes, at.checked_add(4 * i)?);
-        let entry = self.entry(low - 1)?;
-        let value = |i| self.value(field(i)?, u64::from(entry), u64::from(offset));
-        let name = names::readable(self.text_at(self.names.checked_add(field(1)? as usize)?)?);
-        let file = value(5).and_then(|file| self.file(field(8)?, file));
-        let line = value(6).and_then(|line| u32::try_from(line).ok()).filter(|line| *line > 0);
-        let frame_bytes = value(4).and_then(|bytes| u64::try_from(bytes).ok());
-        Some(GoFunction { name, place: file.map(|file| (file, line)), frame_bytes })
+        let function = Function { table: self, at, entry: self.entry(low - 1)? };
+        let name = names::readable(self.text_at(self.names.checked_add(function.field(1)? as usize)?)?);
+        let place = match function.own_offset(offset) {
+            Some(own) => function.file(own).map(|file| (file, function.line(own))),
+            // The first instruction of a function usually belongs to no inlined function.
+            None => function.own_offset(function.entry).and_then(|own| function.file(own)).map(|file| (file, None)),
+        };
+        let frame_bytes = function.value(4, offset).and_then(|bytes| u64::try_from(bytes).ok());
+        Some(GoFunction { name, place, frame_bytes })
     }
 
     fn file(&self, unit: u32, file: i32) -> Option<Arc<str>> {
@@ -132,10 +142,47 @@ impl GoTable {
     }
 }
 
-/// Reads the start of Go's code from the field `text` of `runtime.moduledata`, as the linker wrote it. Returns `None`
-/// for a position-independent program, whose file has 0 in this field.
-fn module_text(module: Option<Section>) -> Option<u64> {
-    word(&module?.bytes, MODULE_TEXT_OFFSET).filter(|text| *text != 0)
+/// Row of a function in the table.
+struct Function<'a> {
+    table: &'a GoTable,
+    /// Index of the row's first byte in the table.
+    at: usize,
+    /// Offset of the function's first instruction from the start of Go's code.
+    entry: u32,
+}
+
+impl Function<'_> {
+    /// Returns a field of four bytes.
+    fn field(&self, i: usize) -> Option<u32> {
+        half(&self.table.bytes, self.at.checked_add(4 * i)?)
+    }
+
+    /// Returns the value that the table in field `i` has at an offset from the start of Go's code.
+    fn value(&self, i: usize, offset: u32) -> Option<i32> {
+        self.table.value(self.field(i)?, self.entry.into(), offset.into())
+    }
+
+    fn file(&self, offset: u32) -> Option<Arc<str>> {
+        self.table.file(self.field(8)?, self.value(5, offset)?)
+    }
+
+    fn line(&self, offset: u32) -> Option<u32> {
+        u32::try_from(self.value(6, offset)?).ok().filter(|line| *line > 0)
+    }
+
+    /// Returns an offset whose file and line are in this function, and not in an inlined function: `offset` itself, or
+    /// the offset of the inlined call that leads to `offset`. Returns `None` if this call is unknown.
+    fn own_offset(&self, mut offset: u32) -> Option<u32> {
+        let inlined = &self.table.inlined;
+        for _ in 0..MAX_INLINED {
+            let values = self.field(inlined.values_field()).filter(|_| self.field(7) > Some(INLINED_INDEX));
+            let index = values.and_then(|table| self.table.value(table, self.entry.into(), offset.into()));
+            let Some(index) = index.and_then(|index| usize::try_from(index).ok()) else { return Some(offset) };
+            let tree = inlined.tree_field(&self.table.bytes, self.at, self.field(7)?)?;
+            offset = self.entry.checked_add(inlined.call_offset(self.field(tree)?, index)?)?;
+        }
+        None
+    }
 }
 
 fn varint(bytes: &mut &[u8]) -> Option<u32> {
@@ -149,12 +196,4 @@ fn varint(bytes: &mut &[u8]) -> Option<u32> {
         }
     }
     None
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes.get(at..)?.first_chunk().map(|b| u64::from_le_bytes(*b))
-}
-
-fn half(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..)?.first_chunk().map(|b| u32::from_le_bytes(*b))
 }

@@ -63,7 +63,7 @@ impl Image {
             name,
             segments: elf.segments(),
             unwind: UnwindSections::read(&elf),
-            go: GoTable::read(&elf),
+            go: GoTable::read(&elf, &symbols),
             symbols,
             files,
             lines: Mutex::new(None),

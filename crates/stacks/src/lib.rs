@@ -14,6 +14,8 @@ mod debug_file;
 mod elf;
 mod frame;
 mod go;
+mod go_bytes;
+mod go_inlined;
 mod go_process;
 mod goroutines;
 mod image;

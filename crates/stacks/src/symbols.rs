@@ -79,7 +79,13 @@ impl Symbols {
 
     /// Returns the address of the object with exactly this name.
     pub(crate) fn object(&self, name: &[u8]) -> Option<u64> {
-        self.symbols.iter().find(|s| s.kind == Kind::Object && self.name(s) == name).map(|s| s.address)
+        self.object_range(name).map(|(address, _)| address)
+    }
+
+    /// Returns the address and the size (bytes) of the object with exactly this name.
+    pub(crate) fn object_range(&self, name: &[u8]) -> Option<(u64, u64)> {
+        let symbol = self.symbols.iter().find(|s| s.kind == Kind::Object && self.name(s) == name)?;
+        Some((symbol.address, symbol.size.into()))
     }
 
     fn name(&self, symbol: &Symbol) -> &[u8] {

@@ -93,7 +93,13 @@ fn a_computing_go_program_is_named_even_if_stripped() {
         if !run(go.env("GO111MODULE", "off").env("GOFLAGS", "")) {
             return;
         }
-        if let Some(profile) = profile(&Running::start(&mut Command::new(&program))) {
+        let running = Running::start(&mut Command::new(&program));
+        // The inlined function `read` is in another file than `Read`, which calls it.
+        let stacks = running.waiting_stacks(&mut Processes::new());
+        let reads = stacks.iter().flatten().find(|frame| frame.label() == "os.(*File).Read");
+        let place = reads.and_then(|frame| frame.place()).unwrap_or_default();
+        assert!(place.starts_with("file.go:"), "{flags:?}: {place:?} in {stacks:#?}");
+        if let Some(profile) = profile(&running) {
             assert_hot(&profile, "main.computePlantedSum", "main.serveForever");
         }
     }

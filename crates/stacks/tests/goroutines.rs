@@ -52,6 +52,29 @@ fn waiting_goroutines_have_their_functions() {
     }
 }
 
+/// The compiler inlines `sync.(*Mutex).Lock`. An earlier version of loadline joined the name `main.waitForLock` with a
+/// line of the inlined function.
+#[test]
+fn a_call_of_an_inlined_function_has_the_line_of_the_call() {
+    for flags in ["", "-w"] {
+        let Some((running, _dir)) = started(flags) else { return };
+        let mut processes = Processes::new();
+        let found = processes.get(running.pid()).unwrap().goroutines(1000).unwrap();
+        let frames: Vec<Frame> = found.goroutines.into_iter().filter_map(waiting_frames).flatten().collect();
+        let places = |function: &str| -> Vec<Option<String>> {
+            frames.iter().filter(|frame| frame.label() == function).map(Frame::place).collect()
+        };
+        let expected = [("main.waitForLock", 22, 7), ("main.waitForPlace", 27, 5), ("main.holdLock", 18, 1)];
+        for (function, line, count) in expected {
+            assert_eq!(places(function), vec![Some(format!("goroutines.go:{line}")); count], "{function}");
+        }
+    }
+}
+
+fn waiting_frames(goroutine: Goroutine) -> Option<Vec<Frame>> {
+    if let Goroutine::Waiting(frames) = goroutine { Some(frames) } else { None }
+}
+
 #[test]
 fn a_stripped_program_has_no_goroutines() {
     let Some((running, _dir)) = started("-s -w") else { return };

@@ -1,0 +1,72 @@
+//! Inlined calls of Go functions. For each code address, a function's row in `.gopclntab` has the index of an inlined
+//! call in the function's tree of calls. Each call has the position of an instruction whose line is that of the call.
+//! The trees are in `go:func.*`. Source: src/runtime/symtabinl.go, Go 1.18 and later.
+
+use std::sync::Arc;
+
+use crate::elf::{Elf, MAX_SECTION_BYTES, Section};
+use crate::go_bytes::{half, module_trees};
+use crate::symbols::Symbols;
+
+/// Maximum depth of functions that are inlined into one another.
+pub(crate) const MAX_INLINED: usize = 256;
+
+/// Index of the table of inlined calls among the value tables of a function (`PCDATA_InlTreeIndex`).
+pub(crate) const INLINED_INDEX: u32 = 2;
+
+/// Index of the tree of inlined calls among the data of a function (`FUNCDATA_InlTree`).
+const TREE_INDEX: u32 = 3;
+
+/// Value of a field for data that a function does not have.
+const NO_DATA: u32 = u32::MAX;
+
+/// Names of the symbol of the trees, since Go 1.20 and before.
+const SYMBOLS: [&[u8]; 2] = [b"go:func.*", b"go.func.*"];
+
+/// Trees of the inlined calls of one program, and the layout of the tables of its version of Go.
+pub(crate) struct InlinedCalls {
+    /// Bytes of all trees; empty if they were not found.
+    trees: Arc<[u8]>,
+    /// Size of the fixed part of a function's row, bytes.
+    row_bytes: usize,
+    /// Size of a call in a tree, bytes.
+    call_bytes: usize,
+    /// Offset of the field `parentPc` in a call, bytes.
+    position_offset: usize,
+}
+
+impl InlinedCalls {
+    /// Returns the layout for Go 1.18 and 1.19 (`is_old`), or for later versions. No trees are read yet.
+    pub(crate) fn new(is_old: bool) -> Self {
+        let (row_bytes, call_bytes, position_offset) = if is_old { (40, 20, 16) } else { (44, 16, 8) };
+        Self { trees: Arc::from([]), row_bytes, call_bytes, position_offset }
+    }
+
+    /// Reads the trees of a program, if the program says where they are.
+    pub(crate) fn read_trees(&mut self, elf: &Elf<'_>, symbols: &Symbols, module: Option<&Section>) {
+        let of_symbol = SYMBOLS.iter().find_map(|name| symbols.object_range(name));
+        // The module data does not say where the trees end. Their section ends soon after them.
+        let range = of_symbol.or_else(|| Some((module.and_then(module_trees)?, MAX_SECTION_BYTES)));
+        self.trees = range.and_then(|(at, bytes)| elf.bytes_at(at, bytes)).unwrap_or(Arc::from([]));
+    }
+
+    /// Returns the index of the field of a function's row that has the place of the table of inlined calls.
+    pub(crate) fn values_field(&self) -> usize {
+        self.row_bytes / 4 + INLINED_INDEX as usize
+    }
+
+    /// Returns the index of the field of a function's row that has the place of its tree. The row begins at `row` in
+    /// `bytes`, and has `tables` value tables. Returns `None` if the function has no tree.
+    pub(crate) fn tree_field(&self, bytes: &[u8], row: usize, tables: u32) -> Option<usize> {
+        let count = *bytes.get(row.checked_add(self.row_bytes - 1)?)?;
+        let field = (self.row_bytes / 4).checked_add(tables as usize)?.checked_add(TREE_INDEX as usize)?;
+        (u32::from(count) > TREE_INDEX).then_some(field)
+    }
+
+    /// Returns the offset of an instruction of the containing function whose line is that of call number `index` in the
+    /// tree at `tree`. The offset counts from the function's first instruction.
+    pub(crate) fn call_offset(&self, tree: u32, index: usize) -> Option<u32> {
+        let at = (tree as usize).checked_add(index.checked_mul(self.call_bytes)?)?.checked_add(self.position_offset)?;
+        half(&self.trees, at).filter(|_| tree != NO_DATA)
+    }
+}
