@@ -18,6 +18,16 @@ pub(crate) struct Compared {
 }
 
 impl Compared {
+    /// Returns a single figure without a peer.
+    pub(crate) fn single(figure: f64, unit: &'static str, note: impl Into<String>) -> Self {
+        Self { ours: vec![figure], unit, note: note.into(), ..Self::default() }
+    }
+
+    /// Returns `count` as a percentage of `all`. The note gives both counts, followed by `more`.
+    pub(crate) fn percentage(count: usize, all: usize, more: &str) -> Self {
+        Self::single(100.0 * count as f64 / all.max(1) as f64, "%", format!("{count} of {all}{more}"))
+    }
+
     /// Returns loadline's median divided by the peer's median; loadline's median if there is no peer.
     pub(crate) fn ratio(&self) -> f64 {
         if self.peer.is_empty() { median(&self.ours) } else { median(&self.ours) / median(&self.peer) }
@@ -38,6 +48,12 @@ impl Compared {
 /// Returns the median, or NaN if there are no values.
 pub(crate) fn median(values: &[f64]) -> f64 {
     stats::number::median(values.to_vec()).unwrap_or(f64::NAN)
+}
+
+/// Measures loadline alone, once per round.
+pub(crate) fn alone(rounds: usize, unit: &'static str, mut measure: impl FnMut() -> Result<f64>) -> Result<Compared> {
+    let ours = (0..rounds).map(|_| measure()).collect::<Result<_>>()?;
+    Ok(Compared { ours, unit, ..Compared::default() })
 }
 
 /// Measures loadline and the peer alternately. Each round reverses the order, so a drift of the machine's speed favours

@@ -25,14 +25,14 @@ static ARENA: Shared<(f64, Value)> = Shared::new();
 /// Measures the duration of the whole command `loadline arena` in seconds.
 pub(crate) fn seconds(_rounds: usize) -> Result<Compared> {
     let (elapsed_s, result) = compared()?;
-    Ok(Compared { ours: vec![elapsed_s], peer: Vec::new(), unit: "s", note: noise(&result) })
+    Ok(Compared::single(elapsed_s, "s", noise(&result)))
 }
 
 /// Counts the servers that get a rank.
 pub(crate) fn ranked(_rounds: usize) -> Result<Compared> {
     let (_, result) = compared()?;
     let (ranked, note) = ranks(&result);
-    Ok(Compared { ours: vec![ranked as f64], peer: Vec::new(), unit: "", note })
+    Ok(Compared::single(ranked as f64, "", note))
 }
 
 fn compared() -> Result<(f64, Value)> {

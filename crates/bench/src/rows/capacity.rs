@@ -3,9 +3,10 @@
 
 use anyhow::{Context, Result};
 
+use super::found_capacity::FoundCapacity;
 use super::generator::{json, wrk};
 use super::shared::Shared;
-use crate::compare::{Compared, median};
+use crate::compare::{Compared, alone, median};
 use crate::programs;
 
 /// Number of runs of `find` per round, so the benchmark's five rounds make ten runs.
@@ -14,9 +15,15 @@ const FINDS_PER_ROUND: usize = 2;
 /// Results that two rows of the table share, because ten searches take minutes.
 #[derive(Clone, Debug, Default)]
 struct CapacityRuns {
-    capacities: Vec<f64>,
-    intervals: Vec<(Option<f64>, Option<f64>)>,
+    found: Vec<FoundCapacity>,
+    /// Throughput of wrk after each `find`, requests per second.
     wrk: Vec<f64>,
+}
+
+impl CapacityRuns {
+    fn capacities(&self) -> Vec<f64> {
+        self.found.iter().map(|found| found.rate).collect()
+    }
 }
 
 static CAPACITY_RUNS: Shared<CapacityRuns> = Shared::new();
@@ -30,38 +37,33 @@ fn found(rounds: usize) -> Result<CapacityRuns> {
 fn find(rounds: usize) -> Result<CapacityRuns> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);
-    let mut found = CapacityRuns::default();
+    let mut runs = CapacityRuns::default();
     for _ in 0..FINDS_PER_ROUND * rounds {
         let run = json(&["find", &url, "--json", "--budget"], "30s")?;
-        let capacity = &run["findings"]["capacity"];
-        found.capacities.push(capacity["rate"].as_f64().context("the run has no capacity")?);
-        found.intervals.push((capacity["low"].as_f64(), capacity["high"].as_f64()));
-        found.wrk.push(wrk(nginx.addr, "/file")?.rate);
+        runs.found.push(FoundCapacity::read(&run)?);
+        runs.wrk.push(wrk(nginx.addr, "/file")?.rate);
     }
-    Ok(found)
+    Ok(runs)
 }
 
 /// Measures the coefficient of variation of the capacity, in percent. The row's note contains the coefficient of
 /// variation of wrk's throughput, as a comparison.
 pub(crate) fn variation(rounds: usize) -> Result<Compared> {
-    let found = found(rounds)?;
-    let (count, middle) = (found.capacities.len(), median(&found.capacities));
-    let note = format!("{count} finds, median {middle:.0}/s; wrk {:.1} %", scatter(&found.wrk));
-    Ok(Compared { ours: vec![scatter(&found.capacities)], peer: Vec::new(), unit: "%", note })
+    let runs = found(rounds)?;
+    let capacities = runs.capacities();
+    let (count, middle) = (capacities.len(), median(&capacities));
+    let note = format!("{count} finds, median {middle:.0}/s; wrk {:.1} %", scatter(&runs.wrk));
+    Ok(Compared::single(scatter(&capacities), "%", note))
 }
 
 /// Measures the percentage of the runs whose capacity interval contains the median of all capacities.
 pub(crate) fn covers(rounds: usize) -> Result<Compared> {
-    let found = found(rounds)?;
-    let middle = median(&found.capacities);
-    let holds = |(low, high): &&(Option<f64>, Option<f64>)| {
-        low.is_some_and(|l| l <= middle) && high.is_some_and(|h| h >= middle)
-    };
-    let (holding, all) = (found.intervals.iter().filter(holds).count(), found.intervals.len());
-    let half = |(low, high): &(Option<f64>, Option<f64>)| Some((high.as_ref()? - low.as_ref()?) / 2.0);
-    let halves: Vec<f64> = found.intervals.iter().filter_map(half).collect();
-    let note = format!("{holding} of {all}; half of one {:.1} %", 100.0 * median(&halves) / middle);
-    Ok(Compared { ours: vec![100.0 * holding as f64 / all.max(1) as f64], peer: Vec::new(), unit: "%", note })
+    let runs = found(rounds)?;
+    let middle = median(&runs.capacities());
+    let count = runs.found.iter().filter(|found| found.covers(middle)).count();
+    let halves: Vec<f64> = runs.found.iter().filter_map(FoundCapacity::half_width).collect();
+    let more = format!("; half of one {:.1} %", 100.0 * median(&halves) / middle);
+    Ok(Compared::percentage(count, runs.found.len(), &more))
 }
 
 /// Runs `prove` with a budget of 12 s. Measures half the width of the 95 % interval of the largest elasticity (effect
@@ -69,16 +71,14 @@ pub(crate) fn covers(rounds: usize) -> Result<Compared> {
 pub(crate) fn proof(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);
-    let mut compared = Compared { unit: "", ..Compared::default() };
-    for _ in 0..rounds {
+    alone(rounds, "", || {
         let run = json(&["prove", &url, "--connections", "16", "--json", "--budget"], "12s")?;
         let all = run["findings"]["proof"]["elasticities"].as_array().context("the proof has no elasticities")?;
         let half =
             |e: &serde_json::Value| Some((e["value"].as_f64()?, (e["high"].as_f64()? - e["low"].as_f64()?) / 2.0));
         let main = all.iter().filter_map(half).max_by(|a, b| a.0.total_cmp(&b.0));
-        compared.ours.push(main.context("no elasticity has an interval")?.1);
-    }
-    Ok(compared)
+        Ok(main.context("no elasticity has an interval")?.1)
+    })
 }
 
 /// Returns the coefficient of variation in percent.

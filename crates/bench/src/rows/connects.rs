@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use super::generator::{first_trial, json, number};
 use super::shared::Shared;
-use crate::compare::{Compared, interleave};
+use crate::compare::{Compared, alone, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU};
 
@@ -61,12 +61,10 @@ pub(crate) fn memory(rounds: usize) -> Result<Compared> {
     const MANY_DESCRIPTORS: u32 = 16_000;
     const FEW_DESCRIPTORS: u32 = 160;
     let target = Overloaded::new()?;
-    let mut compared = Compared { unit: "B", ..Compared::default() };
-    for _ in 0..rounds {
+    alone(rounds, "B", || {
         let (many, few) = (resident(target.addr, MANY_DESCRIPTORS)?, resident(target.addr, FEW_DESCRIPTORS)?);
-        compared.ours.push((many - few) / f64::from(MANY_DESCRIPTORS - FEW_DESCRIPTORS));
-    }
-    Ok(compared)
+        Ok((many - few) / f64::from(MANY_DESCRIPTORS - FEW_DESCRIPTORS))
+    })
 }
 
 /// Returns the resident memory, in bytes, of a generator with `descriptors` descriptors. All descriptors have connected

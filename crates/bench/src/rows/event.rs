@@ -4,13 +4,16 @@
 //! reads one result (check) of the experiment.
 
 use std::process::Command;
-use std::sync::OnceLock;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use serde_json::Value;
 
+use super::shared::Shared;
 use crate::compare::Compared;
 use crate::programs;
+
+/// Run of the experiment, which all rows of this file share.
+static RUN: Shared<Value> = Shared::new();
 
 /// Measures how much longer an epoll call takes with 18,000 idle (cold) connections than without idle connections, as a
 /// share. The result is 0 if the 95 % interval of the slope contains zero.
@@ -48,14 +51,12 @@ pub(crate) fn uring_event(rounds: usize) -> Result<Compared> {
 }
 
 fn of_check(rounds: usize, begins: &str, unit: &'static str) -> Result<Compared> {
-    static RUN: OnceLock<std::result::Result<Value, String>> = OnceLock::new();
-    let run = RUN.get_or_init(|| run(rounds).map_err(|e| format!("{e:#}"))).as_ref().map_err(|e| anyhow!(e.clone()))?;
+    let run = RUN.get_or_measure(rounds, || run(rounds))?;
     let checks = run["findings"]["checks"].as_array().context("the run has no checks")?;
     let found = checks.iter().find(|c| c["name"].as_str().is_some_and(|name| name.starts_with(begins)));
     let check = found.with_context(|| format!("the run has no check that begins with {begins:?}"))?;
     let value = check["value"].as_f64().context("the check has no value")?;
-    let note = check["name"].as_str().unwrap_or_default().to_string();
-    Ok(Compared { ours: vec![value], unit, note, ..Compared::default() })
+    Ok(Compared::single(value, unit, check["name"].as_str().unwrap_or_default()))
 }
 
 /// Runs the experiment without pinning it to a CPU, because the experiment needs two CPUs: one for the measured code

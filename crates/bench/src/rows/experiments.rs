@@ -24,14 +24,14 @@ pub(crate) fn quick(_rounds: usize) -> Result<Compared> {
         }
     }
     ensure!(longest_s.is_finite(), "{}", notes.join("; "));
-    Ok(Compared { ours: vec![longest_s], unit: "s", note: notes.join(", "), ..Compared::default() })
+    Ok(Compared::single(longest_s, "s", notes.join(", ")))
 }
 
 /// Measures the duration of the experiment `event-api` without `--quick`, seconds.
 pub(crate) fn event_api(_rounds: usize) -> Result<Compared> {
     let experiment = experiments::experiment("event-api")?;
     let note = format!("planned {:.0} s", experiment.planned_s(&experiment.plan()?, false));
-    Ok(Compared { ours: vec![took_s(experiment, &[])?], unit: "s", note, ..Compared::default() })
+    Ok(Compared::single(took_s(experiment, &[])?, "s", note))
 }
 
 /// Runs an experiment, and returns its duration in seconds. The experiment is not pinned to a CPU.

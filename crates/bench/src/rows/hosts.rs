@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::generator::{first_trial, json, number};
-use crate::compare::Compared;
+use crate::compare::{Compared, alone};
 use crate::programs::{self, Server};
 
 /// An engine for `--via` that only starts loadline, on this machine.
@@ -37,14 +37,14 @@ pub(super) fn load_of(nginx: &Server, (via, path): (&str, &str), more: &[&str], 
 fn apart(rounds: usize, hosts: &str) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let via = format!("{} delayed {{host}}", std::env::current_exe()?.display());
-    let mut compared = Compared { unit: "us", ..Compared::default() };
-    for _ in 0..rounds {
+    let mut note = String::new();
+    let compared = alone(rounds, "us", || {
         let run = load(&nginx, &via, &["--client-hosts", hosts, "--warmup", "500ms"], "1s")?;
         let apart = &first_trial(&run)?["measured"]["apart"];
-        compared.ours.push(number(apart, "begin_us")?.max(number(apart, "end_us")?));
-        compared.note = format!("clocks known to {:.0} us", number(apart, "clock_us")?);
-    }
-    Ok(compared)
+        note = format!("clocks known to {:.0} us", number(apart, "clock_us")?);
+        Ok(number(apart, "begin_us")?.max(number(apart, "end_us")?))
+    })?;
+    Ok(Compared { note, ..compared })
 }
 
 /// Measures the time offset between the agents' windows without a network delay.
@@ -66,7 +66,6 @@ pub(crate) fn apart_100(rounds: usize) -> Result<Compared> {
 /// needs the additional time to start the agents, to compare their clocks, and to end the agents.
 pub(crate) fn twelve(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
-    let mut compared = Compared { unit: "s", ..Compared::default() };
     let took = |agents: &str| -> Result<f64> {
         let run = load(
             &nginx,
@@ -76,26 +75,23 @@ pub(crate) fn twelve(rounds: usize) -> Result<Compared> {
         )?;
         number(&run, "elapsed_s")
     };
-    for _ in 0..rounds {
-        compared.ours.push(took(AGENTS)? - took("1")?);
-    }
-    Ok(compared)
+    alone(rounds, "s", || Ok(took(AGENTS)? - took("1")?))
 }
 
 /// Measures the CPU time that the observer on the server's host takes for a sample, microseconds.
 pub(crate) fn sample(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
-    let mut compared = Compared { unit: "us", ..Compared::default() };
-    for _ in 0..rounds {
+    let mut note = String::new();
+    let compared = alone(rounds, "us", || {
         let run = load(&nginx, LOCAL_ENGINE, &["--server-host", "s", "--interval", "100ms"], "2s")?;
         let recording = &testkit::recording(&run, 0, "server");
         let (cpu_us, samples) = (grown(recording, "probe.cpu")?, grown(recording, "probe.samples")?);
         ensure!(samples > 0.0, "the observer took no sample");
-        compared.ours.push(cpu_us / samples);
         let taken = recording["t_s"].as_array().map_or(0, Vec::len).max(1);
-        compared.note = format!("{} bytes of text a sample", recording.to_string().len() / taken);
-    }
-    Ok(compared)
+        note = format!("{} bytes of text a sample", recording.to_string().len() / taken);
+        Ok(cpu_us / samples)
+    })?;
+    Ok(Compared { note, ..compared })
 }
 
 /// Returns the increase of a counter from the first to the last sample.

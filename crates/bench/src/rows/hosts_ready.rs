@@ -11,7 +11,7 @@ use testkit::{ChildProcess, Container, SetupError, Slurm, SshHosts, static_progr
 
 use super::generator::{first_trial, number};
 use super::hosts::{AGENTS, LOCAL_ENGINE, load_of};
-use crate::compare::Compared;
+use crate::compare::{Compared, alone};
 use crate::programs;
 use crate::sshd::Sshd;
 
@@ -29,11 +29,7 @@ fn ready_of(rounds: usize, engine: (&str, &str), host: &str) -> Result<Compared>
 
 /// Runs a load once per round, and collects the times until the load starts, seconds.
 fn timed(rounds: usize, mut run: impl FnMut() -> Result<Value>) -> Result<Compared> {
-    let mut compared = Compared { unit: "s", ..Compared::default() };
-    for _ in 0..rounds {
-        compared.ours.push(number(&first_trial(&run()?)?["measured"]["around"], "start_s")?);
-    }
-    Ok(compared)
+    alone(rounds, "s", || number(&first_trial(&run()?)?["measured"]["around"], "start_s"))
 }
 
 /// Measures the time until a load starts, if the engine only starts loadline.

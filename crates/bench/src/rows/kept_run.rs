@@ -6,7 +6,7 @@ use run::{Run, parse_run};
 use sys::clock::thread_cpu_ns;
 
 use super::shared::Shared;
-use crate::compare::Compared;
+use crate::compare::{Compared, alone};
 use crate::programs::{self, CLIENT_CPU};
 
 /// Content of `run.json`, which all rows of this file share.
@@ -26,19 +26,19 @@ pub(super) fn kept(rounds: usize) -> Result<String> {
 
 /// Measures the size of `run.json`, kB.
 pub(crate) fn size(rounds: usize) -> Result<Compared> {
-    Ok(Compared { ours: vec![kept(rounds)?.len() as f64 / 1e3], unit: "kB", ..Compared::default() })
+    Ok(Compared::single(kept(rounds)?.len() as f64 / 1e3, "kB", ""))
 }
 
 /// Measures the CPU time to read `run.json`, ms.
 pub(crate) fn reading(rounds: usize) -> Result<Compared> {
     let text = kept(rounds)?;
-    of_rounds(rounds, |_| ms(|| read(&text).map(drop)))
+    alone(rounds, "ms", || ms(|| read(&text).map(drop)))
 }
 
 /// Measures the CPU time to judge the run, ms.
 pub(crate) fn judging(rounds: usize) -> Result<Compared> {
     let text = kept(rounds)?;
-    of_rounds(rounds, |_| {
+    alone(rounds, "ms", || {
         let mut run = read(&text)?;
         ms(|| {
             judge::judge(&mut run);
@@ -49,11 +49,6 @@ pub(crate) fn judging(rounds: usize) -> Result<Compared> {
 
 fn read(text: &str) -> Result<Run> {
     Ok(parse_run("run.json", text)?)
-}
-
-fn of_rounds(rounds: usize, measure: impl FnMut(usize) -> Result<f64>) -> Result<Compared> {
-    let ours = (0..rounds).map(measure).collect::<Result<Vec<f64>>>()?;
-    Ok(Compared { ours, unit: "ms", ..Compared::default() })
 }
 
 /// Returns the CPU time of this thread for `work`, ms.

@@ -5,18 +5,14 @@
 use anyhow::Result;
 
 use super::generator::{first_trial, json, number};
-use crate::compare::{Compared, interleave};
+use crate::compare::{Compared, alone, interleave};
 use crate::programs;
 
 /// Measures the 99th percentile of the start error, which is the time by which a request is sent later than planned.
 pub(crate) fn start_error(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);
-    let mut compared = Compared { unit: "us", ..Compared::default() };
-    for _ in 0..rounds {
-        compared.ours.push(measure(&["load", &url, "--rate", "5000"], "start_error_us", "p99")?);
-    }
-    Ok(compared)
+    alone(rounds, "us", || measure(&["load", &url, "--rate", "5000"], "start_error_us", "p99"))
 }
 
 /// Compares the median response times with io_uring and with epoll on one connection.

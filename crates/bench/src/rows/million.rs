@@ -38,19 +38,17 @@ pub(crate) fn generator_memory(rounds: usize) -> Result<Compared> {
         axis("processes")?,
         axis("kernel_memory_per_connection_bytes")?,
     );
-    let ours = vec![axis("client_memory_per_connection_bytes")?];
-    Ok(Compared { ours, unit: "B", note, ..Compared::default() })
+    Ok(Compared::single(axis("client_memory_per_connection_bytes")?, "B", note))
 }
 
 /// Measures the resident memory of the server per connection, bytes.
 pub(crate) fn server_memory(rounds: usize) -> Result<Compared> {
-    let ours = vec![number(&held(rounds)?["axes"], "memory_per_connection_bytes")?];
-    Ok(Compared { ours, unit: "B", ..Compared::default() })
+    Ok(Compared::single(number(&held(rounds)?["axes"], "memory_per_connection_bytes")?, "B", ""))
 }
 
 /// Measures the seconds until all connections are open.
 pub(crate) fn opened(rounds: usize) -> Result<Compared> {
-    Ok(Compared { ours: vec![number(&held(rounds)?["axes"], "opened_s")?], unit: "s", ..Compared::default() })
+    Ok(Compared::single(number(&held(rounds)?["axes"], "opened_s")?, "s", ""))
 }
 
 /// Measures the number of answers per second, as a share of the messages offered per second.
@@ -58,5 +56,5 @@ pub(crate) fn answered(rounds: usize) -> Result<Compared> {
     let trial = held(rounds)?;
     let latency = |name: &str| number(&trial["latency_us"], name);
     let note = format!("p50 {:.0} us, p99 {:.0} us", latency("p50")?, latency("p99")?);
-    Ok(Compared { ours: vec![number(&trial, "completed_rate")? / RATE], note, ..Compared::default() })
+    Ok(Compared::single(number(&trial, "completed_rate")? / RATE, "", note))
 }

@@ -7,6 +7,7 @@ pub(crate) mod connects;
 pub(crate) mod echo;
 pub(crate) mod event;
 pub(crate) mod experiments;
+mod found_capacity;
 pub(crate) mod generator;
 pub(crate) mod growth;
 pub(crate) mod hosts;

@@ -5,10 +5,11 @@
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::Value;
 use testkit::Hog;
 
+use super::found_capacity::FoundCapacity;
 use super::generator::json;
 use super::shared::Shared;
 use crate::compare::{Compared, median};
@@ -26,9 +27,7 @@ const MAX_DISTANCE: f64 = 0.1;
 /// Result of one `find`.
 #[derive(Clone, Copy, Debug)]
 struct Found {
-    rate: f64,
-    low: Option<f64>,
-    high: Option<f64>,
+    capacity: FoundCapacity,
     /// True if a warning of the run states the share of the CPUs that other programs took.
     named: bool,
 }
@@ -48,32 +47,29 @@ static FINDS: Shared<Finds> = Shared::new();
 pub(crate) fn near(rounds: usize) -> Result<Compared> {
     let finds = finds(rounds)?;
     let alone = median(&finds.alone);
-    let distances = finds.beside.iter().map(|found| format!("{:+.0}", 100.0 * (found.rate / alone - 1.0)));
-    let note = format!("undisturbed {alone:.0}/s; distances, %: {}", distances.collect::<Vec<_>>().join(" "));
-    share(&finds, note, |found, alone| (found.rate / alone - 1.0).abs() <= MAX_DISTANCE)
+    let distance = |found: &Found| found.capacity.rate / alone - 1.0;
+    let distances = finds.beside.iter().map(|found| format!("{:+.0}", 100.0 * distance(found)));
+    let more = format!("; undisturbed {alone:.0}/s; distances, %: {}", distances.collect::<Vec<_>>().join(" "));
+    Ok(percentage(&finds, &more, |found| distance(found).abs() <= MAX_DISTANCE))
 }
 
 /// Measures the percentage of disturbed finds whose capacity interval contains the median of the undisturbed
 /// capacities.
 pub(crate) fn covers(rounds: usize) -> Result<Compared> {
-    let contains = |found: &Found, alone: f64| {
-        found.low.is_some_and(|low| low <= alone) && found.high.is_some_and(|high| high >= alone)
-    };
-    share(&finds(rounds)?, String::new(), contains)
+    let finds = finds(rounds)?;
+    let alone = median(&finds.alone);
+    Ok(percentage(&finds, "", |found| found.capacity.covers(alone)))
 }
 
 /// Measures the percentage of disturbed finds that warn of other programs and state their share of the CPUs.
 pub(crate) fn named(rounds: usize) -> Result<Compared> {
-    share(&finds(rounds)?, String::new(), |found, _| found.named)
+    Ok(percentage(&finds(rounds)?, "", |found| found.named))
 }
 
-/// Returns the percentage of disturbed finds for which `right` returns true. The second argument of `right` is the
-/// median of the undisturbed capacities.
-fn share(finds: &Finds, note: String, right: impl Fn(&Found, f64) -> bool) -> Result<Compared> {
-    let alone = median(&finds.alone);
-    let (count, all) = (finds.beside.iter().filter(|found| right(found, alone)).count(), finds.beside.len());
-    let note = format!("{count} of {all}; {note}").trim_end_matches("; ").to_owned();
-    Ok(Compared { ours: vec![100.0 * count as f64 / all.max(1) as f64], unit: "%", note, ..Compared::default() })
+/// Returns the percentage of disturbed finds for which `is_right` returns true.
+fn percentage(finds: &Finds, more: &str, is_right: impl Fn(&Found) -> bool) -> Compared {
+    let count = finds.beside.iter().filter(|found| is_right(found)).count();
+    Compared::percentage(count, finds.beside.len(), more)
 }
 
 /// Returns the results of `rounds` rounds. In each round, `find` runs once without the neighbour and once beside it.
@@ -83,7 +79,7 @@ fn finds(rounds: usize) -> Result<Finds> {
         let url = format!("http://{}/file", nginx.addr);
         let (mut finds, mut random) = (Finds::default(), fastrand::Rng::with_seed(SEED));
         for _ in 0..rounds {
-            finds.alone.push(found(&find(&url)?)?.rate);
+            finds.alone.push(FoundCapacity::read(&find(&url)?)?.rate);
             let (start_s, cpu) = disturbance(&mut random);
             let neighbour = thread::spawn(move || burn(start_s, cpu));
             let run = find(&url);
@@ -112,15 +108,9 @@ fn find(url: &str) -> Result<Value> {
 }
 
 fn found(run: &Value) -> Result<Found> {
-    let capacity = &run["findings"]["capacity"];
     let warnings = run["findings"]["trust"]["warnings"].as_array().map_or(&[][..], Vec::as_slice);
     let names = |warning: &Value| warning.as_str().is_some_and(|text| text.contains("other programs took"));
-    Ok(Found {
-        rate: capacity["rate"].as_f64().context("the run has no capacity")?,
-        low: capacity["low"].as_f64(),
-        high: capacity["high"].as_f64(),
-        named: warnings.iter().any(names),
-    })
+    Ok(Found { capacity: FoundCapacity::read(run)?, named: warnings.iter().any(names) })
 }
 
 #[cfg(test)]

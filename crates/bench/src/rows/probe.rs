@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::generator::json;
-use crate::compare::Compared;
+use crate::compare::{Compared, alone};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU, pinned};
 
@@ -24,29 +24,25 @@ const LOAD: &str = "7s";
 pub(crate) fn share(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);
-    let mut compared = Compared { unit: "%", ..Compared::default() };
-    for _ in 0..rounds {
+    alone(rounds, "%", || {
         let run = json(&["load", &url, "--connections", "16", "--json", "--duration"], "3s")?;
         let share = run["findings"]["trust"]["probe_share"].as_f64();
-        compared.ours.push(100.0 * share.context("the run has no findings.trust.probe_share")?);
-    }
-    Ok(compared)
+        Ok(100.0 * share.context("the run has no findings.trust.probe_share")?)
+    })
 }
 
 /// Measures the CPU time of conductor and probe together, in percent of one CPU, within the measured window of a load.
 pub(crate) fn laboratory(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);
-    let mut compared = Compared { unit: "%", ..Compared::default() };
-    for _ in 0..rounds {
+    alone(rounds, "%", || {
         let mut command = pinned(CLIENT_CPU, &programs::loadline()?);
         command.args(["load", &url, "--connections", "16", "--at-rest", "0", "--json", "--duration", LOAD]);
         let mut conductor = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         let share = watched(&mut conductor);
         conductor.wait()?;
-        compared.ours.push(100.0 * share?);
-    }
-    Ok(compared)
+        Ok(100.0 * share?)
+    })
 }
 
 /// Returns the CPU time of the laboratory during [`WATCHED`], as a share of this time.

@@ -1,8 +1,9 @@
 //! Compares `find` with a budget of 10 s and with a budget of 30 s, on servers with a planted bottleneck.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::Value;
 
+use super::found_capacity::FoundCapacity;
 use super::generator::json;
 use crate::compare::Compared;
 use crate::programs;
@@ -41,9 +42,7 @@ pub(crate) fn agreement(rounds: usize) -> Result<Compared> {
         agreeing += usize::from(agree(&pair));
         notes.push(format!("{name} {}", told(&pair)));
     }
-    let share = 100.0 * agreeing as f64 / rounds.max(1) as f64;
-    let note = format!("{agreeing} of {rounds}: {}", notes.join(", "));
-    Ok(Compared { ours: vec![share], unit: "%", note, ..Compared::default() })
+    Ok(Compared::percentage(agreeing, rounds, &format!(": {}", notes.join(", "))))
 }
 
 fn find(url: &str, budget: &str) -> Result<Conclusions> {
@@ -51,8 +50,7 @@ fn find(url: &str, budget: &str) -> Result<Conclusions> {
 }
 
 fn conclusions(run: &Value) -> Result<Conclusions> {
-    let rate = run["findings"]["capacity"]["rate"].as_f64().context("the run has no capacity")?;
-    Ok(Conclusions { bottleneck: testkit::bottleneck(run).to_owned(), rate })
+    Ok(Conclusions { bottleneck: testkit::bottleneck(run).to_owned(), rate: FoundCapacity::read(run)?.rate })
 }
 
 fn agree([short, long]: &[Conclusions; 2]) -> bool {

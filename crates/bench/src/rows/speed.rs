@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::generator::{self, SECONDS, json};
-use crate::compare::{Compared, interleave};
+use crate::compare::{Compared, alone, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU, SERVER_CPU, compile, output, pinned};
 
@@ -72,16 +72,14 @@ fn without_network(addr: SocketAddr, threads: &str) -> Result<Value> {
 pub(crate) fn unmeasured(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);
-    let mut compared = Compared { unit: "", ..Compared::default() };
     let mut spent = Value::Null;
-    for _ in 0..rounds {
+    let compared = alone(rounds, "", || {
         let run = json(&["find", &url, "--json", "--budget"], FIND_BUDGET)?;
         let trust = &run["findings"]["trust"];
-        compared.ours.push(1.0 - trust["measured_share"].as_f64().context("the run does not say what it measured")?);
         spent = trust["spent"].clone();
-    }
-    compared.note = format!("the last one's seconds: {spent}");
-    Ok(compared)
+        Ok(1.0 - trust["measured_share"].as_f64().context("the run does not say what it measured")?)
+    })?;
+    Ok(Compared { note: format!("the last one's seconds: {spent}"), ..compared })
 }
 
 /// Measures the duration of a clean build in seconds. The packages that the build needs are already downloaded.
@@ -91,5 +89,5 @@ pub(crate) fn build(_rounds: usize) -> Result<Compared> {
     let mut cargo = std::process::Command::new(programs::find("cargo")?);
     cargo.args(["build", "--release", "--locked", "--quiet", "--bin", "loadline", "--target-dir"]).arg(dir.path());
     output(&mut cargo)?;
-    Ok(Compared { ours: vec![began.elapsed().as_secs_f64()], unit: "s", ..Compared::default() })
+    Ok(Compared::single(began.elapsed().as_secs_f64(), "s", ""))
 }

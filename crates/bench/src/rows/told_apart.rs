@@ -45,9 +45,8 @@ fn count_verdicts(times: usize, new_us: u32, budget: &str, says: fn(&Value) -> b
     }
     ratios.sort_by(f64::total_cmp);
     let (least, most) = (ratios.first().context("no comparison")?, ratios.last().context("no comparison")?);
-    let share = 100.0 * said as f64 / times as f64;
-    let note = format!("{said} of {times}; CPU per request, new over old: {least:.3} to {most:.3}");
-    Ok(Compared { ours: vec![share], peer: Vec::new(), unit: "%", note })
+    let more = format!("; CPU per request, new over old: {least:.3} to {most:.3}");
+    Ok(Compared::percentage(said, times, &more))
 }
 
 fn burning(work_us: u32) -> Result<Server> {
