@@ -122,7 +122,13 @@ impl Watching {
     pub fn glance(&self) -> Option<Observed> {
         let Glance { mut recording, processes } = self.sampler.glance()?;
         processors::only(&mut recording, &self.observer.spec.processors);
-        Some(Observed { recording, processes, machine: self.machine(), ..Observed::default() })
+        Some(Observed {
+            recording,
+            processes,
+            machine: self.machine(),
+            page_bytes: page_bytes(),
+            ..Observed::default()
+        })
     }
 
     /// Returns all samples so far, while sampling continues: see [`Sampler::so_far`].
@@ -130,7 +136,7 @@ impl Watching {
         let mut seen = self.sampler.so_far()?;
         processors::only(&mut seen.recording, &self.observer.spec.processors);
         let waits = self.waits.as_ref().map(|waits| Box::new(waits.so_far()));
-        Some(Observed { machine: self.machine(), waits, ..seen })
+        Some(Observed { machine: self.machine(), page_bytes: page_bytes(), waits, ..seen })
     }
 
     /// Returns a name for the CPUs whose time the counters `cpu.*` contain (see [`run::Side::machine`]).
@@ -151,6 +157,7 @@ impl Watching {
             recording: end.recording,
             processes,
             machine,
+            page_bytes: page_bytes(),
             behind,
             incidents: end.incidents,
             waits,
@@ -158,6 +165,11 @@ impl Watching {
             ..Observed::default()
         }
     }
+}
+
+/// Returns the size of a page of memory on this host, bytes.
+fn page_bytes() -> Option<u32> {
+    u32::try_from(sys::param::page_bytes()).ok()
 }
 
 #[cfg(test)]
@@ -178,6 +190,11 @@ mod tests {
             let me = format!(":{}", std::process::id());
             assert_eq!(seen.processes.iter().filter(|p| p.ends_with(&me)).count(), 1, "{:?}", seen.processes);
             assert!(!seen.machine.is_empty() && seen.incidents.is_empty());
+            assert!(
+                seen.page_bytes.is_some_and(|bytes| bytes >= 4096 && bytes.is_power_of_two()),
+                "{:?}",
+                seen.page_bytes
+            );
         }
         assert!(observer.kept.lock().unwrap().is_some(), "its files stay open");
     }

@@ -349,6 +349,7 @@ impl PlantedRun {
         };
         Side {
             host: host.into(),
+            page_bytes: Some(4096),
             processes: vec![process.into()],
             shared: self.shared,
             recording: Recording { t_s, columns, ..Recording::default() },

@@ -2,14 +2,10 @@
 //! for the first time is no refault. Refaults therefore distinguish a lack of memory from a cold page cache. Source:
 //! Linux, mm/workingset.c.
 
-use crate::number::ratio;
+use crate::number::{positive, ratio};
 use crate::signals::Signal;
 use crate::thresholds::{OWN_BYTES, PAGES_PER_REQUEST};
 use crate::view::View;
-
-/// Assumed size of a page, bytes. On kernels with larger pages, loadline overestimates the number of pages that the
-/// server read. The number of counted refaults is still an upper bound.
-const PAGE_BYTES: u32 = 4096;
 
 /// Counters of refaults. The code uses the first one with a value: the counter of the server's control groups,
 /// otherwise the counter of the whole host.
@@ -54,8 +50,10 @@ pub(super) fn of_server(view: &View<'_>, is_limited: bool) -> Option<Refaults> {
 
 /// Returns the number of pages per request that the server's processes read from a disk. The result is the larger of
 /// two numbers: the major page faults, and the bytes read divided by the page size. Returns `None` if neither is known.
+/// A run of an earlier version of loadline does not have the page size, so only its page faults count.
 fn pages_read(view: &View<'_>) -> Option<f64> {
     let faults = view.per_request("process.major_faults");
-    let read = view.per_request("process.read_bytes").map(|bytes| bytes / f64::from(PAGE_BYTES));
+    let page_bytes = view.side.page_bytes.and_then(|bytes| positive(f64::from(bytes)));
+    let read = view.per_request("process.read_bytes").zip(page_bytes).map(|(bytes, page_bytes)| bytes / page_bytes);
     faults.into_iter().chain(read).reduce(f64::max)
 }

@@ -228,8 +228,8 @@ impl Samplers {
 }
 
 fn side_of(host: String, shared: bool, seen: Observed) -> Side {
-    let Observed { recording, processes, machine, behind, waits, .. } = seen;
-    Side { host, machine, processes, behind, waits, shared, recording, ..Side::default() }
+    let Observed { recording, processes, machine, page_bytes, behind, waits, .. } = seen;
+    Side { host, machine, page_bytes, processes, behind, waits, shared, recording, ..Side::default() }
 }
 
 /// Returns the recording of an additional client host (a network namespace), with the host's name before every

@@ -121,6 +121,7 @@ fn side(role: &str, process: &str, busy: f64, rate: f64) -> Side {
     Side {
         host: "127.0.0.1".into(),
         machine: "m".into(),
+        page_bytes: None,
         processes: vec![process.into()],
         behind: vec![],
         waits: (role == "server").then(|| Box::new(sampled())),

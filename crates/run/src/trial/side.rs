@@ -16,6 +16,9 @@ pub struct Side {
     /// Name of the set of CPUs that the `cpu.*` counters describe. Namespaces on one machine have equal names, unless
     /// they are restricted to their own CPUs. The name is empty if the set of CPUs is unknown.
     pub machine: String,
+    /// Size of a page of memory on this side's host, bytes; absent in runs of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_bytes: Option<u32>,
     /// Processes of this side, as instances of process counters (`nginx:1234`).
     pub processes: Vec<String>,
     /// Upstream services that the server may wait for. The recording contains the counters of the upstream services,

@@ -61,6 +61,9 @@ pub struct Observed {
     pub processes: Vec<String>,
     /// Name of the set of CPUs that the `cpu.*` counters describe: see [`crate::Side::machine`].
     pub machine: String,
+    /// Size of a page of memory on the host, bytes. An observer of an earlier version of loadline sends no page size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_bytes: Option<u32>,
     /// Upstream services of the watched processes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<Upstream>,

@@ -106,6 +106,26 @@ fn files_larger_than_the_host_s_memory_are_read_again_without_page_faults() {
     assert_ne!(reads(5.0, 12.0).id, "server-memory", "another program reads most");
 }
 
+/// A server reads 640 KiB per request from a disk, and the kernel counts 12 pages per request that were read again. An
+/// earlier version of loadline assumed pages of 4 KiB on every host.
+#[test]
+fn the_page_size_of_the_host_decides_how_many_pages_the_server_read() {
+    let with_pages = |page_bytes: Option<u32>| {
+        PlantedRun::new(20_000.0, 200.0)
+            .per_s(Who::Server, "process.read_bytes", "srv:100", |p| p.x * 655_360.0)
+            .per_s(Who::Server, "disk.read_bytes", "vda", |p| p.x * 655_360.0)
+            .per_s(Who::Server, "memory.refaults", "", |p| p.x * 12.0)
+            .level(Who::Server, "process.disk_wait", "srv:100", 0.9)
+            .change(move |trial, _| trial.server.iter_mut().for_each(|side| side.page_bytes = page_bytes))
+            .verdict()
+    };
+    assert!(with_pages(Some(4096)).sentence.contains("12 pages per request again"));
+    assert!(with_pages(Some(65_536)).sentence.contains("10 pages per request again"), "it read only ten");
+    for unknown in [None, Some(0)] {
+        assert_ne!(with_pages(unknown).id, "server-memory", "{unknown:?}");
+    }
+}
+
 /// At the beginning of the window, the server's control group is not yet full. The mean memory use of the group is
 /// therefore far below its limit.
 #[test]
