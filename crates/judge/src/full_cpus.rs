@@ -46,12 +46,12 @@ impl FullCpus {
         Some(Self { program, used: load.cpu_used?, cpus: load.cpu_allowed?, is_upstream: true })
     }
 
-    /// Returns the advice: the program that uses the most CPU time, its share, and what reduces this time.
+    /// Returns the advice: what reduces the CPU time, the program that uses the most of it, and its share.
     pub(crate) fn advice(&self) -> String {
-        let who = if self.is_upstream { "The upstream" } else { "The server" };
+        let who = if self.is_upstream { "the upstream" } else { "the server" };
         format!(
-            "{who} {} uses {} of the {} that are full ({}): make its part of a request cheaper (profile it at this load), \
-             or give the machine more CPUs. More workers or connections will not help.",
+            "Make the work of {who} {} for each request cheaper (profile it at this load), or give the machine more CPUs: it \
+             uses {} of the {} that are full ({}). More workers or connections will not help.",
             self.program,
             figure(self.used),
             cpus(self.cpus),
