@@ -65,9 +65,10 @@ pub use findings::history::{
 };
 pub use findings::hot::HotFunction;
 pub use findings::proof::{
-    CPU_COUNT_LEVER, Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, LeverSlots, Proof, ProofMetric,
-    ProofOutcome, ProofTrial, RunnerUp, SOURCES_LEVER, Steadiness, SwitchTrial, UnusedLever,
+    Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, Proof, ProofMetric, ProofOutcome, RunnerUp,
+    SOURCES_LEVER, Steadiness, UnusedLever,
 };
+pub use findings::proof_trials::{CPU_COUNT_LEVER, LeverSlots, ProofTrial, SwitchTrial};
 pub use findings::repeat::{MAX_REPEATS, Repeat};
 pub use findings::span_growth::SpanGrowth;
 pub use findings::streams::{StreamFinding, StreamSign};
@@ -166,9 +167,11 @@ pub use trial::waits::{
 pub use trial::window::Window;
 pub use trial::{RateChange, Rates, Steady, Trial, TrialKind};
 pub use visible::{is_invisible, visible};
-pub use wire::agent::{AgentSpec, DETAIL_INTERVAL, LoadPart, Phase, ServePlan, TICK_INTERVAL, Tick, TickDetail};
+pub use wire::agent::{AgentSpec, ServePlan};
 pub use wire::lever::{LeverCheck, LeverPart, LeverPlan, SlotPlan};
+pub use wire::load_part::LoadPart;
 pub use wire::observer::{CpuUse, Observed, ObserverSpec, Role};
+pub use wire::progress::{DETAIL_INTERVAL, Phase, TICK_INTERVAL, Tick, TickDetail};
 pub use wire::question::{EncodedCall, MAX_MESSAGES, ServerAnswer, ServerQuestion, TestResponse};
 pub use wire::watch::{WatchSpec, WatchedHost};
 pub use wire::{

@@ -18,6 +18,7 @@ pub(crate) mod handshake_cost;
 pub(crate) mod history;
 pub(crate) mod hot;
 pub(crate) mod proof;
+pub(crate) mod proof_trials;
 pub(crate) mod repeat;
 pub(crate) mod span_growth;
 pub(crate) mod streams;

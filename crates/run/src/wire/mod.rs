@@ -11,8 +11,10 @@
 
 pub(crate) mod agent;
 pub(crate) mod lever;
+pub(crate) mod load_part;
 pub(crate) mod observer;
 mod pairs;
+pub(crate) mod progress;
 pub(crate) mod question;
 pub(crate) mod sanitize;
 pub(crate) mod watch;

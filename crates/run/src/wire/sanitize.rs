@@ -1,7 +1,9 @@
 //! Sanitizes untrusted text from agents on other hosts. loadline sanitizes text when it arrives, so all later code can
 //! show the text unchanged.
 
-use crate::{AgentReport, CpuUse, FailureKind, Incident, Observed, Recording, TracedRequest, visible};
+use crate::{
+    AgentReport, CpuUse, FailureKind, HostInfo, Incident, LoadPart, Observed, Recording, TracedRequest, visible,
+};
 
 /// Maximum length of an untrusted text, characters.
 const MAX_TEXT_CHARS: usize = 4096;
@@ -66,6 +68,30 @@ fn clean_recording(recording: &mut Recording) {
     }
 }
 
+fn clean_part(part: &mut LoadPart) {
+    part.notes.iter_mut().for_each(clean);
+    part.histograms.retain(|name, _| is_plain(name));
+    for failure in &mut part.first_failures {
+        if let FailureKind::Status(status) = &mut failure.kind {
+            clean(status);
+        }
+        clean(&mut failure.reason);
+    }
+    part.classes.iter_mut().for_each(|class| clean(&mut class.name));
+    part.addresses.iter_mut().for_each(|part| clean(&mut part.requests.name));
+    part.slowest_traces.iter_mut().flat_map(TracedRequest::texts_mut).for_each(clean);
+}
+
+fn clean_host(host: &mut HostInfo) {
+    [&mut host.name, &mut host.role, &mut host.kernel, &mut host.cpu_model].into_iter().for_each(clean);
+    let cleaned = |(mut name, mut fact): (String, String)| {
+        clean(&mut name);
+        clean(&mut fact);
+        (name, fact)
+    };
+    host.facts = std::mem::take(&mut host.facts).into_iter().map(cleaned).collect();
+}
+
 impl AgentReport {
     /// Returns the report after all of its texts were made safe to show.
     #[must_use]
@@ -76,19 +102,7 @@ impl AgentReport {
                 notes.iter_mut().for_each(clean);
             }
             Self::Hello(hello) => [&mut hello.version, &mut hello.machine].into_iter().for_each(clean),
-            Self::Part(part) => {
-                part.notes.iter_mut().for_each(clean);
-                part.histograms.retain(|name, _| is_plain(name));
-                for failure in &mut part.first_failures {
-                    if let FailureKind::Status(status) = &mut failure.kind {
-                        clean(status);
-                    }
-                    clean(&mut failure.reason);
-                }
-                part.classes.iter_mut().for_each(|class| clean(&mut class.name));
-                part.addresses.iter_mut().for_each(|part| clean(&mut part.requests.name));
-                part.slowest_traces.iter_mut().flat_map(TracedRequest::texts_mut).for_each(clean);
-            }
+            Self::Part(part) => clean_part(part),
             Self::Counts { failures, counts, .. } => {
                 failures.iter_mut().for_each(clean);
                 counts.retain(|name, _| is_plain(name));
@@ -98,16 +112,7 @@ impl AgentReport {
             Self::Observed(seen) | Self::Latest(seen) => clean_observed(seen),
             Self::Rows(rows) => clean_recording(rows),
             Self::Watching(found) => {
-                let host = &mut found.host;
-                [&mut host.name, &mut host.role, &mut host.kernel, &mut host.cpu_model].into_iter().for_each(clean);
-                host.facts = std::mem::take(&mut host.facts)
-                    .into_iter()
-                    .map(|(mut name, mut fact)| {
-                        clean(&mut name);
-                        clean(&mut fact);
-                        (name, fact)
-                    })
-                    .collect();
+                clean_host(&mut found.host);
                 found.missing.iter_mut().for_each(clean);
             }
             Self::Heartbeat | Self::Pong { .. } | Self::Edge { .. } | Self::Tick(_) => {}
