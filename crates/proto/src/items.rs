@@ -35,9 +35,10 @@ impl Item {
 }
 
 /// HTTP statuses that an answer may have to count as expected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ExpectedStatus {
     /// 2xx and 3xx.
+    #[default]
     Usual,
     /// Only this status, which the user named.
     Only(u16),

@@ -49,61 +49,75 @@ pub(super) fn build(
     items::prepare(plan, set, |item| one(item, source))
 }
 
+impl RequestTemplate {
+    /// Divides a request into fixed text and placeholders. `lines` are its header lines without Cookie headers.
+    fn new(item: &Item, lines: &str, says_length: bool, source: &Source) -> Result<Self, ProtoError> {
+        let mut head = vec![Piece::Text(format!("{} ", item.method).into_bytes().into())];
+        head.extend(source.cut(&item.path, true)?);
+        head.push(Piece::Text(Box::from(&b" HTTP/1.1\r\n"[..])));
+        head.extend(source.cut(lines, false)?);
+        let cookies = item.headers.iter().filter(|(name, _)| is_cookie(name)).map(|(_, value)| value.as_str());
+        let cookie = source.cut(&cookies.collect::<Vec<_>>().join("; "), false)?;
+        let body = item.body.as_deref().unwrap_or_default();
+        let body = match std::str::from_utf8(body) {
+            Ok(text) => source.cut(text, false)?,
+            Err(_) => vec![Piece::Text(Box::from(body))],
+        };
+        Ok(Self { head, cookie, body, says_length })
+    }
+}
+
 fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
     check_framing(&item.headers, item.body.as_deref(), source)?;
-    let user_agent = item.user_agent.filter(|_| !item.has("user-agent"));
-    let Item { method, path, host, headers, body, expected, expect_text, capture, .. } = item;
     let sample = |text: &str| if source.is_some() { without_placeholders(text) } else { text.to_owned() };
-    let sampled: Vec<(String, String)> = headers.iter().map(|(name, value)| (name.clone(), sample(value))).collect();
-    check_request(&method, &sample(&path), &host, &sampled)?;
-    let mut text = String::new();
-    let given = |name: &str| headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
-    if !given("host") {
-        line(&mut text, "Host", &host);
-    }
-    user_agent.into_iter().for_each(|agent| line(&mut text, "User-Agent", agent));
-    let is_cookie = |name: &str| source.is_some() && name.eq_ignore_ascii_case("cookie");
-    for (name, value) in headers.iter().filter(|(name, _)| !is_cookie(name)) {
-        line(&mut text, name, value);
-    }
-    let (is_head, is_idempotent) = (method == "HEAD", is_idempotent(&method));
+    let sampled: Vec<(String, String)> =
+        item.headers.iter().map(|(name, value)| (name.clone(), sample(value))).collect();
+    check_request(&item.method, &sample(&item.path), &item.host, &sampled)?;
+    let lines = header_lines(&item, source.is_some());
     // Methods that usually have a body get a Content-Length even if the body is empty.
-    let bodied = body.is_some() || ["POST", "PUT", "PATCH"].contains(&&*method);
-    let says_length = bodied && !given("content-length");
-    let expect_text = (!expect_text.is_empty()).then(|| Box::new(Finder::new(&expect_text).into_owned()));
-    let body = body.unwrap_or_default();
-    let (bytes, capture_later) = (Box::default(), Box::default());
-    let is_examined = expect_text.is_some() || !capture.is_empty();
+    let bodied = item.body.is_some() || ["POST", "PUT", "PATCH"].contains(&&*item.method);
+    let says_length = bodied && !item.has("content-length");
+    let expect_text = (!item.expect_text.is_empty()).then(|| Box::new(Finder::new(&item.expect_text).into_owned()));
     let known = Request {
-        bytes,
+        bytes: Box::default(),
         headers_end: 0,
         filled: None,
-        is_head,
-        is_idempotent,
-        is_examined,
-        expected,
+        is_head: item.method == "HEAD",
+        is_idempotent: is_idempotent(&item.method),
+        is_examined: expect_text.is_some() || !item.capture.is_empty(),
+        expected: item.expected,
         expect_text,
-        capture: capture_later,
+        capture: Box::default(),
     };
-    let Some(source) = source else {
-        let mut bytes = format!("{method} {path} HTTP/1.1\r\n{text}").into_bytes();
-        end_head(&mut bytes, says_length.then_some(body.len()));
-        let headers_end = (bytes.len() - b"\r\n".len()) as u32;
-        bytes.extend_from_slice(&body);
-        return Ok(Request { bytes: bytes.into(), headers_end, ..known });
-    };
-    let mut head = vec![Piece::Text(format!("{method} ").into_bytes().into())];
-    head.extend(source.cut(&path, true)?);
-    head.push(Piece::Text(Box::from(&b" HTTP/1.1\r\n"[..])));
-    head.extend(source.cut(&text, false)?);
-    let own: Vec<&str> = headers.iter().filter(|(name, _)| is_cookie(name)).map(|(_, value)| value.as_str()).collect();
-    let cookie = source.cut(&own.join("; "), false)?;
-    let body = match std::str::from_utf8(&body) {
-        Ok(text) => source.cut(text, false)?,
-        Err(_) => vec![Piece::Text(Box::from(&*body))],
-    };
-    let filled = Some(Box::new(RequestTemplate { head, cookie, body, says_length }));
-    Ok(Request { filled, capture: captures(&capture, source)?.into(), ..known })
+    if let Some(source) = source {
+        let filled = Some(Box::new(RequestTemplate::new(&item, &lines, says_length, source)?));
+        return Ok(Request { filled, capture: captures(&item.capture, source)?.into(), ..known });
+    }
+    let body = item.body.unwrap_or_default();
+    let mut bytes = format!("{} {} HTTP/1.1\r\n{lines}", item.method, item.path).into_bytes();
+    end_head(&mut bytes, says_length.then_some(body.len()));
+    let headers_end = (bytes.len() - b"\r\n".len()) as u32;
+    bytes.extend_from_slice(&body);
+    Ok(Request { bytes: bytes.into(), headers_end, ..known })
+}
+
+/// Returns the header lines of a request. In a template, the Cookie headers are left out, because they are added each
+/// time the request is sent.
+fn header_lines(item: &Item, is_template: bool) -> String {
+    let mut lines = String::new();
+    if !item.has("host") {
+        line(&mut lines, "Host", &item.host);
+    }
+    let user_agent = item.user_agent.filter(|_| !item.has("user-agent"));
+    user_agent.into_iter().for_each(|agent| line(&mut lines, "User-Agent", agent));
+    for (name, value) in item.headers.iter().filter(|(name, _)| !(is_template && is_cookie(name))) {
+        line(&mut lines, name, value);
+    }
+    lines
+}
+
+fn is_cookie(name: &str) -> bool {
+    name.eq_ignore_ascii_case("cookie")
 }
 
 /// Returns true if a request with this method may be sent again even if the server may have processed it (RFC 9110,

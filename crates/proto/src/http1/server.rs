@@ -4,85 +4,22 @@
 //! equal the last head that this thread parsed, and the connection must have answered that head in the current second.
 //! On the fast path, nothing is parsed or looked up.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::chunked::Chunked;
 use super::fields::Refused;
 use super::head::{Framing, HeadBuffer};
+use super::last_head::{self, HeadFacts, NO_FACTS};
 use super::page::{Ending, Page, Ready};
+use super::site::{Site, decode};
 use super::strict::{empty_lines, request};
-use crate::pace::Pace;
 use crate::{Fault, Progress, Session};
 
 /// Maximum size of a request body, bytes. A request with a larger body is refused with status 413.
 const BODY_LIMIT: u64 = 1 << 30;
-/// Maximum length of a cached head, bytes.
-const CACHED_HEAD_BYTES: usize = 1024;
 /// Methods of RFC 9110 and RFC 5789; any other method is answered with 501.
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"];
-
-/// Content of a server, which all of its connections share.
-pub trait Site: Send + Sync {
-    /// Returns the current time, seconds since 1970. The returned time is that of the latest pass of the server's event
-    /// loop.
-    fn now_s(&self) -> u64;
-
-    /// Returns the page for a known method and a decoded path without query. Pages for status 404 and 405 are also
-    /// returned by this function.
-    fn find(&self, method: &str, path: &str) -> Arc<Page>;
-
-    /// Returns the page for an error status, or for status 100.
-    fn plain(&self, status: u16) -> Arc<Page>;
-
-    /// Returns a page if the next request must be refused, whatever its content. The server calls this method once per
-    /// request.
-    fn refuse(&self) -> Option<Arc<Page>> {
-        None
-    }
-
-    /// If answers are streams of events, returns the times at which the events of an answer that begins now are sent.
-    /// Only the HTTP/2 server calls this method.
-    fn pace(&self) -> Option<Pace> {
-        None
-    }
-
-    /// Returns true if the head and the body of an answer must be sent by two separate writes.
-    fn splits_head(&self) -> bool {
-        false
-    }
-}
-
-/// Facts from the head of a request; the request's target is not among them.
-#[derive(Clone, Copy)]
-struct HeadFacts {
-    framing: Framing,
-    keep_alive: bool,
-    minor: u8,
-    expects_continue: bool,
-}
-
-/// The last head of a request that this thread parsed, unless the head is too long or the site refused the request. The
-/// cache never changes an answer, because equal heads always have the same meaning.
-struct LastHead {
-    bytes: [u8; CACHED_HEAD_BYTES],
-    len: usize,
-    facts: HeadFacts,
-    /// Number of the head, unique in the process, so that sessions in all threads can refer to the head.
-    id: u64,
-}
-
-const NO_FACTS: HeadFacts =
-    HeadFacts { framing: Framing::Undeclared, keep_alive: false, minor: 1, expects_continue: false };
-
-thread_local! {
-    static LAST_HEAD: RefCell<LastHead> =
-        const { RefCell::new(LastHead { bytes: [0; CACHED_HEAD_BYTES], len: 0, facts: NO_FACTS, id: 0 }) };
-}
-
-static IDS: AtomicU64 = AtomicU64::new(1);
 
 /// An answer that is being sent.
 struct Reply {
@@ -107,6 +44,11 @@ impl Reply {
         let form = self.ready.form(self.ending);
         let end = if self.head_only { form.head_len } else { form.bytes.len() };
         if at < end as u64 { &form.bytes[at as usize..end] } else { &self.page.body()[at as usize - form.head_len..] }
+    }
+
+    /// Returns this answer for later requests with the head `head_id`.
+    fn cached(&self, head_id: u64) -> CachedAnswer {
+        CachedAnswer { head_id, page: self.page.clone(), ready: self.ready.clone(), head_only: self.head_only }
     }
 }
 
@@ -268,7 +210,7 @@ impl ServerSession {
                 }
                 let answer = self.answer(head);
                 let memo = match &answer {
-                    Ok((facts, reply, true)) => remember(head, *facts, reply),
+                    Ok((facts, reply, true)) => last_head::remember(head, *facts).map(|id| reply.cached(id)),
                     _ => None,
                 };
                 self.head.clear();
@@ -293,10 +235,7 @@ impl ServerSession {
     /// the length of the head, or `None` if no such request was answered in this second.
     fn repeat(&mut self, input: &[u8], progress: &mut Progress) -> Option<usize> {
         let memo = self.memo.as_ref()?;
-        let (facts, used) = LAST_HEAD.with_borrow(|last| {
-            let same = last.id == memo.head_id && input.starts_with(&last.bytes[..last.len]);
-            same.then_some((last.facts, last.len))
-        })?;
+        let (facts, used) = last_head::find(memo.head_id, input)?;
         if memo.ready.second != self.site.now_s() {
             return None;
         }
@@ -375,43 +314,12 @@ impl ServerSession {
     }
 }
 
-/// Stores a parsed head in the thread's cache, and returns the answer to store in the connection.
-fn remember(head: &[u8], facts: HeadFacts, reply: &Reply) -> Option<CachedAnswer> {
-    let head_id = LAST_HEAD.with_borrow_mut(|last| {
-        if head.len() > CACHED_HEAD_BYTES {
-            return None;
-        }
-        if last.bytes[..last.len] != *head {
-            last.bytes[..head.len()].copy_from_slice(head);
-            (last.len, last.facts) = (head.len(), facts);
-            last.id = IDS.fetch_add(1, Ordering::Relaxed);
-        }
-        Some(last.id)
-    })?;
-    Some(CachedAnswer { head_id, page: reply.page.clone(), ready: reply.ready.clone(), head_only: reply.head_only })
-}
-
 const fn ending(facts: &HeadFacts) -> Ending {
     match (facts.keep_alive, facts.minor) {
         (false, _) => Ending::Closes,
         (true, 0) => Ending::StaysOld,
         (true, _) => Ending::Stays,
     }
-}
-
-/// Returns the decoded path of a target, without its query; `None` if the path is not valid text.
-pub(crate) fn decode(target: &str) -> Option<String> {
-    let path = target.split('?').next().filter(|path| !path.is_empty()).unwrap_or("/");
-    if !path.contains('%') {
-        return Some(path.into());
-    }
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.bytes();
-    while let Some(byte) = rest.next() {
-        let digit = |b: Option<u8>| b.and_then(|b| (b as char).to_digit(16));
-        bytes.push(if byte == b'%' { (digit(rest.next())? * 16 + digit(rest.next())?) as u8 } else { byte });
-    }
-    String::from_utf8(bytes).ok().filter(|p| !p.contains('\0'))
 }
 
 #[cfg(test)]

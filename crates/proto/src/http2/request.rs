@@ -9,7 +9,7 @@ use run::{GrpcPlan, Protocol, RequestSet};
 use super::hpack::{Blocks, FieldCoding, HPACK};
 use super::request_template::RequestTemplate;
 use crate::client::read;
-use crate::items::{self, ExpectedStatus, Item};
+use crate::items::{self, ExpectedStatus, Item, USER_AGENT};
 use crate::memory::{Capture, captures};
 use crate::template::{Source, without_placeholders};
 use crate::{ProtoError, grpc_messages, http1};
@@ -20,7 +20,7 @@ const CONNECTION_HEADERS: &[&str] =
     &["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "host"];
 
 /// A request that is ready to be sent.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Prepared {
     pub(crate) blocks: Blocks,
     pub(crate) body: Arc<[u8]>,
@@ -57,65 +57,30 @@ impl Prepared {
 
     fn new(item: Item, https: bool, source: Option<&Source>, coding: &FieldCoding) -> Result<Self, ProtoError> {
         http1::check_framing(&item.headers, item.body.as_deref(), source)?;
-        let user_agent = item.user_agent.filter(|_| !item.has("user-agent"));
-        let Item { method, path, host, headers, body, expected, expect_text, capture, .. } = item;
-        let expect_text = (!expect_text.is_empty()).then(|| Finder::new(&expect_text).into_owned());
         let sample = |text: &str| if source.is_some() { without_placeholders(text) } else { text.to_owned() };
-        let sampled: Vec<(String, String)> = headers.iter().map(|(n, value)| (n.clone(), sample(value))).collect();
-        http1::check_request(&method, &sample(&path), &host, &sampled)?;
-        let given = |name: &str| headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
-        let scheme = if https { "https" } else { "http" };
-        let authority = given("host").map_or(&host, |(_, value)| value);
-        let mut all: Vec<(String, String)> =
-            [(":method", method.as_str()), (":scheme", scheme), (":authority", authority), (":path", &path)]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into();
-        all.extend(user_agent.map(|agent| ("user-agent".to_owned(), agent.to_owned())));
-        let own = headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
-        all.extend(own.filter(|(name, _)| !CONNECTION_HEADERS.contains(&name.as_str())));
-        let says_length = body.is_some() && given("content-length").is_none();
-        let body = body.unwrap_or_default();
-        let (is_head, is_idempotent) = (method == "HEAD", http1::is_idempotent(&method));
-        let is_safe = http1::is_safe(&method);
+        let sampled: Vec<(String, String)> = item.headers.iter().map(|(n, value)| (n.clone(), sample(value))).collect();
+        http1::check_request(&item.method, &sample(&item.path), &item.host, &sampled)?;
+        let mut all = fields(&item, https);
+        let says_length = item.body.is_some() && !item.has("content-length");
+        let body = item.body.unwrap_or_default();
+        let expect_text = (!item.expect_text.is_empty()).then(|| Finder::new(&item.expect_text).into_owned());
+        let request = Self {
+            is_head: item.method == "HEAD",
+            is_idempotent: http1::is_idempotent(&item.method),
+            is_safe: http1::is_safe(&item.method),
+            expected: item.expected,
+            is_examined: expect_text.is_some(),
+            expect_text,
+            ..Self::default()
+        };
         if let Some(source) = source {
             let filled = Some(RequestTemplate::new(&all, &body, says_length, source, coding)?);
-            let (blocks, body) = (Blocks::default(), Arc::default());
-            let capture = captures(&capture, source)?;
-            let grpc = false;
-            return Ok(Self {
-                blocks,
-                body,
-                filled,
-                is_head,
-                is_idempotent,
-                is_safe,
-                expected,
-                expected_call_status: None,
-                is_examined: expect_text.is_some(),
-                expect_text,
-                grpc,
-                capture,
-            });
+            return Ok(Self { filled, capture: captures(&item.capture, source)?, ..request });
         }
         if says_length {
             all.push(("content-length".into(), body.len().to_string()));
         }
-        let (blocks, filled, grpc, capture) = ((coding.blocks)(&all), None, false, Vec::new());
-        let is_examined = expect_text.is_some();
-        Ok(Self {
-            blocks,
-            body,
-            filled,
-            is_head,
-            is_idempotent,
-            is_safe,
-            expected,
-            expected_call_status: None,
-            expect_text,
-            is_examined,
-            grpc,
-            capture,
-        })
+        Ok(Self { blocks: (coding.blocks)(&all), body, ..request })
     }
 
     /// Builds the gRPC call of a load.
@@ -123,7 +88,7 @@ impl Prepared {
         let Protocol::Grpc(call) = plan else {
             return Err(ProtoError::Unknown(plan.name()));
         };
-        let GrpcPlan { path, host, headers, expect_status, gzip, deadline_s, .. } = call;
+        let GrpcPlan { path, host, headers, expect_status, .. } = call;
         http1::check_request("POST", path, host, headers)?;
         if !path[1..].contains('/') {
             let advice = "write the target as grpc://HOST:PORT/package.Service/Method";
@@ -131,44 +96,51 @@ impl Prepared {
         }
         let body = body_of_call(call)?;
         http1::check_framing(headers, Some(&body), None)?;
-        let scheme = if https { "https" } else { "http" };
-        let first = [(":method", "POST"), (":scheme", scheme), (":authority", host), (":path", path)];
-        let fixed = [("content-type", "application/grpc"), ("te", "trailers")];
-        let gzip = gzip.then_some([("grpc-encoding", "gzip"), ("grpc-accept-encoding", "gzip")]);
-        let timeout = deadline_s.map(timeout_value);
-        let deadline = timeout.as_deref().map(|value| ("grpc-timeout", value));
-        let own = headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
-        let own: Vec<_> =
-            own.filter(|(name, _)| !CONNECTION_HEADERS.contains(&name.as_str()) && name != "te").collect();
-        let absent = |name: &str| !own.iter().any(|(own, _)| own == name);
-        let agent = ("user-agent", concat!("loadline/", env!("CARGO_PKG_VERSION")));
-        let fixed = fixed
-            .into_iter()
-            .chain(gzip.into_iter().flatten())
-            .chain(deadline)
-            .chain([agent])
-            .filter(|(name, _)| absent(name));
-        let text = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-        let all: Vec<_> = first.into_iter().chain(fixed).map(text).chain(own.iter().cloned()).collect();
-        let (blocks, body, capture) = ((HPACK.blocks)(&all), body.into(), Vec::new());
-        let (is_head, is_idempotent, is_safe) = (false, false, false);
-        let (expected, expected_call_status, expect_text) = (ExpectedStatus::Usual, *expect_status, None);
-        let (filled, grpc, is_examined) = (None, true, false);
         Ok(Self {
-            blocks,
-            body,
-            filled,
-            is_head,
-            is_idempotent,
-            is_safe,
-            expected,
-            expected_call_status,
-            expect_text,
-            is_examined,
-            grpc,
-            capture,
+            blocks: (HPACK.blocks)(&fields_of_call(call, https)),
+            body: body.into(),
+            expected_call_status: *expect_status,
+            grpc: true,
+            ..Self::default()
         })
     }
+}
+
+/// Returns the header fields of a request. The pseudo-header fields come first.
+fn fields(item: &Item, https: bool) -> Vec<(String, String)> {
+    let scheme = if https { "https" } else { "http" };
+    let given = item.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
+    let authority = given.map_or(&item.host, |(_, value)| value);
+    let first =
+        [(":method", item.method.as_str()), (":scheme", scheme), (":authority", authority), (":path", &item.path)];
+    let user_agent = item.user_agent.filter(|_| !item.has("user-agent")).map(|agent| ("user-agent", agent));
+    first.into_iter().chain(user_agent).map(owned).chain(own_fields(&item.headers)).collect()
+}
+
+/// Returns the header fields of a gRPC call. The pseudo-header fields come first, and the user's headers last.
+fn fields_of_call(call: &GrpcPlan, https: bool) -> Vec<(String, String)> {
+    let GrpcPlan { path, host, headers, gzip, deadline_s, .. } = call;
+    let scheme = if https { "https" } else { "http" };
+    let first = [(":method", "POST"), (":scheme", scheme), (":authority", host), (":path", path)];
+    let fixed = [("content-type", "application/grpc"), ("te", "trailers")];
+    let gzip = gzip.then_some([("grpc-encoding", "gzip"), ("grpc-accept-encoding", "gzip")]);
+    let timeout = deadline_s.map(timeout_value);
+    let deadline = timeout.as_deref().map(|value| ("grpc-timeout", value));
+    let own: Vec<_> = own_fields(headers).filter(|(name, _)| name != "te").collect();
+    let absent = |name: &str| !own.iter().any(|(own, _)| own == name);
+    let fixed = fixed.into_iter().chain(gzip.into_iter().flatten()).chain(deadline).chain([("user-agent", USER_AGENT)]);
+    let fixed = fixed.filter(|(name, _)| absent(name));
+    first.into_iter().chain(fixed).map(owned).chain(own.iter().cloned()).collect()
+}
+
+/// Returns the user's headers as header fields, without those about the connection.
+fn own_fields(headers: &[(String, String)]) -> impl Iterator<Item = (String, String)> {
+    let fields = headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
+    fields.filter(|(name, _)| !CONNECTION_HEADERS.contains(&name.as_str()))
+}
+
+fn owned((name, value): (&str, &str)) -> (String, String) {
+    (name.to_owned(), value.to_owned())
 }
 
 /// Returns the body of a call: its messages, each with its prefix.

@@ -200,20 +200,8 @@ impl Requester for ClientSession {
                     self.text.piece(head, from, bytes, ends)?;
                     self.bytes += bytes.len() as u64;
                     self.answers.piece(&self.plan.answer_rule, bytes);
-                    if !(ends && head.fin) {
-                        continue;
-                    }
-                    let bytes = std::mem::take(&mut self.bytes);
-                    match self.message_ended()? {
-                        Found::Answer(which) => {
-                            self.outstanding -= 1;
-                            progress.completed += 1;
-                            let bytes = bytes.max(self.answers.take_stream_bytes());
-                            let events = self.answers.take_events();
-                            done(Done { which, status: 0, outcome: Outcome::Expected, bytes, events });
-                        }
-                        Found::Part => {}
-                        Found::Unasked => progress.unasked += 1,
+                    if ends && head.fin {
+                        self.message_ended(&mut progress, done)?;
                     }
                 }
                 Piece::Control { opcode: frame::PING, payload } => {
@@ -226,16 +214,7 @@ impl Requester for ClientSession {
                 Piece::Control { opcode: frame::CLOSE, payload } => {
                     self.refusal.get_or_insert_with(|| closed(payload));
                     let code = payload.get(..2).unwrap_or_default().to_vec();
-                    if self.outstanding > self.to_send
-                        && let Some(outcome) = self.answers.stream_closed(&self.plan.answer_rule, &code)
-                    {
-                        self.outstanding -= 1;
-                        progress.completed += 1;
-                        let (bytes, events) = (self.answers.take_stream_bytes(), self.answers.take_events());
-                        done(Done { which: Which::Oldest, status: 0, outcome, bytes, events });
-                    }
-                    self.close(&code);
-                    progress.merge(Progress::CLOSE);
+                    self.server_closed(&code, &mut progress, done);
                     return Ok(progress);
                 }
                 Piece::Control { .. } => {}
@@ -266,10 +245,45 @@ impl Requester for ClientSession {
 }
 
 impl ClientSession {
-    /// Finds the request that the complete message answers.
-    fn message_ended(&mut self) -> Result<Found, Fault> {
+    /// Reports the request that the complete message answers.
+    #[inline]
+    fn message_ended(&mut self, progress: &mut Progress, done: &mut dyn FnMut(Done)) -> Result<(), Fault> {
+        let bytes = std::mem::take(&mut self.bytes);
         let is_asked_for = self.outstanding > self.to_send;
-        self.answers.message_ended(&self.plan.answer_rule, is_asked_for)
+        match self.answers.message_ended(&self.plan.answer_rule, is_asked_for)? {
+            Found::Answer(which) => self.completed(which, Outcome::Expected, bytes, progress, done),
+            Found::Part => {}
+            Found::Unasked => progress.unasked += 1,
+        }
+        Ok(())
+    }
+
+    /// Reports a complete answer. `bytes` is the length of its last message.
+    #[inline]
+    fn completed(
+        &mut self,
+        which: Which,
+        outcome: Outcome,
+        bytes: u64,
+        progress: &mut Progress,
+        done: &mut dyn FnMut(Done),
+    ) {
+        self.outstanding -= 1;
+        progress.completed += 1;
+        let bytes = bytes.max(self.answers.take_stream_bytes());
+        let events = self.answers.take_events();
+        done(Done { which, status: 0, outcome, bytes, events });
+    }
+
+    /// Handles a close frame of the server, which may be the regular end of a stream.
+    fn server_closed(&mut self, code: &[u8], progress: &mut Progress, done: &mut dyn FnMut(Done)) {
+        if self.outstanding > self.to_send
+            && let Some(outcome) = self.answers.stream_closed(&self.plan.answer_rule, code)
+        {
+            self.completed(Which::Oldest, outcome, 0, progress, done);
+        }
+        self.close(code);
+        progress.merge(Progress::CLOSE);
     }
 
     /// Checks the complete answer to the handshake.

@@ -96,9 +96,10 @@ impl ClientSession {
         read
     }
 
-    /// Handles a complete header block: the headers of a response, or its trailers.
-    fn block(&mut self, head: &FrameHeader, block: &[u8], completions: &mut Completions<'_>) -> Result<(), Fault> {
-        let item = self.streams.find(head.stream).map(|stream| usize::from(stream.item));
+    /// Reads a header block. A block that equals the last block of the connection is not decoded again.
+    #[inline]
+    fn read_block(&mut self, number: u32, block: &[u8]) -> Result<ResponseHeaders, Fault> {
+        let item = self.streams.find(number).map(|stream| usize::from(stream.item));
         let captures = item.map_or(&[][..], |item| &self.requests[item].capture);
         let mut memory = self.live.as_deref_mut().and_then(|live| live.hears(captures));
         if memory.is_some() || self.last_block.is_empty() || self.last_block != block {
@@ -124,10 +125,12 @@ impl ClientSession {
                 self.last_block.extend_from_slice(block);
             }
         }
-        let says = self.last;
-        if let Some(why) = says.wrong {
-            return Err(Fault::Malformed(why));
-        }
+        self.last.wrong.map_or(Ok(self.last), |why| Err(Fault::Malformed(why)))
+    }
+
+    /// Handles a complete header block: the headers of a response, or its trailers.
+    fn block(&mut self, head: &FrameHeader, block: &[u8], completions: &mut Completions<'_>) -> Result<(), Fault> {
+        let says = self.read_block(head.stream, block)?;
         let stream = self.streams.find(head.stream).ok_or(ENDED)?;
         match (stream.status, says.status) {
             (0, 0) => return Err(Fault::Malformed("a response without :status")),

@@ -11,17 +11,16 @@ pub(crate) mod body_searches;
 pub(crate) mod completions;
 pub(crate) mod first_answer;
 mod frames;
+mod plan;
 pub(crate) mod refusals;
 mod sending;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use run::{Protocol, RequestSet, StreamFormat, StreamPlan};
-
 use super::flow::{Received, Sending};
 use super::header_block::HeaderBlock;
-use super::hpack::{Decoder, HPACK};
+use super::hpack::Decoder;
 use super::input::{GRPC_IN_HTTP1, IN_HTTP1, Input, Piece};
 use super::request::Prepared;
 use super::request_template::TemplateState;
@@ -29,92 +28,16 @@ use super::response_headers::ResponseHeaders;
 use super::stream::Streams;
 use crate::late_requests::LateRequests;
 use crate::outbox::SendBuffer;
-use crate::template::SharedPlan;
-use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request, Requester, Which};
+use crate::{Done, Fault, Progress, Request, Requester, Which};
 use body_events::BodyEvents;
 use body_searches::BodySearches;
 use completions::Completions;
 use first_answer::FirstAnswer;
+pub use plan::ClientPlan;
 use refusals::Refusals;
 
 /// Largest stream ID of a connection (section 5.1.1).
 const LAST_STREAM: u32 = (1 << 31) - 1;
-
-/// Settings that all clients of a load share, checked and prepared.
-#[derive(Clone)]
-pub struct ClientPlan {
-    requests: Arc<[Prepared]>,
-    /// The requests for connections that use TLS.
-    https: Arc<[Prepared]>,
-    is_secure: bool,
-    shared: SharedPlan,
-    stream: Option<StreamPlan>,
-}
-
-impl ClientPlan {
-    /// Checks the request, reads its body, and builds its bytes.
-    pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
-        Self::with_set(plan, None)
-    }
-
-    /// Prepares the requests of `set`, or without a set, the single request of `plan`.
-    pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
-        let shared = SharedPlan::new(plan, set);
-        let all = |https| Prepared::all(plan, set, https, shared.source.as_deref(), &HPACK);
-        Ok(Self { requests: all(false)?, https: all(true)?, is_secure: false, shared, stream: None })
-    }
-
-    /// Prepares gRPC calls.
-    pub(crate) fn calls(plan: &Protocol) -> Result<Self, ProtoError> {
-        let call = |https| Prepared::call(plan, https).map(|call| Arc::new([call]));
-        let shared = SharedPlan::new(plan, None);
-        Ok(Self { requests: call(false)?, https: call(true)?, is_secure: false, shared, stream: None })
-    }
-}
-
-impl Client for ClientPlan {
-    type Session = ClientSession;
-
-    fn session(&self) -> ClientSession {
-        let live = self.shared.template();
-        let live = live
-            .map(|(source, seed, cookies)| Box::new(TemplateState::new(source, seed, cookies, self.is_secure, &HPACK)));
-        let events = BodyEvents::new(self.stream.clone());
-        ClientSession { live, events, ..ClientSession::new(self.requests.clone()) }
-    }
-
-    fn with_stream(mut self, stream: &StreamPlan) -> Result<Self, ProtoError> {
-        let is_call = self.requests.iter().any(|request| request.grpc);
-        let is_right = match stream.format {
-            StreamFormat::Grpc => is_call && stream.end.is_empty(),
-            StreamFormat::Sse | StreamFormat::Ndjson | StreamFormat::Chunks => !is_call,
-            StreamFormat::Ws => false,
-        };
-        if !is_right {
-            return Err(ProtoError::wrong_stream(stream));
-        }
-        // The requests were just built, so `self` holds the only reference to them.
-        let all = [Arc::get_mut(&mut self.requests), Arc::get_mut(&mut self.https)];
-        all.into_iter().flatten().flatten().for_each(|request| request.is_examined = true);
-        Ok(Self { stream: Some(stream.clone()), ..self })
-    }
-
-    fn fixed(&self) -> bool {
-        self.shared.source.is_none()
-    }
-
-    fn within_tls(self) -> Self {
-        Self { requests: self.https.clone(), is_secure: true, ..self }
-    }
-
-    fn is_idempotent(&self, item: u16) -> bool {
-        self.requests.get(usize::from(item)).is_some_and(|request| request.is_idempotent)
-    }
-
-    fn mix(&self) -> &Mix {
-        &self.shared.mix
-    }
-}
 
 /// State of the server's header table (HPACK dynamic table). This enum says whether the header table contains the
 /// headers of the client's requests.
