@@ -135,19 +135,31 @@ fn with_client(
         common.begin.never();
         return Ok(LoadPart::default());
     };
-    let slots = slot_watch(&common)?;
-    let hiccups = (!common.plan.late_us.is_empty()).then(HiccupMeter::start).flatten();
-    let mut part = conduct(&common, &control, &parts, report)?;
+    let mut part = conduct_watched(&common, &control, &parts, report)?;
     part.late_s = common.begin.origin_ns().saturating_sub(told_ns) as f64 / 1e9;
-    let pauses = hiccups.map(HiccupMeter::end).unwrap_or_default();
-    part.pauses = Window::of_ns(pauses.iter().map(|p| (p.begin_ns, p.end_ns)), common.begin.origin_ns());
-    if let Some(slots) = slots {
-        wait_for_slots(&slots, &common.orders, &control);
-        part.slot_rates = slots.join().map_err(|_| LoadError::ThreadLost)?;
-    }
     notes.append(&mut part.notes);
     notes.extend(share::timeout_note(&common.plan.intensity, &part));
     part.notes = notes;
+    Ok(part)
+}
+
+/// Conducts the running load. Meanwhile, watches for pauses of this machine if the load plan has limits on the response
+/// time, and reads the counts of each slot if the plan has slots.
+fn conduct_watched(
+    common: &Arc<LoadContext>,
+    control: &Receiver<AgentCommand>,
+    parts: &Parts,
+    report: &mut dyn FnMut(AgentReport),
+) -> Result<LoadPart, LoadError> {
+    let slots = slot_watch(common)?;
+    let hiccups = (!common.plan.late_us.is_empty()).then(HiccupMeter::start).flatten();
+    let mut part = conduct(common, control, parts, report)?;
+    let pauses = hiccups.map(HiccupMeter::end).unwrap_or_default();
+    part.pauses = Window::of_ns(pauses.iter().map(|p| (p.begin_ns, p.end_ns)), common.begin.origin_ns());
+    if let Some(slots) = slots {
+        wait_for_slots(&slots, &common.orders, control);
+        part.slot_rates = slots.join().map_err(|_| LoadError::ThreadLost)?;
+    }
     Ok(part)
 }
 

@@ -24,19 +24,28 @@ impl Core {
             }
         }
         self.record.counts.unanswered += self.requeued.len() as u64;
-        let offered = match &self.mode {
+        let (offered, notes) = (self.offered(), self.notes());
+        let opened = (self.task.connect_gap_ns > 0.0).then(|| self.record.opened());
+        run::LoadPart { opened, notes, ..self.record.part(now, offered) }
+    }
+
+    /// Returns the way to compute the number of offered requests.
+    fn offered(&self) -> Offered {
+        match &self.mode {
             Mode::Open(pool) if pool.dues().is_even() => Offered::Rate(pool.dues().rate()),
             Mode::Open(_) => Offered::Due,
             Mode::SClients(d) if d.dues().is_some() => Offered::Due,
             Mode::SClients(d) => Offered::Attempts { at_least: d.least_per_s() },
             Mode::Handling => Offered::Attempts { at_least: 0.0 },
             Mode::Closed { .. } => Offered::Sent,
-        };
-        let opened = (self.task.connect_gap_ns > 0.0).then(|| self.record.opened());
-        let mut part = self.record.part(now, offered);
-        part.opened = opened;
+        }
+    }
+
+    /// Returns notes for the user about the load and about resources that ran out.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
         if self.handed_over + self.kept_here > 0 {
-            part.notes.push(format!(
+            notes.push(format!(
                 "two processes: {} of {} passed on to the handling process; the others were handled where they were established, \
                  because it was behind",
                 self.handed_over,
@@ -46,18 +55,14 @@ impl Core {
         if let Mode::SClients(d) = &self.mode
             && d.waited() > 0
         {
-            part.notes.push(format!(
+            notes.push(format!(
                 "{} without a free descriptor waited for one: give more of them (--s-clients), at least the \
                  highest rate times T",
                 counted(d.waited() as f64, "arrival")
             ));
         }
-        if self.ports_ran_out {
-            part.notes.push(exhausted::no_ports());
-        }
-        if self.fds_ran_out {
-            part.notes.push(exhausted::no_descriptors());
-        }
-        part
+        notes.extend(self.ports_ran_out.then(exhausted::no_ports));
+        notes.extend(self.fds_ran_out.then(exhausted::no_descriptors));
+        notes
     }
 }

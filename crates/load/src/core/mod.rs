@@ -13,7 +13,9 @@ mod block_turns;
 mod blocks;
 mod closed;
 mod closing;
+mod completions;
 mod conn;
+mod connection_ends;
 mod connections;
 mod descriptors;
 mod drain;
@@ -121,11 +123,7 @@ impl Core {
         let waits_for_streams = depth > 1 && by_id;
         let service = has_due_times(&task.intensity) || task.new_connections || waits_for_streams;
         let keeps = RecordOptions { service, handshake, classes: mix.classes(), addresses: task.turns.count() };
-        let one_connection = task.new_connections || task.blocks.is_some();
-        // Requests of a sequence may need values that earlier requests on the same connection captured. Requests of a
-        // sequence are therefore not sent again on a new connection, which lacks the captured values.
-        let is_sequence = client.mix().order == RequestOrder::Sequence;
-        let takes_over = !one_connection && !is_sequence && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
+        let takes_over = takes_over(&task, &mode, client.mix().order);
         let items = client.mix().weights.len().min(usize::from(u16::MAX)) as u16;
         let idempotent = (0..items).map(|item| client.is_idempotent(item)).collect();
         let sends_early = is_timed && task.early_data && (takes_over || task.new_connections);
@@ -134,12 +132,7 @@ impl Core {
         // connections that wait for a FIN.
         let used = if matches!(mode, Mode::Closed { .. }) { task.connections() } else { 0 };
         let max_closing = if task.spares > 0 { task.spares as usize } else { mode.max_closing(capacity) };
-        let mut record = Record::new(task.origin_ns, keeps);
-        record.in_tenths(task.tenths.clone());
-        record.in_slots(task.slot_times.clone());
-        if let Some(stall_s) = task.stall_s {
-            record.as_streams(StreamRecord::new(capacity, depth, stall_s));
-        }
+        let record = record(&task, keeps);
         Self {
             conns: vec![Conn::default(); capacity],
             sessions,
@@ -258,6 +251,26 @@ impl Core {
     pub(super) fn begins_with_connect(&self) -> bool {
         self.task.new_connections && matches!(self.mode, Mode::Closed { .. })
     }
+}
+
+/// Returns true if requests that the server did not process are sent again on another connection. Requests of a
+/// sequence may need values that earlier requests on the same connection captured, so they are not sent again on a
+/// connection that lacks these values.
+fn takes_over(task: &Task, mode: &Mode, order: RequestOrder) -> bool {
+    let one_connection = task.new_connections || task.blocks.is_some();
+    let is_sequence = order == RequestOrder::Sequence;
+    !one_connection && !is_sequence && matches!(mode, Mode::Closed { .. } | Mode::Open(_))
+}
+
+/// Creates the empty record of a task.
+fn record(task: &Task, keeps: RecordOptions) -> Record {
+    let mut record = Record::new(task.origin_ns, keeps);
+    record.in_tenths(task.tenths.clone());
+    record.in_slots(task.slot_times.clone());
+    if let Some(stall_s) = task.stall_s {
+        record.as_streams(StreamRecord::new(task.capacity() as usize, task.depth(), stall_s));
+    }
+    record
 }
 
 #[cfg(test)]

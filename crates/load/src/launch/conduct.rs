@@ -33,13 +33,11 @@ pub(super) fn conduct(
     report: &mut dyn FnMut(AgentReport),
 ) -> Result<LoadPart, LoadError> {
     let mut phase = Phase::WarmUp;
-    let begin = Instant::now();
-    let (mut next_tick, mut next_detail) = (begin + FINE_TICK_INTERVAL, begin + DETAIL_INTERVAL);
-    let (mut merged, mut ended) = (LoadPart::default(), 0);
-    let mut failure = None;
+    let mut times = ReportTimes::new();
+    let mut collected = Collected::default();
     let mut listening = true;
-    while ended < common.plan.threads.max(1) as usize {
-        let left = next_tick.saturating_duration_since(Instant::now());
+    while collected.ended < common.plan.threads.max(1) as usize {
+        let left = times.next_tick.saturating_duration_since(Instant::now());
         let look = if phase == Phase::Drain { DRAIN_COMMAND_WAIT } else { COMMAND_WAIT };
         if listening {
             // The loop waits on the channel of commands, so a phase starts without delay.
@@ -52,28 +50,45 @@ pub(super) fn conduct(
                 }
             }
         } else if let Ok(part) = parts.recv_timeout(left) {
-            take(part, &mut merged, &mut ended, &mut failure);
+            collected.take(part);
         }
-        while let Ok(part) = parts.try_recv() {
-            take(part, &mut merged, &mut ended, &mut failure);
-        }
-        if failure.is_some() {
+        parts.try_iter().for_each(|part| collected.take(part));
+        if collected.failure.is_some() {
             common.orders.stop();
         }
-        let now = Instant::now();
-        if now >= next_tick {
-            let tick = tick(common, phase);
-            next_tick +=
-                if phase == Phase::WarmUp && tick.t_s < FINE_TICKS_S { FINE_TICK_INTERVAL } else { TICK_INTERVAL };
-            let detail = (now >= next_detail).then(|| Box::new(detail(common)));
-            next_detail += if detail.is_some() { DETAIL_INTERVAL } else { Duration::ZERO };
-            report(AgentReport::Tick(Tick { detail, ..tick }));
-        }
+        times.report_if_due(common, phase, report);
     }
     // The last report has the final counts, which include the answers of the drain.
     let detail = Some(Box::new(detail(common)));
     report(AgentReport::Tick(Tick { detail, ..tick(common, phase) }));
-    failure.map_or(Ok(merged), Err)
+    collected.failure.map_or(Ok(collected.merged), Err)
+}
+
+/// Times of the next progress reports.
+struct ReportTimes {
+    next_tick: Instant,
+    next_detail: Instant,
+}
+
+impl ReportTimes {
+    fn new() -> Self {
+        let begin = Instant::now();
+        Self { next_tick: begin + FINE_TICK_INTERVAL, next_detail: begin + DETAIL_INTERVAL }
+    }
+
+    /// Reports the progress if the time for it has come.
+    fn report_if_due(&mut self, common: &LoadContext, phase: Phase, report: &mut dyn FnMut(AgentReport)) {
+        let now = Instant::now();
+        if now < self.next_tick {
+            return;
+        }
+        let tick = tick(common, phase);
+        let is_fine = phase == Phase::WarmUp && tick.t_s < FINE_TICKS_S;
+        self.next_tick += if is_fine { FINE_TICK_INTERVAL } else { TICK_INTERVAL };
+        let detail = (now >= self.next_detail).then(|| Box::new(detail(common)));
+        self.next_detail += if detail.is_some() { DETAIL_INTERVAL } else { Duration::ZERO };
+        report(AgentReport::Tick(Tick { detail, ..tick }));
+    }
 }
 
 /// Forwards a command to the shards (generator threads). Returns the load's phase after the command.
@@ -93,17 +108,23 @@ fn order(orders: &Orders, command: AgentCommand, phase: Phase) -> Phase {
     phase
 }
 
-fn take(
-    (_, part): (u32, Result<LoadPart, LoadError>),
-    merged: &mut LoadPart,
-    ended: &mut usize,
-    failure: &mut Option<LoadError>,
-) {
-    *ended += 1;
-    match part {
-        Ok(part) => merged.merge(part),
-        Err(e) => {
-            failure.get_or_insert(e);
+/// Results of the shards (generator threads) that have ended.
+#[derive(Default)]
+struct Collected {
+    merged: LoadPart,
+    ended: usize,
+    /// First failure of a shard (generator thread).
+    failure: Option<LoadError>,
+}
+
+impl Collected {
+    fn take(&mut self, (_, part): (u32, Result<LoadPart, LoadError>)) {
+        self.ended += 1;
+        match part {
+            Ok(part) => self.merged.merge(part),
+            Err(e) => {
+                self.failure.get_or_insert(e);
+            }
         }
     }
 }

@@ -2,10 +2,13 @@
 //! of the shard (generator thread).
 
 use std::collections::BTreeMap;
+use std::mem::{replace, take};
 
 use run::{Hist, LoadPart, Phase};
 
 use super::Record;
+use crate::addresses::Addresses;
+use crate::classes::Classes;
 use crate::counts::Counts;
 
 /// Ways to compute the number of offered requests.
@@ -44,6 +47,35 @@ impl Record {
         let told = |counts: Counts| if is_sure { counts } else { counts.early_races_are_failures() };
         let measured = if measured_any { end.counts.since(&begin.counts) } else { Counts::default() };
         let measured_s = end.at_ns.saturating_sub(begin.at_ns) as f64 / 1e9;
+        let (streams, of_streams) = self.streams.take().map(|streams| streams.into_part()).unzip();
+        let part = LoadPart {
+            total: told(self.counts).tally(),
+            measured: told(measured).tally(),
+            measured_s,
+            measured_at_s: begin.at_ns.saturating_sub(self.origin_ns) as f64 / 1e9,
+            offered: offered.count(&measured, measured_s),
+            in_flight_s: self.in_flight_ns as f64 / 1e9,
+            cpu_us: (end.cpu_us.0 - begin.cpu_us.0, end.cpu_us.1 - begin.cpu_us.1),
+            classes: replace(&mut self.classes, Classes::new(0)).parts(),
+            addresses: replace(&mut self.addresses, Addresses::new(0)).parts(),
+            slowest_traces: take(&mut self.slow_traces).into_vec(),
+            service_unanswered: take(&mut self.service_unanswered),
+            streams,
+            first_failures: take(&mut self.first_failures).into_vec(),
+            stream_limit: self.stream_limit,
+            quic: self.quic,
+            closes_idle_after_s: self.shortest_idle_ns.map(|ns| ns as f64 / 1e9),
+            ended_together: self.server_ends.most(),
+            slot_times: self.slot_times.hists(),
+            tenths: self.tenths.tenths(&self.tenths.limits_us()),
+            held_up: self.held_up.take().map(|held| held.windows(self.origin_ns)).unwrap_or_default(),
+            ..LoadPart::default()
+        };
+        LoadPart { histograms: self.into_histograms(of_streams.into_iter().flatten()), ..part }
+    }
+
+    /// Returns the histograms with their names.
+    fn into_histograms(mut self, of_streams: impl Iterator<Item = (&'static str, Hist)>) -> BTreeMap<String, Hist> {
         // The ages of requests at the start of the measured window (`carried_in`) are useful only together with the
         // ages at the window's end (`under_way`). If no ages were recorded at the end of the measured window, the
         // result has neither `under_way` nor `carried_in`.
@@ -54,14 +86,7 @@ impl Record {
         let begun = self.begun.filter(|_| has_ages).map(|begun| *begun).into_iter();
         let begun = begun.flat_map(|ages| [("under_way_begun", ages.under_way), ("carried_in_begun", ages.carried_in)]);
         let of_pieces = self.pieces.into_hists(&self.response, &service);
-        // Each request was recorded once, in one of two histograms. The delay of sending is that of all requests. A request
-        // that found a connection at once waited 0 s for one.
-        let on_time = self.on_time.len();
-        let mut schedule_lag = self.on_time;
-        schedule_lag.absorb(self.blocked.clone());
-        if on_time > 0 {
-            self.blocked.record_many_ns(0, on_time);
-        }
+        let schedule_lag = schedule_lag(self.on_time, &mut self.blocked);
         let always = [
             ("response", self.response),
             ("service", service),
@@ -72,40 +97,22 @@ impl Record {
         let always =
             always.into_iter().chain(of_pieces).chain(self.handshake.map(|hist| ("handshake", hist))).chain(ages);
         let rare = [("unanswered", self.unanswered), ("refused", self.refused), ("schedule_lag", schedule_lag)];
-        let rare = rare.into_iter().chain(begun);
+        let rare = rare.into_iter().chain(begun).chain(of_streams);
         let rare = rare.chain(self.failed_pieces.into_iter().flat_map(|pieces| pieces.into_hists()));
         let rare = rare.chain(self.handshake_resumed.map(|hist| ("handshake_resumed", hist)));
-        let (streams, of_streams) = self.streams.map(|streams| streams.into_part()).unzip();
-        let rare = rare.chain(of_streams.into_iter().flatten());
-        LoadPart {
-            total: told(self.counts).tally(),
-            measured: told(measured).tally(),
-            measured_s,
-            late_s: 0.0,
-            measured_at_s: begin.at_ns.saturating_sub(self.origin_ns) as f64 / 1e9,
-            offered: offered.count(&measured, measured_s),
-            in_flight_s: self.in_flight_ns as f64 / 1e9,
-            cpu_us: (end.cpu_us.0 - begin.cpu_us.0, end.cpu_us.1 - begin.cpu_us.1),
-            histograms: by_name(always, rare),
-            classes: self.classes.parts(),
-            addresses: self.addresses.parts(),
-            slowest_traces: self.slow_traces.into_vec(),
-            service_unanswered: self.service_unanswered,
-            streams,
-            first_failures: self.first_failures.into_vec(),
-            notes: Vec::new(),
-            opened: None,
-            stream_limit: self.stream_limit,
-            quic: self.quic,
-            closes_idle_after_s: self.shortest_idle_ns.map(|ns| ns as f64 / 1e9),
-            ended_together: self.server_ends.most(),
-            slot_rates: Vec::new(),
-            slot_times: self.slot_times.hists(),
-            tenths: self.tenths.tenths(&self.tenths.limits_us()),
-            pauses: Vec::new(),
-            held_up: self.held_up.map(|held| held.windows(self.origin_ns)).unwrap_or_default(),
-        }
+        by_name(always, rare)
     }
+}
+
+/// Returns the delay of sending of all requests. Each request was recorded once, in one of the two histograms. Also
+/// completes `blocked`: a request that found a connection at once waited 0 s for one.
+fn schedule_lag(mut on_time: Hist, blocked: &mut Hist) -> Hist {
+    let requests = on_time.len();
+    on_time.absorb(blocked.clone());
+    if requests > 0 {
+        blocked.record_many_ns(0, requests);
+    }
+    on_time
 }
 
 /// Returns the histograms with their names. The result omits the empty histograms in `rare`.

@@ -1,3 +1,4 @@
+use proto::{Done, Outcome};
 use run::Phase;
 
 use super::*;
