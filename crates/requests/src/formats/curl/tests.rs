@@ -1,3 +1,5 @@
+use run::RequestPlan;
+
 use super::*;
 
 fn of(line: &str) -> RequestPlan {

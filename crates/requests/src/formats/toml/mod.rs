@@ -180,7 +180,6 @@ fn split_with_placeholders(url: &str) -> Result<SplitUrl, String> {
 
 /// Writes a set of requests as TOML. Reading the written TOML gives the same set of requests.
 pub fn to_toml(set: &RequestSet) -> String {
-    let quoted = |text: &str| toml::Value::String(text.into()).to_string();
     let mut out = String::new();
     if set.order != RequestOrder::Weighted {
         let name = if set.order == RequestOrder::Sequence { "sequence" } else { "shuffle" };
@@ -189,42 +188,49 @@ pub fn to_toml(set: &RequestSet) -> String {
     if !set.templates && set.requests.iter().any(would_be_filled) {
         out += "# Braces and $env: are sent as they stand.\nverbatim = true\n\n";
     }
-    for request in &set.requests {
-        out += "[[request]]\n";
-        let mut line = |key: &str, value: String| out += &format!("{key} = {value}\n");
-        for (key, text) in [("name", &request.name), ("class", &request.class)] {
-            if !text.is_empty() {
-                line(key, quoted(text));
-            }
+    set.requests.iter().for_each(|request| out += &format!("[[request]]\n{}\n", fields(request)));
+    out
+}
+
+/// Writes the fields of a request, one per line. Leaves out fields with their default values.
+fn fields(request: &RequestPlan) -> String {
+    let mut out = String::new();
+    let mut line = |key: &str, value: String| out += &format!("{key} = {value}\n");
+    for (key, text) in [("name", &request.name), ("class", &request.class)] {
+        if !text.is_empty() {
+            line(key, quoted(text));
         }
-        if request.weight != 1.0 {
-            line("weight", toml::Value::Float(request.weight).to_string());
+    }
+    if request.weight != 1.0 {
+        line("weight", toml::Value::Float(request.weight).to_string());
+    }
+    line("method", quoted(&request.method));
+    line("path", quoted(&request.path));
+    if !request.headers.is_empty() {
+        line("headers", headers(&request.headers));
+    }
+    if request.without_user_agent {
+        line("without-user-agent", "true".into());
+    }
+    for (key, text) in
+        [("body", &request.body), ("body-base64", &request.body_base64), ("expect-text", &request.expect_text)]
+    {
+        if !text.is_empty() {
+            line(key, quoted(text));
         }
-        line("method", quoted(&request.method));
-        line("path", quoted(&request.path));
-        if !request.headers.is_empty() {
-            line("headers", headers(&request.headers, quoted));
-        }
-        if request.without_user_agent {
-            line("without-user-agent", "true".into());
-        }
-        for (key, text) in
-            [("body", &request.body), ("body-base64", &request.body_base64), ("expect-text", &request.expect_text)]
-        {
-            if !text.is_empty() {
-                line(key, quoted(text));
-            }
-        }
-        if !request.capture.is_empty() {
-            let each: Vec<(String, String)> = request.capture.clone().into_iter().collect();
-            line("capture", headers(&each, quoted));
-        }
-        if let Some(status) = request.expect_status.or(request.accept_status) {
-            line("expect-status", status.to_string());
-        }
-        out.push('\n');
+    }
+    if !request.capture.is_empty() {
+        let each: Vec<(String, String)> = request.capture.clone().into_iter().collect();
+        line("capture", headers(&each));
+    }
+    if let Some(status) = request.expect_status.or(request.accept_status) {
+        line("expect-status", status.to_string());
     }
     out
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.into()).to_string()
 }
 
 /// Returns true if a request contains text that looks like a placeholder. If the saved file lacked the key `verbatim`,
@@ -236,7 +242,7 @@ fn would_be_filled(request: &RequestPlan) -> bool {
 }
 
 /// Writes headers as a table if every name occurs once, otherwise as a list of pairs.
-fn headers(all: &[(String, String)], quoted: impl Fn(&str) -> String) -> String {
+fn headers(all: &[(String, String)]) -> String {
     let names: BTreeMap<_, _> = all.iter().map(|(name, value)| (name, value)).collect();
     let each = |between: &'static str| all.iter().map(move |(name, value)| (name, value, between)).collect::<Vec<_>>();
     if names.len() == all.len() {
