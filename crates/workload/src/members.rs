@@ -193,15 +193,24 @@ fn work(
     if !matches!(lines.next(), Some(Ok(line)) if line == "go") {
         return Ok(Default::default());
     }
-    let no_thread = |e: std::io::Error| WorkloadError::Member {
-        name: part.process.name.clone(),
-        message: format!("no thread could be started: {e}; see `ulimit -u`"),
-    };
     let wait = move || {
         lines.for_each(drop);
         stop.store(true, Relaxed);
     };
-    std::thread::Builder::new().spawn(wait).map_err(no_thread)?;
+    std::thread::Builder::new().spawn(wait).map_err(|e| no_thread(part, &e))?;
+    run_threads(part, workers, stop)
+}
+
+fn no_thread(part: &Part, error: &std::io::Error) -> WorkloadError {
+    WorkloadError::Member {
+        name: part.process.name.clone(),
+        message: format!("no thread could be started: {error}; see `ulimit -u`"),
+    }
+}
+
+/// Runs each worker in a thread of its own. The first worker that ends stops all others. Returns the rows of the
+/// threads, and notes for the user.
+fn run_threads(part: &Part, workers: Vec<Worker<'_>>, stop: &AtomicBool) -> Result<(Vec<Row>, Vec<String>)> {
     let (rows, notes) = (std::sync::Mutex::new(Vec::new()), std::sync::Mutex::new(Vec::new()));
     let done = AtomicBool::new(false);
     let failed = std::thread::scope(|scope| {
@@ -220,7 +229,7 @@ fn work(
                     let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
                     recorded.map(|r| push(rows, Row::new(&part.process.name, worker.spec, tid, &r)))
                 };
-                let started = std::thread::Builder::new().spawn_scoped(scope, body).map_err(no_thread);
+                let started = std::thread::Builder::new().spawn_scoped(scope, body).map_err(|e| no_thread(part, &e));
                 started.map_err(|error| failed = Some(error)).ok()
             })
             .collect();
