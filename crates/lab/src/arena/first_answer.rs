@@ -3,6 +3,7 @@
 use run::{ArenaAnswer, LoadPlan, Plan, TlsPlan};
 
 use crate::preflight;
+use crate::trial::authorized::check_authorized;
 use crate::trial::target;
 
 /// Maximum number of requests of a set whose answers are checked. The number is limited because the state of the
@@ -45,7 +46,7 @@ pub(super) fn checked_in_turn(load: &LoadPlan, round: u64) -> Vec<u16> {
 pub(super) fn answers(plan: &Plan, items: &[u16]) -> Result<Vec<ArenaAnswer>, String> {
     let url = &plan.target.url;
     let found = target::resolve(url, &plan.load.protocol).map_err(|e| e.to_string())?;
-    target::check_authorized(url, &found.addr, plan.target.authorized).map_err(|e| e.to_string())?;
+    check_authorized(url, &found.addr, plan.target.authorized).map_err(|e| e.to_string())?;
     let tls = found.tls_name.map(|server_name| TlsPlan { server_name, ..plan.load.tls.clone().unwrap_or_default() });
     let load = LoadPlan { protocol: found.protocol, tls, ..plan.load.clone() };
     let responses = preflight::responses(&found.addr, &load, items)?;

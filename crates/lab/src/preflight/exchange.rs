@@ -124,62 +124,76 @@ impl Exchange {
 
     fn talk(&mut self, session: &mut dyn Requester, item: u16, is_last: bool) -> Result<bool, ExchangeError> {
         let mut buffer = vec![0; 64 * 1024];
-        let (mut begun, mut outcome) = (false, None);
         loop {
-            if !begun && session.ready() {
+            if !self.request_begun && session.ready() {
                 session.begin(Request { item, ..Request::default() });
-                (begun, self.request_begun, self.handshake_bytes) = (true, true, self.bytes);
+                (self.request_begun, self.handshake_bytes) = (true, self.bytes);
                 self.handshake_plain = session.plain().map_or(0, <[u8]>::len);
             }
             self.send(session, &mut buffer)?;
             let n = self.read(&mut buffer, session.due_ns())?;
-            self.bytes += n as u64;
-            self.answer.keep(&buffer[..n]);
-            let mut status = 0;
-            let mut done = |done: proto::Done| {
-                (status, self.answer_bytes) = (done.status, self.answer_bytes + done.bytes);
-                outcome = Some(done.outcome);
-            };
-            session.tick(monotonic_ns());
-            let heard = match n {
-                // A timer of the session has expired. On a datagram socket, 0 bytes do not mean that the connection has
-                // ended.
-                0 if session.is_timed() => session.receive(&[], &mut done),
-                0 => session.peer_closed(&mut done),
-                n => session.receive(&buffer[..n], &mut done),
-            };
-            let closing = match heard {
-                Ok(progress) => progress.close,
-                Err(fault) => {
-                    // The last bytes of the session tell the server why the connection ends. Ignore errors, because the
-                    // user already gets an error.
-                    let _ = self.send(session, &mut buffer);
-                    return Err(ExchangeError::Fault(fault));
-                }
-            };
-            (self.status, self.is_closing) = (status, closing);
-            match outcome {
+            match self.receive(session, &mut buffer, n)? {
                 Some(Outcome::Failed(fault)) => return Err(ExchangeError::Fault(fault)),
                 Some(outcome) => {
-                    (self.took, self.body_bytes) = (self.begin.elapsed(), session.last_body_bytes());
-                    if session.is_timed() && is_last {
-                        session.leave();
-                        self.send(session, &mut buffer)?;
-                    }
-                    if is_last && !closing && session.matches_answers_by_order() {
-                        self.listen_for_more(session, &mut buffer)?;
-                    }
+                    self.finish(session, &mut buffer, is_last)?;
                     return Ok(outcome == Outcome::Unexpected);
                 }
+                None if n == 0 && !session.is_timed() => return Err(ExchangeError::Fault(Fault::Short)),
+                None if self.bytes > MAX_BYTES => return Err(ExchangeError::Endless),
                 None => {}
             }
-            if n == 0 && !session.is_timed() {
-                return Err(ExchangeError::Fault(Fault::Short));
+        }
+    }
+
+    /// Passes the first `n` bytes of the buffer to the session. Returns the outcome of the request if its answer is
+    /// complete.
+    fn receive(
+        &mut self,
+        session: &mut dyn Requester,
+        buffer: &mut [u8],
+        n: usize,
+    ) -> Result<Option<Outcome>, ExchangeError> {
+        self.bytes += n as u64;
+        self.answer.keep(&buffer[..n]);
+        let (mut status, mut outcome) = (0, None);
+        let mut done = |done: proto::Done| {
+            (status, self.answer_bytes) = (done.status, self.answer_bytes + done.bytes);
+            outcome = Some(done.outcome);
+        };
+        session.tick(monotonic_ns());
+        let heard = match n {
+            // A timer of the session has expired. On a datagram socket, 0 bytes do not mean that the connection has
+            // ended.
+            0 if session.is_timed() => session.receive(&[], &mut done),
+            0 => session.peer_closed(&mut done),
+            n => session.receive(&buffer[..n], &mut done),
+        };
+        match heard {
+            Ok(progress) => {
+                (self.status, self.is_closing) = (status, progress.close);
+                Ok(outcome)
             }
-            if self.bytes > MAX_BYTES {
-                return Err(ExchangeError::Endless);
+            Err(fault) => {
+                // The last bytes of the session tell the server why the connection ends. Ignore errors, because the
+                // user already gets an error.
+                let _ = self.send(session, buffer);
+                Err(ExchangeError::Fault(fault))
             }
         }
+    }
+
+    /// Handles the end of a complete answer. After the last answer, also leaves the connection of a datagram protocol,
+    /// and listens for messages that the server sends without a request.
+    fn finish(&mut self, session: &mut dyn Requester, buffer: &mut [u8], is_last: bool) -> Result<(), ExchangeError> {
+        (self.took, self.body_bytes) = (self.begin.elapsed(), session.last_body_bytes());
+        if session.is_timed() && is_last {
+            session.leave();
+            self.send(session, buffer)?;
+        }
+        if is_last && !self.is_closing && session.matches_answers_by_order() {
+            self.listen_for_more(session, buffer)?;
+        }
+        Ok(())
     }
 
     /// Waits for a message that no request asked for. The load would mistake a message without a request for an answer.

@@ -34,24 +34,18 @@ pub(super) fn explain_exchange(
     plan: &LoadPlan,
     wait_advice: &str,
 ) -> String {
-    let (protocol, plain) = (spoken(plan), scheme(plan, false));
-    let after = waited(exchange.begin.elapsed());
-    let in_handshake = plan.tls.is_some() && !exchange.request_begun;
+    if plan.tls.is_some()
+        && !exchange.request_begun
+        && let Some(why) = explain_handshake(exchange, broken, plan, wait_advice)
+    {
+        return why;
+    }
+    let (protocol, after) = (spoken(plan), waited(exchange.begin.elapsed()));
     let answered = answered(exchange, plan.tls.is_some());
-    let over_udp = proto::spec(&plan.protocol).datagrams;
     match broken {
-        ExchangeError::Io(e) if over_udp && e.kind() == ErrorKind::ConnectionRefused => {
+        ExchangeError::Io(e) if is_over_udp(plan) && e.kind() == ErrorKind::ConnectionRefused => {
             format!("nothing listens on this UDP port; start a server of {protocol}, or leave --http3 out")
         }
-        ExchangeError::Silent | ExchangeError::Endless if over_udp && in_handshake => format!(
-            "no handshake of QUIC was completed within {after} ({} bytes came); does the server speak {protocol} on this UDP \
-             port, and does every firewall let UDP pass?{wait_advice}",
-            exchange.bytes
-        ),
-        ExchangeError::Silent if in_handshake => format!(
-            "it accepted the connection and answered no TLS handshake for {after}; does it speak TLS on this port \
-             ({plain}:// is the plain scheme), and is it alive?{wait_advice}"
-        ),
         ExchangeError::Endless if exchange.is_silent_after_handshake() => format!(
             "it completed the handshake and answered nothing for {after}; does it speak {protocol}, and is it alive?\
              {wait_advice}"
@@ -64,47 +58,74 @@ pub(super) fn explain_exchange(
             "it accepted the connection and did not read the whole request within {after}; does it take requests of this \
              size, and is it alive?{wait_advice}"
         ),
-        ExchangeError::Endless if plan.tls.is_none() && foreign_protocol(&exchange.answer.0) == Some("TLS") => {
-            speaks_tls(plan)
+        ExchangeError::Endless | ExchangeError::Fault(_) if answers_plain_with_tls(exchange, plan) => {
+            format!("it speaks TLS, not plain {protocol}; write the target with {}://", scheme(plan, true))
         }
         ExchangeError::Endless => format!(
             "no complete response came within {after} ({answered} so far), and a response that never ends cannot be \
              measured{wait_advice}"
         ),
         ExchangeError::Explained(why) => why.clone(),
-        ended if in_handshake && is_end(ended) => format!(
-            "the server {} the connection in the TLS handshake after {} bytes; does it speak TLS on this port ({plain}:// is \
-             the plain scheme), and TLS 1.2 or 1.3?",
-            if is_reset(ended) { "reset" } else { "closed" },
-            exchange.bytes
-        ),
-        ExchangeError::Fault(Fault::Malformed(why)) if in_handshake => (*why).to_owned(),
-        ExchangeError::Fault(_) if plan.tls.is_none() && foreign_protocol(&exchange.answer.0) == Some("TLS") => {
-            speaks_tls(plan)
-        }
-        ExchangeError::Fault(Fault::Short) if exchange.bytes == 0 => {
-            format!(
-                "the server closed the connection without a byte; does it speak {protocol} (and not TLS) on this port?"
-            )
-        }
-        ended if is_end(ended) && exchange.handshakes > 0 && exchange.is_silent_after_handshake() => format!(
-            "the server completed the handshake and {} the connection without an answer; does it speak {protocol} on \
-             this port?",
-            if is_reset(ended) { "reset" } else { "closed" }
-        ),
-        ExchangeError::Fault(Fault::Short) => {
-            format!("the server closed the connection after {answered}, in the middle of a response")
-        }
+        ExchangeError::Fault(Fault::Short) => explain_end(exchange, None, protocol, &answered),
         ExchangeError::Fault(Fault::Limit(what)) => {
             format!("the response exceeds a limit of the client: {what}; is this the right server?")
         }
         ExchangeError::Fault(fault) => explain_fault(exchange, fault, plan),
-        ended if is_reset(ended) && exchange.bytes == 0 => {
-            format!(
-                "the server reset the connection without an answer; does it speak {protocol} (and not TLS) on this port?"
-            )
-        }
-        ExchangeError::Io(e) => format!("the connection broke after {answered}: {e}"),
+        ExchangeError::Io(e) => explain_end(exchange, Some(e), protocol, &answered),
+    }
+}
+
+/// Explains why a handshake of TLS or QUIC was not completed. Returns `None` if the same explanation applies outside of
+/// a handshake.
+fn explain_handshake(
+    exchange: &Exchange,
+    broken: &ExchangeError,
+    plan: &LoadPlan,
+    wait_advice: &str,
+) -> Option<String> {
+    let (protocol, plain) = (spoken(plan), scheme(plan, false));
+    let after = waited(exchange.begin.elapsed());
+    let lost = |how| {
+        format!(
+            "the server {how} the connection in the TLS handshake after {} bytes; does it speak TLS on this port ({plain}:// \
+             is the plain scheme), and TLS 1.2 or 1.3?",
+            exchange.bytes
+        )
+    };
+    match broken {
+        ExchangeError::Silent | ExchangeError::Endless if is_over_udp(plan) => Some(format!(
+            "no handshake of QUIC was completed within {after} ({} bytes came); does the server speak {protocol} on this UDP \
+             port, and does every firewall let UDP pass?{wait_advice}",
+            exchange.bytes
+        )),
+        ExchangeError::Silent => Some(format!(
+            "it accepted the connection and answered no TLS handshake for {after}; does it speak TLS on this port \
+             ({plain}:// is the plain scheme), and is it alive?{wait_advice}"
+        )),
+        ExchangeError::Fault(Fault::Short) => Some(lost("closed")),
+        ExchangeError::Io(e) if is_reset(e) => Some(lost("reset")),
+        ExchangeError::Fault(Fault::Malformed(why)) => Some((*why).to_owned()),
+        _ => None,
+    }
+}
+
+/// Explains the end of a connection before the whole answer came. `error` is `None` if the server closed the
+/// connection.
+fn explain_end(exchange: &Exchange, error: Option<&std::io::Error>, protocol: &str, answered: &str) -> String {
+    let how = if error.is_some() { "reset" } else { "closed" };
+    match error {
+        None if exchange.bytes == 0 => format!(
+            "the server closed the connection without a byte; does it speak {protocol} (and not TLS) on this port?"
+        ),
+        _ if error.is_none_or(is_reset) && exchange.handshakes > 0 && exchange.is_silent_after_handshake() => format!(
+            "the server completed the handshake and {how} the connection without an answer; does it speak {protocol} on \
+             this port?"
+        ),
+        None => format!("the server closed the connection after {answered}, in the middle of a response"),
+        Some(e) if is_reset(e) && exchange.bytes == 0 => format!(
+            "the server reset the connection without an answer; does it speak {protocol} (and not TLS) on this port?"
+        ),
+        Some(e) => format!("the connection broke after {answered}: {e}"),
     }
 }
 
@@ -133,19 +154,19 @@ fn answered(exchange: &Exchange, over_tls: bool) -> String {
     counted(exchange.bytes_after_handshake(over_tls) as f64, "byte")
 }
 
-/// Returns true if the server closed or reset the connection.
-fn is_end(broken: &ExchangeError) -> bool {
-    is_reset(broken) || matches!(broken, ExchangeError::Fault(Fault::Short))
+/// Returns true if the error means that the server reset the connection.
+fn is_reset(error: &std::io::Error) -> bool {
+    error.kind() == ErrorKind::ConnectionReset
 }
 
-/// Returns true if the server reset the connection.
-fn is_reset(broken: &ExchangeError) -> bool {
-    matches!(broken, ExchangeError::Io(e) if e.kind() == ErrorKind::ConnectionReset)
+/// Returns true if the plan's protocol uses UDP.
+fn is_over_udp(plan: &LoadPlan) -> bool {
+    proto::spec(&plan.protocol).datagrams
 }
 
-/// Returns the sentence for a server that answers with TLS although the plan has none.
-fn speaks_tls(plan: &LoadPlan) -> String {
-    format!("it speaks TLS, not plain {}; write the target with {}://", spoken(plan), scheme(plan, true))
+/// Returns true if the server answers with TLS although the plan has none.
+fn answers_plain_with_tls(exchange: &Exchange, plan: &LoadPlan) -> bool {
+    plan.tls.is_none() && foreign_protocol(&exchange.answer.0) == Some("TLS")
 }
 
 /// Returns the usual URL scheme of the plan's protocol, with or without TLS.

@@ -19,24 +19,23 @@ mod host_questions;
 mod lever_targets;
 mod offered_rate;
 mod operating_point;
+mod prove_all;
 mod prove_target;
 mod schedule;
+mod slot_levers;
 mod slot_trial;
 mod slots;
 mod sparse;
 mod turns;
 mod untried;
 
-use std::collections::BTreeMap;
-
 pub use prove_target::prove_target;
-use run::LeverCheck;
 pub(crate) use schedule::{BUDGET_SHARE, MAX_BUDGET_SHARE};
 
-use self::choose::{allowed, load_pair, own, switchable};
-use self::lever_targets::lever_targets;
+use self::choose::{allowed, load_pair, own};
 use self::operating_point::{OperatingPoint, most_served};
-use crate::levers::{LEVERS, Lever, Pull};
+use self::slot_levers::{in_slots, note_no_slots};
+use crate::levers::{LEVERS, Lever};
 use crate::trial::put_back;
 use crate::{Lab, LabError, TargetSetup};
 
@@ -46,12 +45,6 @@ const TURNS_SHARE: f64 = 0.6;
 /// Minimum share of an experiment's time for testing whether more source addresses change the throughput. In this test,
 /// a load from some addresses and a load from about twice as many addresses take turns.
 const SOURCES_SHARE: f64 = 0.5;
-/// Share of the time of [`prove_all`] for the lever that was chosen to test the verdict, if this lever needs turns.
-const OWN_LEVER_SHARE: f64 = 0.4;
-/// Share of the time of [`prove_all`] for each further lever that tests the verdict and needs turns.
-const RELATED_LEVER_SHARE: f64 = 0.24;
-/// Share of the time of [`prove_all`] for each lever that needs turns but does not test the verdict.
-const OTHER_LEVER_SHARE: f64 = 0.12;
 
 /// Tests the verdict (the named bottleneck) with `connections` connections, in about `seconds` seconds. If a lever
 /// cannot be used, the run's `proof` gives the reason. The crate `judge` judges the result of the experiment at the end
@@ -91,63 +84,6 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
     let wanted = |row: &Lever| row.always || Some(row.id) == own.map(|own| own.id);
     let most = most_served(&lab.run);
     slots_and_more(lab, setup, (&operating_points, own), wanted, load, (most, end_s))
-}
-
-/// Uses every usable lever under the plan's load: a closed loop of `connections`, or the offered rate. The lever that
-/// tests the verdict (the named bottleneck) comes first. Each other lever that cannot be switched within one load gets
-/// a share of the time: loads without and with this lever alternate (turns). The levers with time slots come last, all
-/// in one load.
-pub(crate) fn prove_all(
-    lab: &mut Lab<'_>,
-    setup: &TargetSetup,
-    connections: Option<u32>,
-    seconds: f64,
-) -> Result<(), LabError> {
-    lab.save()?;
-    let end_s = lab.elapsed_s() + seconds;
-    let operating_point = match (connections, judge::prove::at_rate(&lab.run)) {
-        (Some(connections), _) => OperatingPoint::observed(&lab.run, connections),
-        (None, Some(at_rate)) => OperatingPoint::offered(at_rate),
-        (None, None) => {
-            not_tried(lab, "neither one client nor the offered rate completed a request".into());
-            return Ok(());
-        }
-    };
-    if let Some(Err(why)) = operating_point.at_rate.map(|at_rate| offered_rate::dose(&at_rate)) {
-        not_tried(lab, why);
-        return Ok(());
-    }
-    // At an offered rate that the server completes, there is no bottleneck to test.
-    let own = if operating_point.at_rate.is_some() { None } else { own(lab, setup, &operating_point).0 };
-    predict(lab, setup, own, &operating_point);
-    let suspect = own.map(|own| own.id);
-    let at_full_speed = operating_point.at_rate.is_none();
-    let load = further::more_load(lab).filter(|_| at_full_speed);
-    let sources = further::more_sources(lab, setup, &operating_point).filter(|_| at_full_speed);
-    load.into_iter().chain(sources).for_each(|row| further::predict(lab, row));
-    let is_used = |row: &&Lever| row.pull.in_turns() && (row.id != run::LOAD_LEVER || load.is_some());
-    let mut with_turns: Vec<&Lever> = LEVERS.iter().filter(is_used).collect();
-    let verdict = lab.run.findings.bottleneck.id.clone();
-    let share = |row: &Lever| match Some(row.id) == suspect {
-        true => OWN_LEVER_SHARE,
-        false if row.id == run::LOAD_LEVER => RELATED_LEVER_SHARE,
-        false if own.is_some() && row.tests.contains(&verdict.as_str()) => RELATED_LEVER_SHARE,
-        false => OTHER_LEVER_SHARE,
-    };
-    with_turns.sort_by(|a, b| share(b).total_cmp(&share(a)));
-    // Only the lever that acts on the bottleneck can prove the verdict, so its turns come before those of other levers.
-    // If nothing shows that a resource is full, only the lever with more load can test the verdict, so its turns get
-    // enough time, too.
-    let least_s = least_turns_s(lab, &operating_point).min(seconds * TURNS_SHARE);
-    let load_decides = judge::prove::may_be_unsaturated(&lab.run);
-    let is_needed = |row: &Lever| Some(row.id) == suspect || load_decides && row.id == run::LOAD_LEVER;
-    for row in with_turns {
-        let share_s = seconds * share(row);
-        let seconds = if is_needed(row) { share_s.max(least_s) } else { share_s };
-        in_turns(lab, setup, &operating_point, row, seconds)?;
-    }
-    let most = connections.unwrap_or(0);
-    slots_and_more(lab, setup, (&[operating_point], own), |_| true, None, (most, end_s))
 }
 
 /// Slows resources while one load runs. Switches each lever on and off in short time slots of the load. If throughput
@@ -309,73 +245,4 @@ fn in_turns(
         Err(why) => untried::note(lab, row, why),
     }
     Ok(())
-}
-
-/// Uses levers in time slots until `end_s`, in seconds since the start of the run. A lever that needs a load test of
-/// its own is not checked here, because the caller has checked that it can be used.
-fn in_slots(
-    lab: &mut Lab<'_>,
-    setup: &TargetSetup,
-    (operating_points, own): (&[OperatingPoint], Option<&'static Lever>),
-    wanted: impl Fn(&Lever) -> bool,
-    end_s: f64,
-) -> Result<(), LabError> {
-    let Some(operating_point) = operating_points.first().filter(|_| !lab.stopped()) else { return Ok(()) };
-    let mut targets = lever_targets(lab, setup);
-    targets.at_rate = operating_point.at_rate.is_some();
-    targets.share = operating_point.at_rate.and_then(|at_rate| offered_rate::dose(&at_rate).ok()).unwrap_or(0.0);
-    // At an offered rate, a lever that takes CPU time delays each response by one piece of the taken time. The delay by
-    // one piece does not depend on the response time, so the pieces have the shortest possible length, as for a
-    // response time of 0.
-    let response_s = |operating_point: &OperatingPoint| {
-        if operating_point.at_rate.is_some() { 0.0 } else { operating_point.response_s }
-    };
-    targets.response_s = operating_points.iter().map(response_s).fold(f64::INFINITY, f64::min);
-    let (mut rows, mut taken) = (Vec::new(), BTreeMap::new());
-    for row in LEVERS.iter().filter(|row| wanted(row) && matches!(row.pull, Pull::Slots { .. })) {
-        let found = match row.is_alone() {
-            true => Ok(LeverCheck::default()),
-            false => allowed(lab, row).and_then(|()| switchable(lab, setup, (row, operating_point), &targets)),
-        };
-        match found.and_then(|found| take_resources(row, found, &mut taken)) {
-            Ok(()) => rows.push(row),
-            Err(why) => untried::note(lab, row, why),
-        }
-    }
-    let answer = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
-    // The agents of levers need as long to start as the agents of generators, so the starting time is subtracted twice
-    // from the remaining time.
-    let seconds = end_s - lab.elapsed_s() - 2.0 * lab.clock.starting_s();
-    let found = match operating_point.at_rate {
-        Some(at_rate) => {
-            offered_rate::trial(lab, setup, (operating_point, &at_rate, answer), &rows, &targets, seconds)?
-        }
-        None => slot_trial::trial(lab, setup, operating_points, (&rows, own), &targets, seconds)?,
-    };
-    match found {
-        Ok(trial) => lab.run.findings.proof.iter_mut().for_each(|proof| proof.trials.push(trial.clone())),
-        Err(why) => match own.filter(|row| row.is_alone()) {
-            Some(row) => untried::note(lab, row, why),
-            None => lab.run.findings.proof.iter_mut().for_each(|proof| note_no_slots(proof, &why)),
-        },
-    }
-    put_back(lab, setup.server_host());
-    Ok(())
-}
-
-/// Reserves the resource that a lever changes. If another lever already changes the resource, the error names the other
-/// lever.
-fn take_resources(row: &Lever, found: LeverCheck, taken: &mut BTreeMap<String, &'static str>) -> Result<(), String> {
-    if let Some((resource, other)) = found.resources.iter().find_map(|resource| taken.get_key_value(resource)) {
-        return Err(format!("the lever {other} changes {resource} already"));
-    }
-    taken.extend(found.resources.into_iter().map(|resource| (resource, row.id)));
-    Ok(())
-}
-
-/// Records why no time slots were run, unless turns have already tested the throughput.
-fn note_no_slots(proof: &mut run::Proof, why: &str) {
-    if proof.switched.is_empty() || !proof.of.is_throughput() {
-        proof.why = why.to_owned();
-    }
 }

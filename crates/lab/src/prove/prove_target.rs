@@ -6,7 +6,7 @@ use std::path::Path;
 use run::number::prose::counted;
 use run::{Intensity, LoadPlan, Plan, Run, TrialKind};
 
-use crate::prove;
+use super::prove_all::prove_all;
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
 /// Share of the time budget that the first load gets. The experiment changes nothing during the first load. The
@@ -35,7 +35,7 @@ pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Re
     }
     let left_s = lab.left_s();
     if !lab.stopped() && left_s > 0.0 {
-        prove::prove_all(&mut lab, &setup, connections, left_s)?;
+        prove_all(&mut lab, &setup, connections, left_s)?;
     }
     lab.finish()
 }

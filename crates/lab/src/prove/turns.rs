@@ -66,12 +66,9 @@ pub(super) fn trial(
     seconds: f64,
 ) -> Result<Result<SwitchTrial, String>, LabError> {
     let end_s = lab.elapsed_s() + seconds;
-    let overhead_s = lab.clock.overhead_with_drain_s(operating_point.turn_response_s);
-    let Some((pairs, turn_s)) = pairs(operating_point.turn_response_s, seconds, overhead_s) else {
-        let least_s = least_seconds(operating_point.turn_response_s, overhead_s);
-        let budget_s = budget_for(lab, least_s, seconds);
-        let why = untried::no_time("turns with and without it", least_s, (seconds, budget_s));
-        return Ok(Err(why));
+    let (pairs, turn_s) = match pairs_within(lab, operating_point.turn_response_s, seconds) {
+        Ok(fitting) => fitting,
+        Err(why) => return Ok(Err(why)),
     };
     let answer = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
     let hosts = setup.hosts_of(row.place);
@@ -105,14 +102,30 @@ pub(super) fn trial(
         }
     }
     let [off, on] = rates;
+    let label = describe(load_pair, operating_point.rate, on.len());
+    let (lever, host, dose) = (row.id.into(), names(&hosts, setup), load_pair.dose);
+    Ok(Ok(SwitchTrial { lever, host, label, turn_s, dose, off, on }))
+}
+
+/// Returns the number of pairs of turns, and the length of each turn, that fit into `seconds`. The error says how much
+/// time is missing.
+fn pairs_within(lab: &Lab<'_>, response_s: f64, seconds: f64) -> Result<(usize, f64), String> {
+    let overhead_s = lab.clock.overhead_with_drain_s(response_s);
+    pairs(response_s, seconds, overhead_s).ok_or_else(|| {
+        let least_s = least_seconds(response_s, overhead_s);
+        let budget_s = budget_for(lab, least_s, seconds);
+        untried::no_time("turns with and without it", least_s, (seconds, budget_s))
+    })
+}
+
+/// Describes the load with the lever and the number of pairs. `rate` is the offered rate of an open loop, requests per
+/// second.
+fn describe(load_pair: &LoadPair, rate: f64, pairs: usize) -> String {
     let load = match load_pair.on.intensity {
         run::Intensity::Closed { connections, .. } => counted(f64::from(connections), "connection"),
-        _ => format!("{:.0} requests/s", operating_point.rate),
+        _ => format!("{rate:.0} requests/s"),
     };
-    let label = format!("{load}, {} of turns", counted(on.len() as f64, "pair"));
-    let (lever, host, dose) = (row.id.into(), names(&hosts, setup), load_pair.dose);
-    let trial = SwitchTrial { lever, host, label, turn_s, dose, off, on };
-    Ok(Ok(trial))
+    format!("{load}, {} of turns", counted(pairs as f64, "pair"))
 }
 
 /// Returns the names of the hosts on which the lever makes its change. `hosts` is empty if the lever only changes the

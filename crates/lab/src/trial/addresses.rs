@@ -8,7 +8,8 @@ use std::net::SocketAddr;
 use run::{Address, AddressChoice, LoadPlan, ServerQuestion};
 
 use crate::trial::asker::Asker;
-use crate::trial::target::{ParsedTarget, Resolved, check_authorized};
+use crate::trial::authorized::check_authorized;
+use crate::trial::target::{ParsedTarget, Resolved};
 use crate::{Lab, LabError};
 
 /// Returns the target with the addresses to connect to. `--connect-to` replaces the host and port of the URL, and

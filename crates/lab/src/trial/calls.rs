@@ -3,7 +3,8 @@
 use run::{Address, EncodedCall, LoadPlan, Plan, Protocol, ServerQuestion, TlsPlan};
 
 use crate::trial::asker::Asker;
-use crate::trial::target::{check_authorized, resolve};
+use crate::trial::authorized::check_authorized;
+use crate::trial::target::resolve;
 use crate::{Lab, LabError, preflight};
 
 /// Name of the failed task in the error messages of this file.

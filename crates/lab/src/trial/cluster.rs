@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use run::{ClusterSlots, LoadPlan, Protocol, ServerQuestion};
 
 use crate::trial::asker::Asker;
-use crate::trial::target::{Resolved, check_authorized};
+use crate::trial::authorized::check_authorized;
+use crate::trial::target::Resolved;
 use crate::{Lab, LabError};
 
 /// If the target belongs to a Redis cluster, finds the nodes of the cluster. Puts the nodes that hold keys of the

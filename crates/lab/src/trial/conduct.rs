@@ -10,13 +10,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use run::{
-    AgentCommand, AgentSpec, Incident, IncidentKind, Io, LoadPart, LoadPlan, Phase, Trial, TrialOverhead, Window,
+    AgentCommand, AgentSpec, Incident, IncidentKind, Io, LoadPart, LoadPlan, Phase, Steady, Trial, TrialOverhead, Window,
 };
 use sys::clock::Origin;
 
 use crate::agents::files;
 use crate::agents::split::{self, split};
-use crate::agents::{Agent, AgentGroup, Task};
+use crate::agents::{Agent, AgentGroup, Ready, Task};
 use crate::hosts::agents_of;
 use crate::observe::samplers::Samplers;
 use crate::trial::collected_parts::CollectedParts;
@@ -93,11 +93,10 @@ pub(crate) fn conduct(
     let began = Instant::now();
     let budget_end = Duration::try_from_secs_f64(setup.left_s).ok().and_then(|left| began.checked_add(left));
     let AssignedAgents { mut group, parts, spread } = assign(setup, std::mem::take(kept))?;
-    let remote = group.agents().iter().any(Agent::is_remote);
+    let (agents, remote) = (group.agents().len() as u32, group.agents().iter().any(Agent::is_remote));
     let patience = if remote { REMOTE_READY_WITHIN } else { READY_WITHIN };
-    let patience = patience + READY_PER_AGENT * group.agents().len() as u32;
-    let left = budget_end.map_or(patience, |end| end.saturating_duration_since(began).max(MIN_READY_TIME));
-    let ready = match group.await_ready(patience.min(left)) {
+    let patience = patience + READY_PER_AGENT * agents;
+    let ready = match group.await_ready(within_budget(patience, budget_end, began, MIN_READY_TIME)) {
         Ok(ready) => ready,
         // If an agent was killed before the load, the run ends and its earlier results remain valid, as when an agent
         // is killed during the load.
@@ -108,32 +107,16 @@ pub(crate) fn conduct(
         Err(error) => return Err(error),
     };
     let lead = if remote { LEAD } else { LOCAL_LEAD };
-    let lead = lead + LEAD_PER_AGENT * group.agents().len() as u32 + 2 * group.longest_round_trip();
+    let lead = lead + LEAD_PER_AGENT * agents + 2 * group.longest_round_trip();
     let origin = Origin::after(lead);
     group.begin_at(origin, |at_ns| AgentCommand::Start { at_ns });
     let samplers = samplers(&group, origin);
     let lead = (remote || samplers.are_remote()).then(|| lead.max(LEAD + 2 * samplers.longest_round_trip()));
     let running = RunningTrial::new((group, parts), samplers, origin, (lead, budget_end), watch);
     let mut running = running.with_virtual_end(virtual_end_s(plan));
-    let wanted = wanted_connections(setup);
-    let begun = plan.is_measured_from_its_begin().then(|| running.enter_at_begin(Phase::Measure));
-    let (steady, mut ended) = running.warm_up(plan, wanted);
-    let open_at_begin = Some(running.open()).filter(|open| !plan.new_connections && *open < wanted);
-    let (from, _) = begun.unwrap_or_else(|| running.enter(Phase::Measure));
-    if ended == TrialEnd::InFull {
-        ended = running.hold(plan);
-    }
-    let (_, to) = running.enter(Phase::Drain);
-    let patience = match ended {
-        // Leave out the drain, because the time slots of an experiment would continue during it.
-        TrialEnd::ByUser if plan.slots.is_some() => Duration::ZERO,
-        TrialEnd::ByUser => Duration::from_secs_f64(plan.drain_s.max(0.0)).min(INTERRUPT_TIMEOUT),
-        TrialEnd::InFull | TrialEnd::Broken => Duration::from_secs_f64(plan.drain_s.max(0.0)) + Duration::from_secs(3),
-    };
-    let left = budget_end.map_or(patience, |end| end.saturating_duration_since(Instant::now()).max(MIN_DRAIN_TIME));
-    running.collect(patience.min(left));
+    let Measurement { window, steady, open_at_begin, ended } = measure(&mut running, plan, wanted_connections(setup));
+    running.collect(within_budget(drain_timeout(plan, ended), budget_end, Instant::now(), MIN_DRAIN_TIME));
     let loads: Vec<_> = setup.loads.iter().map(|load| &load.plan.intensity).collect();
-    let window = Window { begin_s: from, end_s: to };
     let (mut trial, group) = running.trial(&loads, point, window)?;
     *kept = group;
     let whole_s = began.elapsed().as_secs_f64();
@@ -142,18 +125,61 @@ pub(crate) fn conduct(
     trial.steady = steady;
     trial.measured.open_at_begin = open_at_begin;
     trial.notes.extend(spread);
-    trial.drivers = ready.iter().map(|r| r.io.clone()).filter(|name| !name.is_empty()).collect();
-    trial.drivers.sort();
-    trial.drivers.dedup();
-    trial.notes.extend(ready.into_iter().flat_map(|r| r.notes));
-    trial.notes.sort();
-    trial.notes.dedup();
+    add_agents(&mut trial, ready);
     Ok((trial, ended))
 }
 
 /// Returns the latest moment of a load in virtual time, seconds since its start; `None` for a load in real time.
 fn virtual_end_s(plan: &LoadPlan) -> Option<f64> {
     (plan.io == Io::Sim).then_some(plan.warmup_s + plan.duration_s + plan.drain_s)
+}
+
+/// Shortens a waiting time to the time from `now` to the end of the budget, but not to less than `least`.
+fn within_budget(time: Duration, budget_end: Option<Instant>, now: Instant, least: Duration) -> Duration {
+    budget_end.map_or(time, |end| time.min(end.saturating_duration_since(now).max(least)))
+}
+
+/// Measured window of a load test.
+struct Measurement {
+    window: Window,
+    steady: Steady,
+    /// Number of connections at the start of the window; `None` if all `wanted` connections were open.
+    open_at_begin: Option<u64>,
+    ended: TrialEnd,
+}
+
+/// Warms up, measures and starts the drain. `wanted` is the number of connections of all closed loops.
+fn measure(running: &mut RunningTrial<'_>, plan: &LoadPlan, wanted: u64) -> Measurement {
+    let begun = plan.is_measured_from_its_begin().then(|| running.enter_at_begin(Phase::Measure));
+    let (steady, mut ended) = running.warm_up(plan, wanted);
+    let open_at_begin = Some(running.open()).filter(|open| !plan.new_connections && *open < wanted);
+    let (begin_s, _) = begun.unwrap_or_else(|| running.enter(Phase::Measure));
+    if ended == TrialEnd::InFull {
+        ended = running.hold(plan);
+    }
+    let (_, end_s) = running.enter(Phase::Drain);
+    Measurement { window: Window { begin_s, end_s }, steady, open_at_begin, ended }
+}
+
+/// Returns the maximum time to wait for the last answers and the results of the agents.
+fn drain_timeout(plan: &LoadPlan, ended: TrialEnd) -> Duration {
+    let drain = Duration::from_secs_f64(plan.drain_s.max(0.0));
+    match ended {
+        // Leave out the drain, because the time slots of an experiment would continue during it.
+        TrialEnd::ByUser if plan.slots.is_some() => Duration::ZERO,
+        TrialEnd::ByUser => drain.min(INTERRUPT_TIMEOUT),
+        TrialEnd::InFull | TrialEnd::Broken => drain + Duration::from_secs(3),
+    }
+}
+
+/// Adds the drivers and the notes of the agents. Of equal notes, only one stays.
+fn add_agents(trial: &mut Trial, ready: Vec<Ready>) {
+    trial.drivers = ready.iter().map(|r| r.io.clone()).filter(|name| !name.is_empty()).collect();
+    trial.notes.extend(ready.into_iter().flat_map(|r| r.notes));
+    for texts in [&mut trial.drivers, &mut trial.notes] {
+        texts.sort();
+        texts.dedup();
+    }
 }
 
 /// Returns a load test that did not begin, because one of its generators was killed or got too little CPU time.

@@ -42,24 +42,9 @@ fn waits_of_whole_answers(part: &LoadPart, (first_byte, service): (Summary, Summ
 
 /// Returns the result of a load test with the intensities `loads`, computed from the merged results of all agents.
 pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Window) -> Trial {
-    let [knows_first_byte, knows_wait] = take_repeated(&mut part.histograms);
-    // Only the summary of the schedule lag is stored. The histogram is dropped.
-    let schedule_lag_us = part.histograms.remove("schedule_lag").as_ref().map_or_else(Summary::default, Summary::of);
     let intensity = Intensity::sum(loads.iter().copied()).unwrap_or_default();
-    let summary = |name: &str| part.histograms.get(name).map_or_else(Summary::default, Summary::of);
-    let with_lost = |name: &str, lost: u64| {
-        part.histograms.get(name).map_or_else(Summary::default, |hist| run::summary_with_unanswered(hist, lost))
-    };
-    let latency_us = run::response_summary(&part.histograms, 0);
-    let first_byte_us = match knows_first_byte {
-        true => run::answer_summary(&part.histograms, AnswerTime::FirstByte, 0),
-        false => Summary::default(),
-    };
     let (rates, streams) = (rates(point, &intensity, &part), part.streams.unwrap_or_default());
-    let same = part.histograms.get("service") == part.histograms.get("response");
-    // Without intended start times, a request starts at the moment it is sent, so service times and response times are
-    // the same.
-    let service_us = if same { latency_us } else { service(&part) };
+    let times = times(&mut part);
     Trial {
         label: point.label.clone(),
         kind: point.kind,
@@ -67,25 +52,10 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
         rates,
         rate_ratio: rate_ratio(&intensity, rates),
         intensity,
-        latency_us,
-        first_byte_us,
-        first_event_us: summary("first_event"),
-        gap_us: summary("gap"),
         events: streams.events,
         streams_open: if part.streams.is_some() { rates.concurrency } else { 0.0 },
         streams_stalled: streams.stalled,
         streams_broken: streams.broken,
-        wait_us: match knows_wait && !part.histograms.contains_key("wait") {
-            true => waits_of_whole_answers(&part, (first_byte_us, service_us), same),
-            false => summary("wait"),
-        },
-        transfer_us: without_shortest(summary("transfer")),
-        service_us,
-        blocked_us: summary("blocked"),
-        start_error_us: summary("start_error"),
-        schedule_lag_us,
-        connect_us: with_lost("connect", part.measured.errors.connects()),
-        handshake_us: summary("handshake"),
         stream_limit: part.stream_limit,
         quic: part.quic,
         closes_idle_after_s: part.closes_idle_after_s,
@@ -97,28 +67,55 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
         tally: part.total,
         measured: Measured {
             window,
-            load_began_unix_s: None,
             length_s: part.measured_s,
             tally: part.measured,
-            series_completed: Vec::new(),
-            series_step_s: None,
-            series_failed: Vec::new(),
-            series_refused: Vec::new(),
-            silence: None,
             slot_rates: part.slot_rates.into_iter().map(run::six_digits).collect(),
             slot_times: part.slot_times,
             tenths: part.tenths,
             pauses: part.pauses,
-            others: Vec::new(),
-            interrupts: Vec::new(),
             held_up: part.held_up,
             opened: part.opened,
-            open_at_begin: None,
-            apart: None,
-            around: None,
+            ..Measured::default()
         },
         histograms: part.histograms,
         notes: part.notes,
+        ..times
+    }
+}
+
+/// Returns a load test that contains only the summaries of its times. Also removes the histograms that are not stored.
+fn times(part: &mut LoadPart) -> Trial {
+    let [knows_first_byte, knows_wait] = take_repeated(&mut part.histograms);
+    // Only the summary of the schedule lag is stored. The histogram is dropped.
+    let schedule_lag_us = part.histograms.remove("schedule_lag").as_ref().map_or_else(Summary::default, Summary::of);
+    let summary = |name: &str| part.histograms.get(name).map_or_else(Summary::default, Summary::of);
+    let latency_us = run::response_summary(&part.histograms, 0);
+    let first_byte_us = match knows_first_byte {
+        true => run::answer_summary(&part.histograms, AnswerTime::FirstByte, 0),
+        false => Summary::default(),
+    };
+    let same = part.histograms.get("service") == part.histograms.get("response");
+    // Without intended start times, a request starts at the moment it is sent, so service times and response times are
+    // the same.
+    let service_us = if same { latency_us } else { service(part) };
+    let failed_connects = part.measured.errors.connects();
+    let connect_of = |hist| run::summary_with_unanswered(hist, failed_connects);
+    Trial {
+        latency_us,
+        first_byte_us,
+        first_event_us: summary("first_event"),
+        gap_us: summary("gap"),
+        wait_us: match knows_wait && !part.histograms.contains_key("wait") {
+            true => waits_of_whole_answers(part, (first_byte_us, service_us), same),
+            false => summary("wait"),
+        },
+        transfer_us: without_shortest(summary("transfer")),
+        service_us,
+        blocked_us: summary("blocked"),
+        start_error_us: summary("start_error"),
+        schedule_lag_us,
+        connect_us: part.histograms.get("connect").map_or_else(Summary::default, connect_of),
+        handshake_us: summary("handshake"),
         ..Trial::default()
     }
 }

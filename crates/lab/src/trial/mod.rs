@@ -3,6 +3,7 @@
 
 mod addresses;
 mod asker;
+pub(crate) mod authorized;
 mod backlog;
 mod budget_clock;
 mod calls;

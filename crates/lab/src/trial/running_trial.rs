@@ -1,21 +1,21 @@
-//! A load test while its agents run: their reports, the incidents of agents and server, and finally the resulting
-//! [`run::Trial`].
+//! A load test while its agents run: their reports, and the incidents of agents and server. `outcome` makes the
+//! resulting [`run::Trial`] from them.
+
+mod outcome;
 
 use std::time::{Duration, Instant};
 
 use run::{
-    AgentCommand, AgentReport, Incident, IncidentKind, Intensity, LoadPart, LoadPlan, Phase, Steady, Tick, Trial,
-    Window,
+    AgentCommand, AgentReport, Incident, IncidentKind, Intensity, LoadPart, LoadPlan, Phase, Steady, Tick, Window,
 };
 use sys::clock::Origin;
 
-use crate::agents::{ASK_EVERY, Agent, AgentEvent, AgentGroup, MAX_CLOCK_SKEW_S};
+use crate::agents::{ASK_EVERY, AgentEvent, AgentGroup, MAX_CLOCK_SKEW_S};
 use crate::observe::samplers::Samplers;
 use crate::trial::collected_parts::CollectedParts;
 use crate::trial::manual_rate::ManualRate;
-use crate::trial::merge::{self, Point};
-use crate::trial::progress::{Progress, STEP_S};
-use crate::{LabError, LiveProgress, Watch};
+use crate::trial::progress::Progress;
+use crate::{LiveProgress, Watch};
 
 /// Longest pause between checks for incidents and for a stop by the user.
 const MAX_WAIT: Duration = Duration::from_millis(50);
@@ -317,77 +317,6 @@ impl<'w> RunningTrial<'w> {
             self.died.push(Incident { kind: IncidentKind::GeneratorEnded, begin_s: at_s, end_s: None, text });
         }
     }
-
-    /// Returns the load test: merged results, observations of client and server, and incidents. Also returns the
-    /// agents, which wait for another task. In virtual time, the agents' results have the measured window, and not the
-    /// commands of the conductor (`window`).
-    pub(crate) fn trial(
-        mut self,
-        loads: &[&Intensity],
-        point: &Point,
-        window: Window,
-    ) -> Result<(Trial, AgentGroup), LabError> {
-        self.show_last();
-        let window = self.virtual_end_s.and_then(|_| self.parts.window()).unwrap_or(window);
-        let missing = self.parts.describe_missing(|agent| self.group.name(agent).to_string());
-        if self.parts.none_came() && self.died.is_empty() {
-            return Err(LabError::Lost { label: point.label.clone(), why: missing.join("; ") });
-        }
-        let (lost, agents) = (self.parts.missing().collect::<Vec<_>>(), self.parts.agents());
-        let clock_s = self.group.clock_error().as_secs_f64();
-        let drift_s = self.group.drift().into_iter().chain(self.samplers.drift()).max();
-        let apart = self.parts.apart(&self.late_s, (clock_s, drift_s.map(|drift| drift.as_secs_f64())));
-        let all_wait = self.parts.all_came();
-        let (mut whole, mut hosts) = self.parts.merged();
-        for host in &mut hosts {
-            let agent = self.group.agents().iter().find(|agent| agent.host() == host.host);
-            host.clock_us = agent.map_or(0.0, |agent| agent.offset_ns() as f64 / 1e3);
-        }
-        // If an agent's results are missing, its last tick counts in the totals, but not in the measurement.
-        for tick in lost.into_iter().filter_map(|agent| self.progress.last(agent)) {
-            whole.total.sent = whole.total.sent.saturating_add(tick.sent);
-            whole.total.completed = whole.total.completed.saturating_add(tick.completed);
-        }
-        let mut trial = merge::trial(point, loads, whole, window);
-        self.manual_rate.record(&mut trial);
-        let series = self.progress.series(window.begin_s, window.end_s);
-        trial.measured.series_step_s = Some(series.step_s).filter(|step_s| *step_s > STEP_S);
-        trial.measured.series_completed = series.completed;
-        trial.measured.series_failed = series.failed;
-        trial.measured.series_refused = series.refused;
-        trial.measured.silence = self.progress.longest_silence(window.begin_s, window.end_s);
-        trial.measured.apart = apart;
-        trial.moments = self.progress.moments(window.end_s);
-        if self.group.agents().iter().any(Agent::is_remote) {
-            trial.host_loads = hosts;
-        }
-        if agents > 1 {
-            trial.notes.push(format!("the load was made by {agents} agent processes"));
-        }
-        trial.notes.extend(missing);
-        if self.watch.stop() {
-            // A service manager signals all processes at the same time, so generators that have ended were also stopped
-            // by the user.
-            self.died.clear();
-        }
-        let seen = self.samplers.close(&mut trial);
-        trial.incidents = incidents(seen, self.died, &self.progress, window);
-        trial.notes.extend(trial.incidents.iter().map(|i| i.text.clone()));
-        Ok((trial, if all_wait { self.group } else { AgentGroup::default() }))
-    }
-}
-
-/// Returns the incidents that observers and agents saw, in order of time. If there are no incidents but the server was
-/// silent, returns the silence as an incident.
-fn incidents(mut seen: Vec<Incident>, died: Vec<Incident>, progress: &Progress, window: Window) -> Vec<Incident> {
-    // Agents that have started to drain end by themselves, so their end is no incident.
-    seen.retain(|i| i.kind != IncidentKind::GeneratorStopped || i.begin_s < window.end_s);
-    seen.extend(died);
-    if seen.is_empty() {
-        seen.extend(progress.silence(window.begin_s, window.end_s));
-    }
-    seen.sort_by(|a, b| a.begin_s.total_cmp(&b.begin_s));
-    seen
 }
 
 /// Reasons for the end of a load test.
