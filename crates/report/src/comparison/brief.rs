@@ -3,7 +3,10 @@
 
 use run::{ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, FigureRole};
 
-use super::{advice, describe, names, remark, sentence, shown, smallest_change, still_open, table};
+use super::conclusion::{advice, describe, sentence, smallest_change};
+use super::figures::shown;
+use super::names;
+use super::table::{remark, still_open, table};
 use crate::words::capital;
 use crate::{Block, Doc, Note, Section, Style, Table, Tone, Warnings, Weight};
 

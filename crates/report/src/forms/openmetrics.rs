@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use run::{LoadState, Run, Summary, SummaryFigure, Trial};
+use run::{Capacity, Findings, LoadState, Run, Summary, SummaryFigure, Trial};
 
 use super::csv::{kind, snake};
 use super::figures::{CLASS_COUNTS, FIGURES, Of, later_figures, sides, times};
@@ -101,16 +101,7 @@ fn findings(run: &Run, out: &mut Exposition) {
     out.sample("loadline_interrupted", "", f64::from(u8::from(run.interrupted)));
     // Writes no capacity for a load that the user chose, because loadline tried no other load.
     let searched = found.capacity.as_ref().filter(|_| found.state != Some(LoadState::Requested));
-    if let Some(capacity) = searched {
-        out.family("loadline_capacity_rate", "gauge", "Highest completed rate that holds the objective, per second.");
-        out.sample("loadline_capacity_rate", &text_labels(&[("objective", &capacity.objective)]), capacity.rate);
-        for (end, rate) in [("low", capacity.low), ("high", capacity.high)] {
-            let Some(rate) = rate else { continue };
-            let name = format!("loadline_capacity_{end}_rate");
-            out.family(&name, "gauge", "End of the 95 % interval of the capacity, per second.");
-            out.sample(&name, "", rate);
-        }
-    }
+    searched.into_iter().for_each(|searched| capacity(searched, out));
     if let Some(knee) = &found.knee {
         out.family("loadline_knee_concurrency", "gauge", "N*, the number of requests in flight at the knee.");
         out.sample("loadline_knee_concurrency", "", knee.concurrency);
@@ -119,23 +110,34 @@ fn findings(run: &Run, out: &mut Exposition) {
     let id = text_labels(&[("id", &found.bottleneck.id)]);
     out.sample("loadline_bottleneck_confidence", &id, found.bottleneck.confidence);
     if found.class_costs.is_some() {
-        let name = "loadline_class_server_cpu_seconds";
-        out.family(
-            name,
-            "gauge",
-            "CPU time of the server for a request of a class: an estimate, with its 95 % interval.",
-        );
-        for (class, cpu) in found.classes.iter().filter_map(|class| Some((&class.name, class.server_cpu?))) {
-            for (end, us) in [("estimate", Some(cpu.us)), ("low", cpu.low), ("high", cpu.high)] {
-                let labels = text_labels(&[("class", class), ("end", end)]);
-                out.sample(name, &labels, us.unwrap_or(f64::NAN) / 1e6);
-            }
-        }
+        class_costs(found, out);
     }
     out.family("loadline_check_passed", "gauge", "Claims of the experiment: 1 held, 0 failed.");
     for (i, check) in found.checks.iter().enumerate() {
         let named = text_labels(&[("check", &(i + 1).to_string()), ("name", &check.name)]);
         out.sample("loadline_check_passed", &named, f64::from(u8::from(check.pass)));
+    }
+}
+
+fn capacity(capacity: &Capacity, out: &mut Exposition) {
+    out.family("loadline_capacity_rate", "gauge", "Highest completed rate that holds the objective, per second.");
+    out.sample("loadline_capacity_rate", &text_labels(&[("objective", &capacity.objective)]), capacity.rate);
+    for (end, rate) in [("low", capacity.low), ("high", capacity.high)] {
+        let Some(rate) = rate else { continue };
+        let name = format!("loadline_capacity_{end}_rate");
+        out.family(&name, "gauge", "End of the 95 % interval of the capacity, per second.");
+        out.sample(&name, "", rate);
+    }
+}
+
+fn class_costs(found: &Findings, out: &mut Exposition) {
+    let name = "loadline_class_server_cpu_seconds";
+    out.family(name, "gauge", "CPU time of the server for a request of a class: an estimate, with its 95 % interval.");
+    for (class, cpu) in found.classes.iter().filter_map(|class| Some((&class.name, class.server_cpu?))) {
+        for (end, us) in [("estimate", Some(cpu.us)), ("low", cpu.low), ("high", cpu.high)] {
+            let labels = text_labels(&[("class", class), ("end", end)]);
+            out.sample(name, &labels, us.unwrap_or(f64::NAN) / 1e6);
+        }
     }
 }
 

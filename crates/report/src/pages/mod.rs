@@ -62,7 +62,7 @@ pub(crate) use waits::blocks as wait_blocks;
 pub use times::short_time;
 pub use trials::busiest_device;
 
-use run::{Certainty, Run};
+use run::{Capacity, Certainty, Run};
 
 use crate::{Block, Doc, Section, Unit};
 use run::number::{number, prose::counted, quantity, span};
@@ -181,7 +181,6 @@ fn remove_dead_links(sections: &mut [Section]) {
 
 /// Returns the title: the result in one line.
 fn title(run: &Run) -> String {
-    let found = &run.findings;
     if run.trials.is_empty() {
         return "Nothing was measured".into();
     }
@@ -189,37 +188,13 @@ fn title(run: &Run) -> String {
         return died;
     }
     if let Some(name) = run.plan.experiment() {
-        let stops = match found.bottleneck.id.as_str() {
-            "unknown" | "not-saturated" | "" => String::new(),
-            _ if figures::judged_by_row(run) => String::new(),
-            // The headline of an experiment names a bottleneck only if the verdict is at least likely.
-            id if found.bottleneck.sureness >= Certainty::Likely => format!("limited by {id}; "),
-            _ => String::new(),
-        };
-        return match found.checks.len() {
-            0 => format!("{name}: {stops}{}", counted(run.trials.len() as f64, "trial")),
-            all => format!("{name}: {stops}{} of {all} checks held", found.checks.iter().filter(|c| c.pass).count()),
-        };
+        return title_of_experiment(run, name);
     }
     if let Some(title) = load::title(run) {
         return format!("{title}{}", limited_by(run));
     }
-    if let Some(capacity) = &found.capacity {
-        let rate = format!("{} {}", rate::rate(capacity), rate::unit(run));
-        let rate = match found.users.as_ref().and_then(|users| users.held) {
-            Some(users) => format!("{} held ({rate})", counted(f64::from(users), streams::user_word(run))),
-            None if rate::source(capacity).is_some() => format!("{rate} in a closed loop"),
-            None => rate,
-        };
-        return match found.bottleneck.id.as_str() {
-            _ if !capacity.held && capacity.rate <= 0.0 => "No answer was good".into(),
-            _ if !capacity.held => format!("The objective fails even at {rate}"),
-            "not-saturated" => format!("At least {rate}: nothing was full"),
-            "unknown" | "" if capacity.at_least => format!("At least {rate}; the bottleneck is unknown"),
-            "unknown" | "" => format!("{rate}; the bottleneck is unknown"),
-            id if capacity.at_least => format!("At least {rate}, {}limited by {id}", hedge(found.bottleneck.sureness)),
-            id => format!("{rate}, {}limited by {id}", hedge(found.bottleneck.sureness)),
-        };
+    if let Some(capacity) = &run.findings.capacity {
+        return title_of_capacity(run, capacity);
     }
     match run.trials.as_slice() {
         [one] if one.kind == run::TrialKind::Watched => {
@@ -232,6 +207,42 @@ fn title(run: &Run) -> String {
         }
         many if run.plan.command.is_empty() => format!("{}: {} trials", command(run), many.len()),
         many => format!("{}: {} trials", run.plan.command, many.len()),
+    }
+}
+
+/// Returns the title of an experiment: the bottleneck, and the number of checks that held.
+fn title_of_experiment(run: &Run, name: &str) -> String {
+    let found = &run.findings;
+    let stops = match found.bottleneck.id.as_str() {
+        "unknown" | "not-saturated" | "" => String::new(),
+        _ if figures::judged_by_row(run) => String::new(),
+        // The headline of an experiment names a bottleneck only if the verdict is at least likely.
+        id if found.bottleneck.sureness >= Certainty::Likely => format!("limited by {id}; "),
+        _ => String::new(),
+    };
+    match found.checks.len() {
+        0 => format!("{name}: {stops}{}", counted(run.trials.len() as f64, "trial")),
+        all => format!("{name}: {stops}{} of {all} checks held", found.checks.iter().filter(|c| c.pass).count()),
+    }
+}
+
+/// Returns the title of a capacity search: the capacity and the bottleneck.
+fn title_of_capacity(run: &Run, capacity: &Capacity) -> String {
+    let found = &run.findings;
+    let rate = format!("{} {}", rate::rate(capacity), rate::unit(run));
+    let rate = match found.users.as_ref().and_then(|users| users.held) {
+        Some(users) => format!("{} held ({rate})", counted(f64::from(users), streams::user_word(run))),
+        None if rate::source(capacity).is_some() => format!("{rate} in a closed loop"),
+        None => rate,
+    };
+    match found.bottleneck.id.as_str() {
+        _ if !capacity.held && capacity.rate <= 0.0 => "No answer was good".into(),
+        _ if !capacity.held => format!("The objective fails even at {rate}"),
+        "not-saturated" => format!("At least {rate}: nothing was full"),
+        "unknown" | "" if capacity.at_least => format!("At least {rate}; the bottleneck is unknown"),
+        "unknown" | "" => format!("{rate}; the bottleneck is unknown"),
+        id if capacity.at_least => format!("At least {rate}, {}limited by {id}", hedge(found.bottleneck.sureness)),
+        id => format!("{rate}, {}limited by {id}", hedge(found.bottleneck.sureness)),
     }
 }
 

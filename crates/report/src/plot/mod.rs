@@ -4,6 +4,7 @@
 //! colours (light and dark) and its font. A chart also has a separate layout for phones. Screen readers get titles and
 //! descriptions.
 
+mod area;
 mod bars;
 mod chain;
 mod chain_box;
@@ -13,6 +14,7 @@ mod flame_drawn;
 mod frame;
 mod intervals;
 mod labels;
+mod line_labels;
 mod lines;
 mod model;
 mod place;
