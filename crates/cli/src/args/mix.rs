@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::ensure;
 use clap::Args;
 use requests::{Imported, ReplayOptions};
-use run::{DataOrder, Intensity, Plan, Protocol, RecordedTimes, RequestOrder, RequestSet, STATEMENT_METHOD};
+use run::{DataOrder, Plan, RecordedTimes, RequestOrder, RequestSet, STATEMENT_METHOD};
 
 use super::headers::{filled_from_environment, from_environment};
+pub(crate) use super::mix_checks::{check, enough_rows, in_time};
 use crate::output;
 
 /// Flags of a request set. The flags are in a box, because the arguments of a command would otherwise become large.
@@ -96,29 +97,9 @@ impl MixArgs {
         if let Some(log) = &self.given.replay {
             return self.replay(log, plan);
         }
-        ensure!(self.given.allow.is_empty(), "--allow needs an access log: give --replay, too");
-        ensure!(
-            self.given() || self.given.data.is_none(),
-            "--data FILE has values for the requests of a set: give --requests, too; --body FILE sends the bytes of a file"
-        );
-        ensure!(
-            self.given.order.is_none() || self.given.requests.is_some() || self.given.statements.is_some(),
-            "--order needs a file of requests: give --requests, too"
-        );
+        self.check_flags()?;
         let Some((mut imported, mut from)) = self.given.read()? else { return Ok(Vec::new()) };
-        // For a database target, the path of the URL names the database. The plan uses this path even with a request
-        // set, so loadline prints no message that the path is ignored.
-        let are_statements = imported.found.iter().all(|found| found.request.method == STATEMENT_METHOD);
-        let replaced = replaced_path(&plan.target.url).filter(|_| !are_statements);
-        let origin = imported.aim(&plan.target.url);
-        if let Some(origin) = origin.filter(|_| plan.target.url.is_empty()) {
-            plan.target.url = format!("{origin}/");
-        }
-        let elsewhere = imported.named_elsewhere(&plan.target.url);
-        let url = &plan.target.url;
-        let server = url.strip_suffix(target_path(url)).unwrap_or(url);
-        let elsewhere = elsewhere.map(|named| format!("the requests name {named}, and are sent to {server}"));
-        let said: Vec<String> = replaced.into_iter().chain(elsewhere).chain(imported.left_out_words()).collect();
+        let said = aim(&mut imported, plan);
         if !said.is_empty() {
             from = format!("{from}; {}", said.join("; "));
         }
@@ -139,11 +120,25 @@ impl MixArgs {
         if by_hand {
             fill_variables(&mut set, &mut plan.load.secrets)?;
         }
-        let unnamed =
-            set.requests.iter_mut().filter(|request| request.method == STATEMENT_METHOD && request.name.is_empty());
+        let requests = set.requests.iter_mut();
+        let unnamed = requests.filter(|request| request.method == STATEMENT_METHOD && request.name.is_empty());
         unnamed.for_each(|request| request.name = databases::statement_name(&request.body));
         plan.load.requests = Some(set);
         Ok(lines)
+    }
+
+    /// Checks that flags about a request set come with a request set.
+    fn check_flags(&self) -> anyhow::Result<()> {
+        ensure!(self.given.allow.is_empty(), "--allow needs an access log: give --replay, too");
+        ensure!(
+            self.given() || self.given.data.is_none(),
+            "--data FILE has values for the requests of a set: give --requests, too; --body FILE sends the bytes of a file"
+        );
+        ensure!(
+            self.given.order.is_none() || self.given.requests.is_some() || self.given.statements.is_some(),
+            "--order needs a file of requests: give --requests, too"
+        );
+        Ok(())
     }
 
     /// Reads an access log into the plan, and returns messages about the log for the user.
@@ -204,6 +199,24 @@ impl Given {
     }
 }
 
+/// Aims the requests at the plan's target. If the user gave no target, the target becomes the origin in the URLs of the
+/// requests. Returns messages about requests that are changed or left out.
+fn aim(imported: &mut Imported, plan: &mut Plan) -> Vec<String> {
+    // For a database target, the path of the URL names the database. The plan uses this path even with a request set,
+    // so loadline prints no message that the path is ignored.
+    let are_statements = imported.found.iter().all(|found| found.request.method == STATEMENT_METHOD);
+    let replaced = replaced_path(&plan.target.url).filter(|_| !are_statements);
+    let origin = imported.aim(&plan.target.url);
+    if let Some(origin) = origin.filter(|_| plan.target.url.is_empty()) {
+        plan.target.url = format!("{origin}/");
+    }
+    let elsewhere = imported.named_elsewhere(&plan.target.url);
+    let url = &plan.target.url;
+    let server = url.strip_suffix(target_path(url)).unwrap_or(url);
+    let elsewhere = elsewhere.map(|named| format!("the requests name {named}, and are sent to {server}"));
+    replaced.into_iter().chain(elsewhere).chain(imported.left_out_words()).collect()
+}
+
 /// Prints messages about request sets. If two servers have the same request set, their messages are equal. Prints equal
 /// messages once.
 pub(crate) fn tell(lines: &[String]) {
@@ -247,108 +260,9 @@ pub(crate) fn fill_variables(set: &mut RequestSet, secrets: &mut run::Secrets) -
     Ok(())
 }
 
-/// Message for a speed without recorded times.
-const NO_TIMES: &str = "--speed needs recorded times: give --replay with a log that has times, --arrivals, or \
-                        --requests with a HAR file and without --order";
-
-/// Sets the speed for the replay of recorded times. If the user gave no speed, drops the recorded times. Fails
-/// for a speed without recorded times, and for a rate with stages in a command other than `load`.
-pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()> {
-    ensure!(plan.command == "load" || plan.load.stages.is_empty(), "only `loadline load` takes a rate with stages");
-    let Some(set) = &mut plan.load.requests else {
-        ensure!(speed.is_none(), "{NO_TIMES}");
-        return Ok(());
-    };
-    let Some(speed) = speed else {
-        set.recorded = None;
-        return Ok(());
-    };
-    let Some(times) = &mut set.recorded else { anyhow::bail!("{NO_TIMES}") };
-    ensure!(
-        times.items.len() > 1,
-        "fewer than two of the recorded requests have a time that can be read, so they cannot be replayed in time"
-    );
-    times.speed = speed;
-    Ok(())
-}
-
-/// If each row of data may be used only once (`unique`), checks that there are enough rows for all requests. With
-/// `unique`, fails for any load except the open loop of `load`, because the number of requests of other loads is
-/// unknown.
-pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
-    let data = plan.load.requests.as_ref().and_then(|set| set.data.as_ref());
-    if data.is_none_or(|data| data.order != DataOrder::Unique) {
-        return Ok(());
-    }
-    let rate = match plan.load.intensity {
-        Intensity::Open { rate, .. } if plan.command == "load" => rate,
-        _ => anyhow::bail!(
-            "--data-order unique needs `load --rate R`: the number of requests of another load is unknown"
-        ),
-    };
-    // The number of random arrivals may exceed its mean, so the check adds five standard deviations. One more row is
-    // needed for the test request, which is sent before the load.
-    let needs = rate * (plan.load.duration_s + plan.load.warmup_s + SPARE_S);
-    let (rows, needs) = (plan.load.secrets.rows(), (needs + 5.0 * needs.sqrt()).ceil() as usize + 1);
-    ensure!(
-        rows >= needs,
-        "{rows} rows of data are too few for up to {needs} requests; give more rows, or --data-order cycle"
-    );
-    Ok(())
-}
-
-/// Time by which a load may last longer than planned, seconds. Checks of the number of data rows use the planned time
-/// plus this time.
-const SPARE_S: f64 = 0.5;
-
-/// Checks that the target accepts the request set: HTTP requests for an HTTP target, statements for PostgreSQL. Fails
-/// if another flag sets a method or a body.
-pub(crate) fn check(plan: &Plan, single: &[&str]) -> anyhow::Result<()> {
-    let Some(set) = &plan.load.requests else { return Ok(()) };
-    let are_statements = |expected: bool| set.requests.iter().all(|r| (r.method == STATEMENT_METHOD) == expected);
-    match &plan.load.protocol {
-        Protocol::Postgres { .. } => {
-            ensure!(are_statements(true), "a postgres:// target takes statements: give them with --statements FILE");
-        }
-        protocol => ensure!(
-            protocol.http().is_some(),
-            "sets of requests, and placeholders such as {{{{seq}}}}, are for http:// and https:// targets, not for {}: give one whole message instead (--body FILE, if the protocol has it)",
-            protocol.name()
-        ),
-    }
-    ensure!(
-        plan.load.protocol.http().is_none() || are_statements(false),
-        "statements are for databases: give a target such as postgres://USER@HOST/DATABASE"
-    );
-    ensure!(
-        single.is_empty(),
-        "--{} is for a single request; in a set of requests, write it into the file",
-        single.first().copied().unwrap_or_default()
-    );
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_recorded_times_take_a_speed() {
-        let plan = |recorded: Option<RecordedTimes>| {
-            let mut plan = Plan { command: "load".into(), ..Plan::default() };
-            plan.load.requests = Some(RequestSet { recorded, ..RequestSet::default() });
-            plan
-        };
-        let times = |n: u16| RecordedTimes { gaps_us: vec![1; n.into()], items: (0..n).collect(), speed: 0.0 };
-        let why = |recorded| in_time(&mut plan(recorded), Some(2.0)).unwrap_err().to_string();
-        assert!(why(None).contains("a HAR file") && why(Some(times(1))).contains("fewer than two"));
-        let mut two = plan(Some(times(2)));
-        in_time(&mut two, Some(2.0)).unwrap();
-        assert_eq!(two.load.requests.unwrap().recorded.unwrap().speed, 2.0);
-        let mut without_speed = plan(Some(times(2)));
-        in_time(&mut without_speed, None).unwrap();
-        assert_eq!(without_speed.load.requests.unwrap().recorded, None);
-    }
 
     /// In an earlier version of loadline, variables in bodies were not replaced: the server got the text `$env:PATH`.
     #[test]

@@ -56,22 +56,26 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         args.file.display(),
         origin.unwrap_or_default()
     );
-    let secrets = secrets(&imported);
-    let left_out = imported.left_out_words();
-    let set = requests::set(imported, String::new(), None);
-    let mut text =
-        format!("# {} of {} ({})", counted(set.requests.len() as f64, "request"), args.file.display(), row.name);
+    let number = counted(imported.found.len() as f64, "request");
+    let mut text = format!("# {number} of {} ({})", args.file.display(), row.name);
     text += &origin.map_or("\n".into(), |origin| format!(", made to {origin}\n"));
-    text += &left_out.map_or(String::new(), |words| comment(&words));
+    text += &comments(&imported);
+    output::print(&(text + &requests::to_toml(&requests::set(imported, String::new(), None))))?;
+    Ok(Exit::Done)
+}
+
+/// Returns the comments above the requests: requests that were left out, headers with secrets, and the command that
+/// sends the requests.
+fn comments(imported: &requests::Imported) -> String {
+    let mut text = imported.left_out_words().map_or(String::new(), |words| comment(&words));
+    let secrets = secrets(imported);
     if !secrets.is_empty() {
         let names = secrets.join(", ");
         text += &format!(
             "# These headers may hold secrets ({names}): write $env:NAME instead to keep them out of this file.\n"
         );
     }
-    text += "# Send them with: loadline find http://HOST:PORT/ --requests THIS-FILE\n\n";
-    output::print(&(text + &requests::to_toml(&set)))?;
-    Ok(Exit::Done)
+    text + "# Send them with: loadline find http://HOST:PORT/ --requests THIS-FILE\n\n"
 }
 
 /// Prints the distinct requests of an access log as TOML. The weight of a request is the number of times that it

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use experiments::Experiment;
 use run::Plan;
 
 use crate::args::{HostArgs, MAX_PLAN_BYTES, Names, OutArgs, RepeatArgs, read_variables, units};
@@ -53,6 +54,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         output::print(experiment.toml)?;
         return Ok(Exit::Done);
     }
+    let plan = plan(args, experiment)?;
+    output::catch_interrupts();
+    let kept = args.out.prepare(&plan)?;
+    // During an experiment, the screen lists the experiment's steps, as with `--verbose`.
+    let planned_s = experiment.planned_s(&plan, args.quick);
+    let mut screen = Screen::new(&args.out.whole(), planned_s);
+    screen.planned(&format!("lab {}", args.name), planned_s);
+    let result = experiments::run(experiment, plan, args.quick, kept.as_ref().map(Kept::dir), &mut screen);
+    screen.done();
+    finish::ended(result, &Ends { kept, json: args.out.json, json_lines: false, used: None, threads: false })
+}
+
+/// Returns the experiment's plan, or that of the user's file, with the settings of the flags.
+fn plan(args: &Args, experiment: &Experiment) -> anyhow::Result<Plan> {
     let mut plan = match &args.config {
         Some(file) => {
             let text = run::read_text(file, MAX_PLAN_BYTES, "name a plan in TOML")?;
@@ -85,15 +100,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         set(&mut plan, "models", args.model.clone().into());
     }
     args.repeat.apply(&mut plan);
-    output::catch_interrupts();
-    let kept = args.out.prepare(&plan)?;
-    // During an experiment, the screen lists the experiment's steps, as with `--verbose`.
-    let planned_s = experiment.planned_s(&plan, args.quick);
-    let mut screen = Screen::new(&args.out.whole(), planned_s);
-    screen.planned(&format!("lab {}", args.name), planned_s);
-    let result = experiments::run(experiment, plan, args.quick, kept.as_ref().map(Kept::dir), &mut screen);
-    screen.done();
-    finish::ended(result, &Ends { kept, json: args.out.json, json_lines: false, used: None, threads: false })
+    Ok(plan)
 }
 
 /// Puts the hosts that the user named into the plan. Real hosts have their own network, so a plan with real hosts has
