@@ -10,7 +10,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use run::{
-    AgentCommand, AgentSpec, Incident, IncidentKind, Io, LoadPart, LoadPlan, Phase, Steady, Trial, TrialOverhead, Window,
+    AgentCommand, AgentSpec, Incident, IncidentKind, Io, LoadPart, LoadPlan, Phase, Steady, Trial, TrialOverhead,
+    Window,
 };
 use sys::clock::Origin;
 
