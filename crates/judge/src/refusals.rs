@@ -1,26 +1,39 @@
-//! Trials with refused answers. Tests whether the rate of good answers stayed constant at different offered rates, as
-//! with a rate limit.
+//! Trials with refused answers. Tests whether the rate of good answers, or the number of good requests in flight,
+//! stayed constant at different offered rates, as with a limit.
+
+mod in_flight;
+mod level;
 
 use run::Trial;
 
-use crate::number::median_of_sorted;
+use self::in_flight::InFlight;
+pub(crate) use self::level::Level;
 use crate::single::{good, refused};
 use crate::thresholds::{ABOVE_LIMITER, LONG_WINDOW, ONE_RATE, REFUSED, TREND_SURE, WIDE};
 use stats::fit::linear;
 
+/// Quantity that a server keeps constant while it refuses further requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// Rate of good answers, although the number of requests in flight changed.
+    Rate,
+    /// Number of good requests in flight, although the rate of good answers changed.
+    InFlight,
+    /// Both stayed constant. A limit on the rate and a limit on requests in flight look the same.
+    Either,
+}
+
 /// Signs of refused requests in the trials of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusals<'a> {
-    /// Trials that have refusals, and a rate of good answers near `middle`.
+    /// Trials that have refusals, and a rate of good answers near the median.
     pub(crate) trials: Vec<&'a Trial>,
-    /// Lowest rate of good answers in the trials with refusals and a long window, 1/s.
-    pub(crate) lowest: f64,
-    /// Median rate of good answers in the trials with refusals and a long window, 1/s.
-    pub(crate) middle: f64,
-    /// Highest rate of good answers in the trials with refusals and a long window, 1/s.
-    pub(crate) highest: f64,
-    /// True if the rate of good answers stayed constant.
-    pub(crate) constant: bool,
+    /// All trials that have refusals.
+    pub(crate) refusing: Vec<&'a Trial>,
+    /// Rates of good answers in the trials with refusals and a long window, 1/s.
+    pub(crate) rate: Level,
+    /// Good requests in flight in the trials with refusals and a long window.
+    pub(crate) in_flight: InFlight,
     /// True if at least half of the refusals have a status that means "too many requests" (429 or 503). `None` if
     /// statuses were not counted.
     pub(crate) overload: Option<bool>,
@@ -39,7 +52,8 @@ pub(crate) struct Refusals<'a> {
     pub(crate) steady_within: bool,
     /// True if the rate of good answers rose and fell with the rate of all answers within a trial's window.
     pub(crate) follows_within: bool,
-    /// True if a trial with hardly any refusals and a long window had far more good answers per second than `middle`.
+    /// True if a trial with hardly any refusals and a long window had far more good answers per second than the median of
+    /// the trials with refusals.
     pub(crate) is_exceeded: bool,
 }
 
@@ -119,13 +133,8 @@ fn within(trial: &Trial) -> Within {
     }
 }
 
-/// Returns true if the rate of good answers of one trial is about the middle rate of several trials.
-fn is_near(rate: f64, middle: f64) -> bool {
-    (rate / middle - 1.0).abs() <= ONE_RATE
-}
-
 /// Returns the highest value divided by the lowest value.
-pub(crate) fn highest_over_lowest(values: impl Iterator<Item = f64> + Clone) -> f64 {
+fn highest_over_lowest(values: impl Iterator<Item = f64> + Clone) -> f64 {
     values.clone().fold(0.0_f64, f64::max) / values.fold(f64::MAX, f64::min)
 }
 
@@ -133,7 +142,13 @@ impl<'a> Refusals<'a> {
     /// Judges the refusals of `sound` trials. `completed` contains all trials, including disturbed ones: other programs
     /// change rates, but not the share that a server fails at every load.
     pub(crate) fn of(sound: impl Iterator<Item = &'a Trial>, completed: &[&'a Trial]) -> Self {
-        let all: Vec<&Trial> = sound.filter(|t| t.measured.tally.completed > 0).collect();
+        let mut all: Vec<&Trial> = Vec::new();
+        for trial in sound.filter(|t| t.measured.tally.completed > 0) {
+            // The decisive trial (which represents the run) is usually also a step of the sweep.
+            if !all.iter().any(|other| std::ptr::eq(*other, trial)) {
+                all.push(trial);
+            }
+        }
         let refuses = |t: &&Trial| t.measured.tally.completed > 0 && refused(t) >= REFUSED;
         let refusing: Vec<&Trial> = all.iter().copied().filter(refuses).collect();
         let each: Vec<&Trial> = completed.iter().copied().filter(refuses).collect();
@@ -141,16 +156,10 @@ impl<'a> Refusals<'a> {
         // Only long windows are compared.
         let longest_s = refusing.iter().map(|t| t.measured.length_s).fold(0.0, f64::max);
         let is_long = |t: &Trial| t.measured.length_s >= LONG_WINDOW * longest_s;
-        let mut rates: Vec<f64> = refusing.iter().filter(|t| is_long(t)).map(|t| good(t)).collect();
-        rates.sort_by(f64::total_cmp);
-        let at = |i: usize| rates.get(i).copied().unwrap_or(0.0);
-        let (lowest, highest) = (at(0), at(rates.len().saturating_sub(1)));
-        let middle = median_of_sorted(&rates).unwrap_or(0.0);
-        // A disturbed trial has fewer good answers than a limit allows, but no trial has more. The rate of good answers
-        // may therefore differ in a third of the trials.
-        let long_near = rates.iter().filter(|rate| is_near(**rate, middle)).count();
-        let near: Vec<&Trial> = refusing.iter().copied().filter(|t| is_near(good(t), middle)).collect();
-        let constant = middle > 0.0 && 3 * long_near >= 2 * rates.len() && highest <= ABOVE_LIMITER * middle;
+        let long: Vec<&Trial> = refusing.iter().copied().filter(|t| is_long(t)).collect();
+        let open: Vec<&Trial> = all.iter().copied().filter(|t| refused(t) < REFUSED && is_long(t)).collect();
+        let rate = Level::of(long.iter().map(|t| good(t)).collect());
+        let near: Vec<&Trial> = refusing.iter().copied().filter(|t| rate.is_near(good(t))).collect();
         // A constant rate of good answers shows a limit only if the rates of all answers (good ones and refusals)
         // differ widely.
         let answers = near.iter().map(|t| t.rates.completed_rate);
@@ -161,13 +170,10 @@ impl<'a> Refusals<'a> {
         let is_seen = |kind: Within| near.iter().any(|t| within(t) == kind);
         let (grows, steady_within, follows_within) =
             (share_grows(&all), is_seen(Within::Steady), is_seen(Within::Follows));
-        let exceeds = |t: &&Trial| refused(t) < REFUSED && is_long(t) && good(t) > ABOVE_LIMITER * middle;
-        let is_exceeded = all.iter().any(exceeds);
+        let is_exceeded = open.iter().any(|t| good(t) > ABOVE_LIMITER * rate.middle);
         Self {
-            lowest,
-            middle,
-            highest,
-            constant,
+            in_flight: InFlight::of(&long, &open),
+            rate,
             overload,
             wide: spread >= WIDE,
             is_named,
@@ -177,12 +183,23 @@ impl<'a> Refusals<'a> {
             follows_within,
             is_exceeded,
             trials: near,
+            refusing,
         }
     }
 
-    /// Returns true if a rate of good answers is as high as in the trials with refusals.
-    pub(crate) fn is_near_middle(&self, rate: f64) -> bool {
-        is_near(rate, self.middle)
+    /// Returns the quantity that the server keeps constant. Returns `None` if it keeps neither constant.
+    pub(crate) fn kept(&self) -> Option<Kept> {
+        match (self.rate.constant, self.in_flight.may_limit) {
+            (true, true) => Some(Kept::Either),
+            (true, false) => Some(Kept::Rate),
+            (false, _) => self.in_flight.is_kept.then_some(Kept::InFlight),
+        }
+    }
+
+    /// Returns true if the server limits how many requests it handles at the same time, by the number of good requests
+    /// in flight. Statuses and shares of refusals have the same meaning as in [`Refusals::keep_one_rate`].
+    pub(crate) fn keep_one_number_in_flight(&self) -> bool {
+        self.kept() == Some(Kept::InFlight) && self.overload != Some(false) && !self.share_is_constant
     }
 
     /// Returns true if the server keeps the rate of good answers constant, however many requests are offered. A
@@ -192,7 +209,7 @@ impl<'a> Refusals<'a> {
     /// lets a few requests pass while it is open.
     pub(crate) fn keep_one_rate(&self) -> bool {
         let is_limit = self.is_named || !self.is_exceeded;
-        self.constant && self.wide && self.overload != Some(false) && !self.share_is_constant && is_limit
+        self.rate.constant && self.wide && self.overload != Some(false) && !self.share_is_constant && is_limit
     }
 
     /// Returns true if a rate limit refuses the requests, and the server does not merely fail a share of them under any

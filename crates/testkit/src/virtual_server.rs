@@ -121,9 +121,9 @@ impl VirtualServer {
     pub fn new(server: SimServer, plan: Plan, seed: u64) -> Self {
         // If the model refuses requests, the protocol must have statuses. If the model refuses no requests, the
         // simplest protocol is used, because it is faster to simulate.
-        let protocol = match server.limit {
-            Some(_) => plan.load.protocol.clone(),
-            None => Protocol::Echo { message_bytes: 1 },
+        let protocol = match server.limit.is_some() || server.refuses_if_full {
+            true => plan.load.protocol.clone(),
+            false => Protocol::Echo { message_bytes: 1 },
         };
         let load = LoadPlan { protocol, seed, ..plan.load.clone() };
         let run = Run { format: run::FORMAT.into(), plan, ..Run::default() };

@@ -5,14 +5,15 @@
 use run::{Evidence, FigureUnit, Trial};
 
 use super::delaying_limit::delays_for_sure;
+use super::limit_kind::{in_flight, kept};
 use super::queue_signs::held_places;
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::duration;
 use crate::places::{self, Places, is_connections};
-use crate::refusals::{Refusals, highest_over_lowest};
+use crate::refusals::Kept;
 use crate::single::{clients, good, r1_us, refused, server_of};
-use crate::thresholds::{FLAT, LEAST_PLACES, REFUSED, WIDE};
+use crate::thresholds::{REFUSED, WIDE};
 use crate::view::View;
 
 /// Limit of requests at a time that looks like a limit of requests per second.
@@ -32,27 +33,7 @@ impl From<String> for AtATime {
 /// Describes a limit on requests at a time, whose refusals look like those of a limit on requests per second. Returns
 /// `None` if no sign of a limit on requests at a time was found.
 pub(super) fn at_a_time(facts: &Facts<'_>) -> Option<AtATime> {
-    pool(facts)
-        .map(AtATime::from)
-        .or_else(|| queue(facts))
-        .or_else(|| good_at_a_time(&facts.refusals).map(AtATime::from))
-}
-
-/// Returns advice on a server that may refuse requests because its queue is full: a next step that shows whether too
-/// few workers or a rate limit is the cause. Returns `None` if no queue was seen. A queue also counts if the status of
-/// the refusals names a limit (429): inference servers and search engines use it for a full queue.
-pub(super) fn advice(facts: &Facts<'_>) -> Option<String> {
-    let refuses = facts.loaded().any(|trial| refused(trial) >= REFUSED);
-    let number = queue(facts).filter(|_| refuses).map(|_| number(facts))?;
-    Some(format!(
-        "Add workers{number}, or connections to an upstream, and measure again. If the rate grows, their number is the \
-         limit. If the rate stays, look for a rate limit with a queue (limit_req with burst, an upstream quota)."
-    ))
-}
-
-fn number(facts: &Facts<'_>) -> String {
-    held_places(facts)
-        .map_or(String::new(), |held| format!(" (they handle about {} at a time)", places::requests(held)))
+    pool(facts).map(AtATime::from).or_else(|| queue(facts)).or_else(|| good_in_flight(facts).map(AtATime::from))
 }
 
 /// Describes the connections to an upstream, if their number equals the number of requests handled at a time. A full
@@ -64,7 +45,7 @@ fn pool(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// Describes the workers of a server whose requests waited in a queue before it refused any.
-fn queue(facts: &Facts<'_>) -> Option<AtATime> {
+pub(super) fn queue(facts: &Facts<'_>) -> Option<AtATime> {
     let (trial, r1_us) = waited(facts)?;
     let places = Places::of(facts);
     let counted = places.as_ref().and_then(|places| places.matching().next());
@@ -91,21 +72,15 @@ fn queue(facts: &Facts<'_>) -> Option<AtATime> {
 /// by quick answers at a lower rate.
 fn waited<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let r1_us = facts.unloaded.filter(|one| refused(one) < REFUSED).and_then(r1_us)?;
-    let is_at_limit = |t: &&'a Trial| refused(t) < REFUSED && facts.refusals.is_near_middle(good(t));
+    let is_at_limit = |t: &&'a Trial| refused(t) < REFUSED && facts.refusals.rate.is_near(good(t));
     let waits = |t: &&'a Trial| t.latency_us.mean >= WIDE * r1_us;
     let trial = facts.sweep.iter().copied().filter(is_at_limit).rfind(waits)?;
     (!delays_for_sure(facts)).then_some((trial, r1_us))
 }
 
-/// Describes the number of good answers in progress (Little's law), if it may be the limit. A server that limits how
-/// many requests it handles at the same time allows at least about one request. If the rate of good answers stayed the
-/// same while the number of good answers in progress changed, the server does not limit the number in progress.
-fn good_at_a_time(refusals: &Refusals<'_>) -> Option<String> {
-    let rates = refusals.trials.iter().map(|t| good(t));
-    let held = refusals.trials.iter().map(|t| good(t) * t.latency_us.mean / 1e6);
-    let varies = highest_over_lowest(held.clone()) > 1.0 + FLAT && highest_over_lowest(rates) <= 1.0 + FLAT;
-    let least = held.reduce(f64::min).filter(|least| *least >= LEAST_PLACES && !varies)?;
-    Some(format!("about {} at a time", places::requests(least)))
+/// Describes the number of good requests in flight (Little's law), if it may be the limit.
+fn good_in_flight(facts: &Facts<'_>) -> Option<String> {
+    kept(facts).filter(|kept| *kept != Kept::Rate).map(|_| format!("{} at a time", in_flight(facts)))
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod client_ports;
 mod concurrency_words;
 mod delaying_limit;
 mod handshakes;
+mod limit_kind;
 mod network_loss;
 mod network_medium;
 mod not_saturated;

@@ -1,15 +1,16 @@
 //! Rule for a server that limits the rate on purpose. The server quickly answers requests with status 4xx or 5xx, and
 //! the rate of good answers stays constant.
 
-use run::{FigureUnit, Trial};
+use run::{Evidence, FigureUnit, Trial};
 
-use super::at_a_time::{AtATime, advice, at_a_time};
+use super::at_a_time::{AtATime, at_a_time};
 use super::delaying_limit::delays;
+use super::limit_kind::{advice, kept_line};
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{cpus, figure, percent, rate};
-use crate::refusals::Refusals;
+use crate::refusals::{Kept, Level, Refusals};
 use crate::signals::Signal;
 use crate::signals::cpu::fullness;
 use crate::single::{refused, server_of};
@@ -32,10 +33,11 @@ pub(super) const RULE: Rule = Rule {
               answers while the good ones stay at one rate, and neither its CPUs, its threads nor its upstream are \
               full. A server that fails under load is full, or its good rate falls. A server that fails the same \
               share of a light load sets no limit, either. A single load tells the two apart only by a status such \
-              as 429, or by good answers at a constant rate. If at least one good answer is always in progress, and \
-              always about as many, a limit of requests at a time (limit_conn, a connection pool) looks the same, \
-              and the confidence is 0.5. So it is if requests waited before any was refused: workers with a bounded \
-              queue do that, too. With a wrong path no answer is good. A limit may also delay answers. Then \
+              as 429, or by good answers at a constant rate. A limit on requests in flight (limit_conn, a semaphore, a \
+              connection pool) keeps the rate of good answers times their response time constant, so the rate falls if \
+              answers take longer. A rate limit keeps the rate constant, however long answers take. If neither changed, \
+              nothing separates them, and the confidence is 0.5. So it is if requests waited before any was refused: \
+              workers with a bounded queue do that, too. With a wrong path no answer is good. A limit may also delay answers. Then \
               one client without pauses waits for the limit's gap and reaches the highest rate alone, while arrivals \
               below that rate are answered at once. A fixed number of workers would delay both. A worker that still \
               works after its answer has the same times, but leaves the next request unread or waiting for a lock. A \
@@ -73,9 +75,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if trials().all(|t| refused(t) > ALL_REFUSED) {
         return Verdict::RuledOut("no answer had the expected status: check the path and the method".into());
     }
-    let Refusals { trials: limited, lowest, middle, highest, constant, overload, .. } = &facts.refusals;
-    let room = room(facts, limited);
-    let confidence = match (facts.refusals.keep_one_rate(), room.is_some_and(|room| room >= LIKELY)) {
+    let Refusals { rate: Level { lowest, highest, constant, .. }, overload, .. } = &facts.refusals;
+    let room = room(facts, limited(&facts.refusals));
+    let keeps = facts.refusals.keep_one_rate() || facts.refusals.keep_one_number_in_flight();
+    let confidence = match (keeps, room.is_some_and(|room| room >= LIKELY)) {
         (true, _) => room.map_or(TWO_SIGNS, |room| SUREST * room),
         (false, true) if *constant && *overload != Some(false) && facts.refusals.show_a_limit() => WEAK_SIGN,
         (false, true) if *constant && *overload != Some(false) && trials().count() == 1 => {
@@ -122,10 +125,17 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let at_a_time = at_a_time(facts);
     // A status such as 429 says that the server refuses on purpose, by requests per second or by requests at a time.
     // However, if requests waited at the same rate before any request was refused, the server was full before its
-    // limit.
-    let is_open = at_a_time.as_ref().is_some_and(|limit| limit.queue.is_some() || !facts.refusals.is_named);
+    // limit. If only the number of requests in flight stayed constant, the kind of the limit is not open.
+    let is_sure = facts.refusals.is_named || facts.refusals.kept() == Some(Kept::InFlight);
+    let is_open = at_a_time.as_ref().is_some_and(|limit| limit.queue.is_some() || !is_sure);
     let confidence = if is_open { confidence.min(LIKELY) } else { confidence };
-    bind(worst, confidence, (*middle, limited.len()), at_a_time)
+    bind(facts, worst, confidence, at_a_time)
+}
+
+/// Returns the trials that show the limit: those with about the same rate of good answers. If the server limits the
+/// requests in flight, the rate differs, and all trials with refusals show the limit.
+fn limited<'r, 'a>(refusals: &'r Refusals<'a>) -> &'r [&'a Trial] {
+    if refusals.kept() == Some(Kept::InFlight) { &refusals.refusing } else { &refusals.trials }
 }
 
 /// Returns the probability that the server had CPU time left while it refused requests. Returns `None` if the server's
@@ -149,33 +159,30 @@ fn by_status_if(trial: &Trial, keep: fn(&str) -> bool) -> String {
     if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) }
 }
 
-fn bind(worst: &Trial, confidence: f64, (limit, trials): (f64, usize), at_a_time: Option<AtATime>) -> Verdict {
+fn bind(facts: &Facts<'_>, worst: &Trial, confidence: f64, at_a_time: Option<AtATime>) -> Verdict {
+    let refusals = &facts.refusals;
     let view = server_of(worst).unwrap_or_else(|| View::new("client", worst, &worst.client));
     let share = refused(worst);
-    let mut evidence = vec![
-        measured(
-            &view,
-            ("unexpected_status", ""),
-            (share, FigureUnit::Plain),
-            Some(REFUSED),
-            format!("{} of the answers were refusals{}", percent(share), by_status(worst)),
-        ),
-        measured(
-            &view,
-            ("goodput", ""),
-            (limit, FigureUnit::PerSecond),
-            None,
-            match trials {
-                1 => format!("good answers came at {}", rate(limit)),
-                _ => format!("good answers stayed near {} in {trials} trials", rate(limit)),
-            },
-        ),
-    ];
+    let mut evidence = vec![measured(
+        &view,
+        ("unexpected_status", ""),
+        (share, FigureUnit::Plain),
+        Some(REFUSED),
+        format!("{} of the answers were refusals{}", percent(share), by_status(worst)),
+    )];
+    evidence.extend(rate_line(refusals, &view));
+    evidence.extend(kept_line(facts, &view));
     if let Some(used) = view.cpu_used().filter(|_| view.role == "server") {
         let text = format!("the server used {}", cpus(used));
         evidence.push(measured(&view, ("process.cpu", ""), (used, FigureUnit::Cpus), view.cpu_allowed(), text));
     }
+    let limit = refusals.rate.middle;
+    let others = other_failures(worst);
     let sentence = match at_a_time {
+        Some(AtATime { text, queue }) if refusals.kept() == Some(Kept::InFlight) => {
+            evidence.extend(queue);
+            format!("the server limits the requests in flight: it takes only {text} and refuses the rest{others}")
+        }
         Some(AtATime { text, queue }) => {
             evidence.extend(queue);
             format!(
@@ -184,14 +191,28 @@ fn bind(worst: &Trial, confidence: f64, (limit, trials): (f64, usize), at_a_time
             )
         }
         None => {
-            // Older runs record only status classes such as 5xx. A status class (such as 5xx) may include refusals by
-            // the limit, so classes are left out.
-            let others = by_status_if(worst, |status| !run::is_overload(status) && !status.ends_with("xx"));
-            let others = if others.is_empty() { others } else { format!("; other answers failed{others}") };
             format!("the server limits the rate on purpose: it serves {} and refuses the rest{others}", rate(limit))
         }
     };
     Verdict::Binds { confidence, sentence, evidence }
+}
+
+/// Returns evidence of a rate of good answers that stayed constant. Returns `None` if it did not stay constant.
+fn rate_line(refusals: &Refusals<'_>, view: &View<'_>) -> Option<Evidence> {
+    let (limit, trials) = (refusals.rate.middle, refusals.trials.len());
+    let text = match trials {
+        1 => format!("good answers came at {}", rate(limit)),
+        _ => format!("good answers stayed near {} in {trials} trials", rate(limit)),
+    };
+    let is_rate = refusals.kept() != Some(Kept::InFlight);
+    is_rate.then(|| measured(view, ("goodput", ""), (limit, FigureUnit::PerSecond), None, text))
+}
+
+/// Returns words about the answers that failed with a status that names no overload. Older runs record only status
+/// classes such as 5xx. A status class may include refusals by the limit, so classes are left out.
+fn other_failures(trial: &Trial) -> String {
+    let others = by_status_if(trial, |status| !run::is_overload(status) && !status.ends_with("xx"));
+    if others.is_empty() { others } else { format!("; other answers failed{others}") }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Tests of searches that reach limits of the generator: its number of connections and its pipeline.
+//! Tests of searches that reach limits of the generator (its number of connections, its pipeline), or a limit on purpose
+//! of the server.
 
 use load::{Service, SimServer};
 use run::{Intensity, Plan, TrialKind};
@@ -76,5 +77,18 @@ fn the_open_loop_has_the_pipeline_of_the_sweep() {
         assert!(open.clone().all(|t| t.intensity.pipeline() == 16 && t.tally.connected <= 4), "seed {seed}");
         let capacity = run.findings.capacity.as_ref().unwrap();
         assert!((0.9..=1.05).contains(&(capacity.rate / 1000.0)) && capacity.own_limit.is_none(), "{capacity:?}");
+    }
+}
+
+/// The server takes 50 requests at a time, each for 100 ms, and refuses all others. Its rate of good answers is as
+/// constant as with a rate limit. An earlier version of loadline called it a rate limit.
+#[test]
+fn a_limit_on_requests_in_flight_is_no_sure_rate_limit() {
+    for seed in 1..=SEEDS {
+        let slots = SimServer { refuses_if_full: true, rtt_ns: 1_000_000, ..server(Service::Constant, 100_000, 50) };
+        let run = VirtualServer::new(slots, Plan::default(), seed).find().unwrap();
+        let verdict = &run.findings.bottleneck;
+        let names_both = verdict.confidence <= 0.5 && verdict.sentence.contains("requests at a time");
+        assert!(verdict.id == "unknown" || names_both, "{seed}: {verdict:#?}");
     }
 }

@@ -6,10 +6,12 @@
 //! Queue-Dependent Servers in Closed Queueing Networks*, Performance Evaluation 1 (1981).
 
 mod closed;
+mod loss;
 mod open;
 mod slowed;
 
 pub use closed::{Closed, closed, elasticities};
+pub use loss::servers_of_loss;
 pub use open::response_s as open_response_s;
 pub use slowed::least_elasticity;
 

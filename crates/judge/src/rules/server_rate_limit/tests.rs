@@ -176,3 +176,70 @@ fn a_circuit_breaker_that_opened_is_no_limit_of_the_rate() {
     let b = PlantedRun::new(5000.0, 1600.0).rates(&[0.5, 1.05, 1.3, 1.7]).change(open).verdict();
     assert!(b.id != "server-rate-limit" || b.confidence <= 0.5, "{b:#?}");
 }
+
+/// Makes a run of a server that takes 50 requests at a time, each for 100 ms, and refuses the rest with status 503. With
+/// n clients, an answer takes `slower(n)` times as long.
+fn takes_50_at_a_time(slower: fn(f64) -> f64) -> PlantedRun {
+    let refuse = move |t: &mut run::Trial, p: &crate::planted::Point| {
+        let is_closed = t.kind == run::TrialKind::Sweep;
+        let service_s = 0.1 * if is_closed { slower(p.n) } else { 1.0 };
+        let (offered, busy) = match is_closed {
+            true => (p.n.min(50.0) / service_s + 2000.0 * (p.n - 50.0).max(0.0), p.n.min(50.0)),
+            false => (p.offered, (p.offered * service_s).min(48.5)),
+        };
+        let good = busy / service_s;
+        (t.rates.completed_rate, t.rates.goodput) = (offered, good);
+        (t.measured.tally.completed, t.latency_us.mean) = ((2.0 * offered) as u64, 1e6 * service_s);
+        let refused = (2.0 * (offered - good)) as u64;
+        t.measured.tally.unexpected_status = refused;
+        t.measured.tally.unexpected_statuses = [("503".into(), refused)].into_iter().filter(|s| s.1 > 0).collect();
+    };
+    PlantedRun::new(100_000.0, 500.0)
+        .steps(&[1, 2, 4, 8, 16, 32, 64, 128, 256])
+        .rates(&[0.5, 0.9, 1.3, 1.6])
+        .change(refuse)
+}
+
+/// This test repeats a situation that was observed with a server that refuses beyond 50 requests in flight. Response
+/// times differed by 6 % between two loads. An earlier version of loadline said "limits the rate on purpose" with 95 %.
+#[test]
+fn a_limit_on_requests_in_flight_is_no_rate_limit() {
+    let b = takes_50_at_a_time(|n| if n > 200.0 { 1.06 } else { 1.0 }).verdict();
+    assert!(b.id == "server-rate-limit" && b.confidence <= 0.5, "{b:#?}");
+    assert!(b.sentence.contains("about 50 requests at a time") && b.sentence.contains("/s, or"), "{b:#?}");
+    assert!(b.evidence.iter().any(|line| line.text.contains("looks the same as a rate limit")), "{b:#?}");
+    assert!(b.advice[0].contains("twice as long") && b.advice[0].contains("it falls to half"), "{:?}", b.advice);
+}
+
+/// Under many clients, refusals take CPU time from the requests in flight, which then take longer. The rate of good
+/// answers falls, and the number of requests in flight stays at 50. An earlier version of loadline said that the server
+/// "sets no limit".
+#[test]
+fn a_constant_number_of_requests_in_flight_is_a_limit() {
+    let b = takes_50_at_a_time(|n| (n / 64.0).max(1.0)).verdict();
+    assert!(b.id == "server-rate-limit" && b.confidence >= 0.9, "{b:#?}");
+    assert!(b.sentence.contains("limits the requests in flight: it takes only about 50 requests at a time"), "{b:#?}");
+    assert!(b.advice.len() == 1 && b.advice[0].contains("limit_conn"), "{:?}", b.advice);
+}
+
+/// The rates of good answers and the response times of a rate limit vary a little, as in every measurement.
+#[test]
+fn a_rate_limit_with_noise_is_sure_if_response_times_change() {
+    let noisy = |slower: f64| {
+        let noise = move |t: &mut run::Trial, p: &crate::planted::Point| {
+            let wave = 1.0 + 0.03 * (p.n + p.offered).sin();
+            let n = t.measured.tally.unexpected_status;
+            t.measured.tally.unexpected_statuses = [("429".into(), n)].into_iter().filter(|s| s.1 > 0).collect();
+            (t.rates.completed_rate, t.latency_us.mean) = (t.rates.completed_rate * wave, 10_000.0 / wave);
+            if p.n > 64.0 {
+                t.latency_us.mean *= slower;
+            }
+        };
+        refuses_beyond_500_after(10_000.0).change(noise).verdict()
+    };
+    let (sure, same) = (noisy(2.0), noisy(1.0));
+    assert!(sure.id == "server-rate-limit" && sure.confidence >= 0.9, "{sure:#?}");
+    assert!(sure.sentence.contains("limits the rate on purpose") && !sure.sentence.contains("at a time"), "{sure:#?}");
+    assert!(sure.evidence.iter().any(|line| line.text.contains("no limit on their number explains")), "{sure:#?}");
+    assert!(same.sentence.ends_with("or of requests at a time"), "{same:#?}");
+}

@@ -21,6 +21,8 @@ const MAX_SEND_BYTES: usize = 4096;
 
 /// Answer to a request that the rate limit refuses.
 const REFUSED_ANSWER: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n";
+/// Answer to a request that finds all workers busy.
+const BUSY_ANSWER: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
 
 /// The driver of the simulator.
 #[derive(Debug)]
@@ -147,7 +149,10 @@ impl Driver for SimDriver {
                 Event::Connected((conn, _)) => Some(Completion::Connected { conn }),
                 Event::Answered((conn, _)) => Some(Completion::Received { conn, bytes: answer }),
                 Event::LastAnswered((conn, _)) => Some(Completion::Received { conn, bytes: LAST_ANSWER }),
-                Event::Refused((conn, _)) => Some(Completion::Received { conn, bytes: REFUSED_ANSWER }),
+                Event::Refused((conn, _)) => {
+                    let bytes = if ops.server.refuses_if_full { BUSY_ANSWER } else { REFUSED_ANSWER };
+                    Some(Completion::Received { conn, bytes })
+                }
                 Event::Closed((conn, _)) => Some(Completion::PeerClosed { conn }),
                 Event::Reset((conn, _)) => Some(Completion::Failed { conn, op: Op::Receive, errno: Errno::CONNRESET }),
                 event => {
@@ -293,8 +298,11 @@ impl SimOps {
         end
     }
 
-    /// Returns true if the rate limit has a token for a request, and takes this token.
+    /// Returns true if the server does not refuse a request. Takes a token of the rate limit, if there is one.
     fn admits(&mut self) -> bool {
+        if self.server.refuses_if_full && self.idle == 0 {
+            return false;
+        }
         let Some(limit) = self.server.limit else { return true };
         let (at, tokens) = self.tokens;
         let refilled = tokens + (self.now_ns - at) as f64 / 1e9 * f64::from(limit.rate);

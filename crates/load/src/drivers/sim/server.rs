@@ -57,6 +57,8 @@ pub struct SimServer {
     pub stalls_ns: Vec<(u64, u64)>,
     /// Rate limit, if there is one. A request without a token is refused at once with status 429 (HTTP/1 only).
     pub limit: Option<TokenBucket>,
+    /// True if the server refuses a request at once, with status 503, while all workers are busy (HTTP/1 only).
+    pub refuses_if_full: bool,
     /// Number of answers after which the server closes a connection; 0 to keep connections. The last answer announces
     /// the close (HTTP/1 only).
     pub closes_after: u32,
@@ -88,6 +90,7 @@ impl Default for SimServer {
             rtt_ns: 0,
             stalls_ns: Vec::new(),
             limit: None,
+            refuses_if_full: false,
             closes_after: 0,
             closes_silently: false,
             silent_close: SilentClose::AtOnce,

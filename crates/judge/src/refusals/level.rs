@@ -1,0 +1,42 @@
+//! Levels: a figure of several trials that stayed near one value.
+
+use crate::number::median_of_sorted;
+use crate::thresholds::{ABOVE_LIMITER, ONE_RATE};
+
+/// Figure of several trials, such as the rate of good answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Level {
+    /// Lowest value.
+    pub(crate) lowest: f64,
+    /// Median value.
+    pub(crate) middle: f64,
+    /// Highest value.
+    pub(crate) highest: f64,
+    /// True if the values stayed near the median. A disturbed trial has a lower value than a limit allows, but no trial
+    /// has a far higher value. A third of the values may therefore differ from the median.
+    pub(crate) constant: bool,
+}
+
+impl Level {
+    /// Returns the level of values, in any order. All fields of the result are 0 or false without values.
+    pub(super) fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let (Some(lowest), Some(highest)) = (values.first().copied(), values.last().copied()) else {
+            return Self::default();
+        };
+        let middle = median_of_sorted(&values).unwrap_or(0.0);
+        let near = values.iter().filter(|value| is_near(**value, middle)).count();
+        let constant = middle > 0.0 && 3 * near >= 2 * values.len() && highest <= ABOVE_LIMITER * middle;
+        Self { lowest, middle, highest, constant }
+    }
+
+    /// Returns true if a value is about the median.
+    pub(crate) fn is_near(&self, value: f64) -> bool {
+        is_near(value, self.middle)
+    }
+}
+
+/// Returns true if a value is about the middle value of several trials.
+fn is_near(value: f64, middle: f64) -> bool {
+    (value / middle - 1.0).abs() <= ONE_RATE
+}
