@@ -1,12 +1,14 @@
 //! Limits of the objective, and the test whether a trial meets them. The search in the crate `lab` and the findings use
 //! the functions of this module.
 
+mod unloaded;
+
 use run::number::{Unit, quantity};
 use run::{AnswerTime, Breach, BreachKind, Limits, Run, Summary, SummaryFigure, TimeFigure, Trial, TrialKind};
 
+use self::unloaded::Unloaded;
 use crate::number::{duration, finite, percent, positive, ratio};
 use crate::single::{completed_share, failed_share, mostly_refused, none_good, several_sizes, unanswered};
-use crate::sweep::lightest;
 use crate::thresholds::{DEFAULT_FAR_MEDIANS, DEFAULT_MEDIANS, HELD_RATE, NOTICED_US, UNANSWERED_P99};
 
 /// One part of an objective.
@@ -62,7 +64,7 @@ pub fn longest_mean_us(limits: &Limits) -> Option<f64> {
 }
 
 /// Returns the objective of a run. The result is the plan's objective if the plan limits any time. If the plan limits
-/// no time, the limit is derived from the median response time without load (reasons in
+/// no time, the limit is derived from the usual response time without load (reasons in
 /// `docs/explanation/capacity.md`).
 pub fn limits(run: &Run) -> Limits {
     let asked = &run.plan.objective;
@@ -78,13 +80,13 @@ pub fn limits(run: &Run) -> Limits {
         text: String::new(),
     };
     let own = limits_a_time(&given);
-    let unloaded = unloaded_median_us(run).filter(|_| !own && !several_sizes(run));
+    let unloaded = Unloaded::of(&unloaded_steps(run)).filter(|_| !own && !several_sizes(run));
     // If some answers take long under any load, users notice a higher load only when these answers take noticeably
     // longer.
     let slowest = || least_p99_us(run).filter(|us| *us > NOTICED_US).map_or(0.0, |us| us + NOTICED_US);
     let limits = Limits {
-        p50_us: given.p50_us.or(unloaded.map(|us| DEFAULT_MEDIANS * us)),
-        p99_us: given.p99_us.or(unloaded.map(|us| NOTICED_US.max(DEFAULT_FAR_MEDIANS * us).max(slowest()))),
+        p50_us: given.p50_us.or(unloaded.map(|usual| DEFAULT_MEDIANS * usual.us)),
+        p99_us: given.p99_us.or(unloaded.map(|usual| NOTICED_US.max(DEFAULT_FAR_MEDIANS * usual.us).max(slowest()))),
         ..given
     };
     let missing = match (limits_a_time(&limits), several_sizes(run)) {
@@ -95,15 +97,19 @@ pub fn limits(run: &Run) -> Limits {
         }
         (false, false) => Some("no limit on the response time (no unloaded trial)"),
     };
-    Limits { text: text(&limits, own, missing), ..limits }
+    Limits { text: text(&limits, unloaded, missing), ..limits }
 }
 
-/// Returns the objective in words, such as its limits on percentiles and on errors.
-fn text(limits: &Limits, own: bool, missing: Option<&str>) -> String {
+/// Returns the objective in words, such as its limits on percentiles and on errors. `unloaded` is the usual response
+/// time without load, if the limits are derived from it.
+fn text(limits: &Limits, unloaded: Option<Unloaded>, missing: Option<&str>) -> String {
     let one = |name: &str, limit: Option<f64>| limit.map(|us| format!("{name} under {}", duration(us)));
-    let p50 = one("median", limits.p50_us).map(|text| match own {
-        true => text,
-        false => format!("{text} (default: {DEFAULT_MEDIANS} × unloaded; set --p50)"),
+    let p50 = one("median", limits.p50_us).map(|text| match unloaded {
+        None => text,
+        Some(Unloaded { is_mean: false, .. }) => format!("{text} (default: {DEFAULT_MEDIANS} × unloaded; set --p50)"),
+        Some(_) => format!(
+            "{text} (default: {DEFAULT_MEDIANS} × unloaded mean, since response times differ widely; set --p50)"
+        ),
     });
     let named = [p50, one("mean", limits.mean_us), one("p99", limits.p99_us), one("p99.9", limits.p99_9_us)];
     let others = timed(limits).filter_map(|(time, figure, us)| one(&time.figure_name(figure), Some(us)));
@@ -129,16 +135,6 @@ fn least_p99_us(run: &Run) -> Option<f64> {
     let steps = unloaded_steps(run);
     let all = steps.iter().filter_map(|step| positive(step.latency_us.p99));
     all.min_by(f64::total_cmp).filter(|_| steps.len() >= 2)
-}
-
-/// Returns the median response time without load, microseconds. The result is the smaller of the medians of the two
-/// lightest steps, since other programs may have disturbed one of these steps.
-fn unloaded_median_us(run: &Run) -> Option<f64> {
-    let steps = unloaded_steps(run);
-    let first = lightest(&steps)?;
-    let rest: Vec<&Trial> = steps.iter().copied().filter(|t| !std::ptr::eq(*t, first)).collect();
-    let all = [Some(first), lightest(&rest)].into_iter().flatten();
-    all.filter_map(|t| positive(t.latency_us.p50)).min_by(f64::total_cmp)
 }
 
 /// Returns the limit of the objective that a trial exceeded. Returns `None` if the trial met the objective.

@@ -59,6 +59,33 @@ fn answers_that_are_slow_under_any_load_raise_the_default_limit() {
     assert_eq!(limit(vec![step(300_000.0)]), Some(100_000.0), "a single step may have had a pause");
 }
 
+/// Answers take 20 ms or 200 ms, with nearly equal shares. A limit of ten times the median would be 200 ms or 2 s,
+/// depending on chance.
+#[test]
+fn two_response_times_of_equal_share_set_one_limit() {
+    let step = |quick: u64, slow: u64| {
+        let mut hist = run::Hist::new();
+        hist.record_many_ns(20_000_000, quick);
+        hist.record_many_ns(200_000_000, slow);
+        let mut step = trial(0.0, quick + slow, 0);
+        step.latency_us = run::Summary::of(&hist);
+        step.histograms.insert("response".into(), hist);
+        step
+    };
+    let of = |trials: Vec<Trial>| limits(&Run { trials, ..Run::default() });
+    let p50_us = |trials: Vec<Trial>| of(trials).p50_us.unwrap();
+    for quick in [40, 45, 49, 51, 55, 60] {
+        let limit = p50_us(vec![step(quick, 100 - quick), step(50, 50)]);
+        assert!((800_000.0..1_200_000.0).contains(&limit), "{quick} of 100: {limit}");
+    }
+    assert!(of(vec![step(50, 50)]).text.contains("10 × unloaded mean, since"), "{}", of(vec![step(50, 50)]).text);
+    let few = p50_us(vec![step(3, 0), step(3, 5)]);
+    assert!((800_000.0..1_300_000.0).contains(&few), "a step with few answers does not decide: {few}");
+    let rare = of(vec![step(95, 5), step(96, 4)]);
+    assert!(rare.p50_us.is_some_and(|us| (us / 200_000.0 - 1.0).abs() < 0.01), "rare slow answers: {rare:?}");
+    assert!(rare.text.contains("10 × unloaded; set --p50"), "{}", rare.text);
+}
+
 /// Every answer is a quick 401. The user allows any share of errors, and limits the response time.
 #[test]
 fn a_limit_on_the_response_time_is_not_met_without_a_good_answer() {

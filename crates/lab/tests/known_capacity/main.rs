@@ -16,3 +16,4 @@ mod limits;
 mod models;
 mod short;
 mod tables;
+mod two_peaks;

@@ -274,6 +274,11 @@ impl SimOps {
         let length = match self.server.service {
             Service::Constant => mean,
             Service::Exponential => exponential(&mut self.rng) * mean,
+            Service::TwoPeaks { times, percent } => {
+                let (times, slow) = (f64::from(times), f64::from(percent) / 100.0);
+                let quick = mean / (1.0 - slow + slow * times);
+                if self.rng.f64() < slow { quick * times } else { quick }
+            }
         } as u64;
         let end_ns = self.after_stalls(length);
         self.schedule(end_ns, Event::ServiceEnd(c));

@@ -8,6 +8,13 @@ pub enum Service {
     /// Service times are exponentially distributed.
     #[default]
     Exponential,
+    /// Some requests take far longer than the others, such as those that a cache cannot answer.
+    TwoPeaks {
+        /// Service time of a slow request, as a multiple of that of a quick one.
+        times: u32,
+        /// Share of the slow requests, percent.
+        percent: u32,
+    },
 }
 
 /// Token bucket that limits the rate of requests. Each request takes one token.
