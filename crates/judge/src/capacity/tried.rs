@@ -116,7 +116,7 @@ impl<'f, 'a> Tried<'f, 'a> {
     /// Moves an estimated capacity between the bounds that the windows give ([`held_twice`] and [`Votes::bound`]), and
     /// reduces it to the highest completed rate, if the estimate is above this rate. An estimate above all completed
     /// rates may be too high: a short window ends before waiting requests exceed a limit of several seconds. The upper
-    /// end of the interval is not reduced, because the capacity may be above every tested rate. Returns `None` if the
+    /// end of the interval is not reduced to it, because the capacity may be above every tested rate. Returns `None` if the
     /// whole interval is above every completed rate, or if rates below the estimate failed.
     pub(super) fn sound(&self, mut p: Pooled, votes: &Votes) -> Option<Pooled> {
         let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);

@@ -5,6 +5,7 @@
 
 use run::Trial;
 use stats::shares::chance_above_half;
+use stats::{NORMAL_95, normal_tail};
 
 use super::left_out::left_out;
 use super::neighbours::UsualShare;
@@ -13,33 +14,54 @@ use crate::Facts;
 use crate::objective::holds;
 use crate::thresholds::{FAILURES_BELOW, LIKELY_HELD};
 
-/// Offered rates of the windows of a search. A window that missed the objective, but not clearly, is in neither list.
+/// Offered rates of the windows of a search. A window that missed the objective, but not clearly, is in no list.
+#[derive(Default)]
 pub(super) struct Votes {
     /// Rates at which a window met the objective, at least without its disturbed time.
     held: Vec<f64>,
     /// Rates at which a window clearly missed the objective.
     failed: Vec<f64>,
+    /// Rates in `failed` whose window is certain: without disturbed time, and with a probability of holding that an
+    /// interval of 95 % leaves out.
+    surely_failed: Vec<f64>,
 }
 
 impl Votes {
     /// Counts the windows of a search. `chances` is the result of [`super::chances`] for the run.
     pub(super) fn of(facts: &Facts<'_>, chances: &[Option<f64>]) -> Self {
         let usual = UsualShare::of(facts.run.trials.iter());
-        let likely = |t: &Trial| {
+        let chance = |t: &Trial| {
             let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, t));
-            at.and_then(|at| *chances.get(at)?).map(|chance| chance >= LIKELY_HELD)
+            at.and_then(|at| *chances.get(at)?)
         };
-        let mut votes = Self { held: Vec::new(), failed: Vec::new() };
+        let mut votes = Self::default();
         for trial in facts.search.iter().copied() {
+            let (rate, chance) = (trial.rates.offered_rate, chance(trial));
             let is_disturbed = || left_out(trial, &facts.limits, usual).seconds > 0.0;
-            match (holds(trial, &facts.limits), likely(trial)) {
-                (true, _) => votes.held.push(trial.rates.offered_rate),
-                (false, Some(true)) if is_disturbed() => votes.held.push(trial.rates.offered_rate),
+            match (holds(trial, &facts.limits), chance.map(|chance| chance >= LIKELY_HELD)) {
+                (true, _) => votes.held.push(rate),
+                (false, Some(true)) if is_disturbed() => votes.held.push(rate),
                 (false, Some(true)) => {}
-                (false, _) => votes.failed.push(trial.rates.offered_rate),
+                (false, _) => {
+                    votes.failed.push(rate);
+                    let is_certain = chance.is_some_and(|chance| chance < normal_tail(NORMAL_95)) && !is_disturbed();
+                    votes.surely_failed.extend(is_certain.then_some(rate));
+                }
             }
         }
         votes
+    }
+
+    /// Returns the lowest rate that certainly failed, above all rates that a window held. If the machine's speed changed
+    /// (`is_unsteady`), a single window may have failed at a slow moment. So many windows must then have failed at or
+    /// below the rate that the interval's level leaves out the opposite. Returns infinity if there is no such rate.
+    fn lowest_sure_failure(&self, is_unsteady: bool) -> f64 {
+        let held = self.held.iter().copied().fold(0.0, f64::max);
+        let mut rates: Vec<f64> = self.surely_failed.iter().copied().filter(|rate| *rate > held).collect();
+        rates.sort_by(f64::total_cmp);
+        let is_enough = |failed: u32| 1.0 - chance_above_half(failed, failed) < normal_tail(NORMAL_95);
+        let found = (1..).zip(rates).find(|(failed, _)| !is_unsteady || is_enough(*failed));
+        found.map_or(f64::INFINITY, |(_, rate)| rate)
     }
 
     /// Returns the lowest failed rate that is very probably above the capacity. At this rate and below it, clearly more
@@ -62,16 +84,18 @@ impl Votes {
     /// whose speed changed, a failed window contradicts the estimate if its rate lies between the highest held rate and
     /// the estimate. The estimate is then lowered to the highest rate that a window held. The interval always contains
     /// the estimate. Its upper end is at least the highest held rate. If the estimate comes from overloads, a held rate
-    /// does not raise the upper end, because the window's queue may have grown without late answers.
+    /// does not raise the upper end, because the window's queue may have grown without late answers. The interval ends
+    /// at or below every rate that certainly failed while no window held this rate or a higher one.
     pub(super) fn bound(&self, p: &mut Pooled, least: f64) {
         let Some(held) = self.held.iter().copied().reduce(f64::max) else { return };
         let estimate = &mut p.estimate;
-        let bounded = estimate.rate.max(least.min(estimate.high)).min(self.most());
+        let failed = self.lowest_sure_failure(estimate.is_unsteady());
+        let bounded = estimate.rate.max(least.min(estimate.high)).min(self.most()).min(failed);
         let is_contradicted = self.failed.iter().any(|failed| (held..=bounded).contains(failed));
         p.is_lowered = estimate.is_unsteady() && is_contradicted && bounded > held;
         estimate.rate = if p.is_lowered { held } else { bounded };
         estimate.low = estimate.low.min(estimate.rate);
-        estimate.high = estimate.high.max(if p.of_overloads { estimate.rate } else { held });
+        estimate.high = estimate.high.max(if p.of_overloads { estimate.rate } else { held }).min(failed);
     }
 }
 
@@ -81,9 +105,30 @@ mod tests {
 
     #[test]
     fn one_window_of_five_may_have_been_disturbed() {
-        let one = Votes { held: vec![150.0, 160.0, 170.0, 180.0], failed: vec![120.0] };
-        assert_eq!(one.most(), f64::INFINITY);
-        let two = Votes { held: vec![100.0], failed: vec![120.0, 130.0, 140.0] };
-        assert_eq!(two.most(), 130.0);
+        let one = Votes { held: vec![150.0, 160.0, 170.0, 180.0], failed: vec![120.0], surely_failed: vec![120.0] };
+        assert_eq!((one.most(), one.lowest_sure_failure(false)), (f64::INFINITY, f64::INFINITY));
+        let two = Votes { held: vec![100.0], failed: vec![120.0, 130.0, 140.0], surely_failed: vec![140.0] };
+        assert_eq!((two.most(), two.lowest_sure_failure(false)), (130.0, 140.0));
+    }
+
+    /// An earlier version of loadline left 120/s in the interval, although it certainly failed.
+    #[test]
+    fn an_interval_ends_at_a_rate_that_certainly_failed() {
+        let estimate =
+            crate::CapacityEstimate { rate: 110.0, low: 90.0, high: 150.0, steep: f64::INFINITY, speeds: 0.0 };
+        let mut pooled =
+            Pooled { estimate, beyond: 120.0, windows: 2, of_overloads: false, is_lowered: false, left_out: None };
+        let votes = Votes { held: vec![100.0], failed: vec![120.0], surely_failed: vec![120.0] };
+        votes.bound(&mut pooled, 0.0);
+        let found = pooled.estimate;
+        assert_eq!((found.low, found.rate, found.high), (90.0, 110.0, 120.0));
+    }
+
+    #[test]
+    fn on_a_machine_whose_speed_changed_one_failed_window_is_not_certain() {
+        let failed = |rates: &[f64]| Votes { held: vec![100.0], failed: rates.to_vec(), surely_failed: rates.to_vec() };
+        assert_eq!(failed(&[150.0, 110.0]).lowest_sure_failure(false), 110.0);
+        assert_eq!(failed(&[150.0, 110.0]).lowest_sure_failure(true), f64::INFINITY);
+        assert_eq!(failed(&[150.0, 110.0, 90.0, 120.0, 130.0, 140.0]).lowest_sure_failure(true), 150.0);
     }
 }

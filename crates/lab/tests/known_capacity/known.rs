@@ -85,6 +85,21 @@ impl Ratios {
     }
 }
 
+/// Returns the lowest rate that failed with certainty, above all rates that may have held. Returns `None` if time of a
+/// window was left out, because a disturbance may have made a rate fail.
+pub(crate) fn lowest_sure_failure(run: &Run) -> Option<f64> {
+    let capacity = run.findings.capacity.as_ref()?;
+    let windows = run
+        .trials
+        .iter()
+        .zip(&run.findings.outcomes)
+        .filter_map(|(trial, outcome)| Some((trial.rates.offered_rate, outcome.held, outcome.chance_held?)));
+    let held = windows.clone().filter(|(_, held, chance)| *held || *chance >= 0.5).map(|(rate, ..)| rate);
+    let held = held.fold(0.0, f64::max);
+    let failed = windows.filter(|(rate, _, chance)| *rate > held && *chance < 0.025).map(|(rate, ..)| rate);
+    failed.reduce(f64::min).filter(|_| capacity.left_out.is_none() && capacity.low.is_some())
+}
+
 /// Results of several searches.
 pub(crate) struct Found(pub(crate) Vec<Ratios>);
 
