@@ -20,6 +20,7 @@ mod client_fds;
 mod client_ports;
 mod concurrency_words;
 mod delaying_limit;
+mod failed_connections;
 mod handshakes;
 mod limit_kind;
 mod network_loss;

@@ -4,6 +4,7 @@
 use run::FigureUnit;
 
 use super::concurrency_words;
+use super::failed_connections;
 use super::queue_signs::{
     acknowledgement_line, filled_cpus, held_connections, held_line, held_places, looks_the_same, not_the_way, signs,
     waits_for_a_disk, waits_longer,
@@ -100,6 +101,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
         Some(accepts) => format!("{sentence}; or {accepts}"),
         None => sentence + same,
     };
+    let sentence = sentence + &failed_connections::words(facts).unwrap_or_default();
     let mut evidence: Vec<run::Evidence> =
         flat.map(|text| line(&view, "completed_rate", "", text)).into_iter().collect();
     evidence.push(used);
