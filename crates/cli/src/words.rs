@@ -231,9 +231,12 @@ fn shortened_advice_keeps_its_action() {
     let style = report::Style { width: COLUMNS, ..report::Style::default() };
     let mut run = planted("server-cpu").expect("a planted run");
     judge::judge(&mut run);
-    let long = "some words of a sentence; ".repeat(12);
+    // The other lines cannot be shortened, so the line "Try" is.
+    let long = "words of one clause ".repeat(15);
     run.findings.trust.warnings = vec![long.clone(); 3];
-    run.findings.bottleneck.sentence = long;
+    run.findings.bottleneck.sentence = long.clone();
+    let outcome = run::ProofOutcome::Inconclusive;
+    run.findings.proof = Some(run::Proof { outcome, why: long, ..run::Proof::default() });
     let mut shortened = 0;
     for Sentence { kind, text, .. } in sentences() {
         if !kind.starts_with("advice") {
