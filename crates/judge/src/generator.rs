@@ -6,19 +6,19 @@ mod own_clock;
 use run::{Evidence, FigureUnit};
 
 use crate::Facts;
-use crate::client_hosts;
-use crate::evidence::{measured, quota_of_others, thread_line, throttled};
+use crate::context::client_hosts;
+use crate::context::evidence::{measured, quota_of_others, thread_line, throttled};
+use crate::context::single::mostly_refused;
+use crate::context::view::{Task, View};
+use crate::in_flight::waiting::Waiting;
 use crate::number::{figure, percent, positive, rate, ratio};
 use crate::signals::cpu::{ServerCpu, plateau, queue, ran};
 use crate::signals::full::full;
 use crate::signals::{Signal, chance, spread};
-use crate::single::mostly_refused;
 use crate::thresholds::{
     AGENT_WORKS, CEILING_SAYS, CEILING_WIDTH, DELAY_SHARE, LIKELY, NEAR_CEILING, ONE_SIGN, QUOTA_SAYS, STARVED_SHARE,
     STARVED_WAIT, STARVED_WIDTH, THROTTLED, THROTTLED_WIDTH, TWO_SIGNS,
 };
-use crate::view::{Task, View};
-use crate::waiting::Waiting;
 
 /// Limit that the generator may have reached.
 pub(crate) struct ClientLimit {
@@ -115,7 +115,8 @@ impl Load {
         let (runs, wants) = (chance(self.ran.log_odds() + shift), chance(self.wants.log_odds() + shift));
         // A full link delivers segments one by one. Each segment wakes a thread, which then waits for a CPU. The full
         // link is therefore the cause of the thread's waits.
-        let not_by_link = if crate::link_queue::shaper(facts, view.trial).is_some() { 1.0 - ONE_SIGN } else { 1.0 };
+        let not_by_link =
+            if crate::network::link_queue::shaper(facts, view.trial).is_some() { 1.0 - ONE_SIGN } else { 1.0 };
         let not_by_server = (1.0 - server_takes(facts)) * not_by_link;
         let long = chance((self.waited - STARVED_WAIT) / STARVED_WIDTH);
         let mostly = chance((self.waited / self.wants.value - STARVED_SHARE) / STARVED_WIDTH);
@@ -155,7 +156,7 @@ fn server_takes(facts: &Facts<'_>) -> f64 {
     if !facts.shared() {
         return 0.0;
     }
-    let chain = facts.server().and_then(|server| crate::chain::Chain::of(server.trial, &server));
+    let chain = facts.server().and_then(|server| crate::in_flight::chain::Chain::of(server.trial, &server));
     chain.and_then(|chain| ratio(chain.serving(), chain.busy)).unwrap_or(0.0).clamp(0.0, 1.0)
 }
 
@@ -242,7 +243,7 @@ fn by_quota(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     let name = "throttled share of the periods of the generator's control group";
     let signal = Signal::new(name, throttled.share, (THROTTLED, THROTTLED_WIDTH));
     let sentence = "the generator's CPU quota is used up".to_string();
-    let chance = QUOTA_SAYS * chance(signal.log_odds()) * crate::quota::stops_explain(view);
+    let chance = QUOTA_SAYS * chance(signal.log_odds()) * crate::context::quota::stops_explain(view);
     Some(ClientLimit { chance, sentence, evidence: vec![throttled.evidence], signals: vec![signal] })
 }
 

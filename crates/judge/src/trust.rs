@@ -5,17 +5,17 @@ mod disturbance;
 
 use run::{Capacity, Intensity, Run, Summary, TimeSpent, Trial, TrialKind, Trust};
 
+use crate::context::laws::little;
+use crate::context::single::{good, server_of, sides_of};
 use crate::course::changes_rate;
-use crate::failures::Failures;
+use crate::failed::failures::Failures;
 use crate::generator::{ceiling_used, client_limit_threads, is_limited, refuses_the_rest};
-use crate::laws::little;
 use crate::number::{counted, cpus, duration, figure, percent, positive, rate, ratio};
-use crate::single::{good, server_of, sides_of};
 use crate::thresholds::{
     BUSY, CHARGED_APART, COMPETE, DEMAND_CHANGES, LITTLE_DIFFERS, MORE_THAN_ALL, OLD_US, OLDER, PROBE_COSTS,
     SENT_LATE_US, STOLEN_SHARE,
 };
-use crate::{Facts, drift, ticks};
+use crate::{Facts, context::ticks, estimate::drift};
 
 #[derive(Default)]
 struct TrustReport {
@@ -43,7 +43,7 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     changed.iter().for_each(|drift| report.warn(drift.sentence.clone()));
     // On a busy machine, every other figure is less sure, so this warning comes early and always stays visible.
     busy_machine(facts, &mut report);
-    let silence = facts.decisive.and_then(crate::silence::sentence);
+    let silence = facts.decisive.and_then(crate::failed::silence::sentence);
     silence.into_iter().for_each(|text| report.warn(text));
     drift::drifts(facts).into_iter().for_each(|drift| report.warn(drift.sentence));
     let limited = is_limited(facts);
@@ -57,7 +57,9 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
         }
         utilisation(facts, trial, &mut report);
         counts(trial, &mut report);
-        crate::addresses::difference(trial, facts.limits.errors).into_iter().for_each(|text| report.warn(text));
+        crate::network::addresses::difference(trial, facts.limits.errors)
+            .into_iter()
+            .for_each(|text| report.warn(text));
         window(trial, !changed.is_empty(), &mut report);
         hypervisor(facts, trial, &mut report);
         left_out(capacity, &mut report);
@@ -120,7 +122,7 @@ fn placement(facts: &Facts<'_>, report: &mut TrustReport) {
             "client and server run on one machine, each on its own CPUs, but with shared memory and caches".into(),
         );
     }
-    if facts.server().is_some() && crate::facts::loopback(facts.run) {
+    if facts.server().is_some() && crate::context::facts::loopback(facts.run) {
         report.warn(
             "on loopback the kernel bills receive work to the sender, so CPU cost per side is approximate".into(),
         );
@@ -149,7 +151,7 @@ fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut Trus
         let text = format!("the generator's threads used {} of a CPU each at the limit", percent(busy));
         if busy > BUSY { report.warn(format!("{text}: little headroom is left")) } else { report.hold(text) }
     }
-    crate::client_hosts::uneven(facts).into_iter().for_each(|text| report.warn(text));
+    crate::context::client_hosts::uneven(facts).into_iter().for_each(|text| report.warn(text));
     if let Some((ceiling, share)) = facts.run.findings.trust.generator_ceiling.zip(ceiling_used(facts)) {
         report.hold(format!(
             "the rate is {} of the {} that the generator reaches without a network",
@@ -240,12 +242,14 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
 /// Checks that the measured rates of a closed loop are possible: X <= N / (R1 + Z). The rate X of N clients is at most
 /// N, divided by the sum of the response time R1 with one client and the think time Z.
 fn bounds(facts: &Facts<'_>, report: &mut TrustReport) {
-    let Some(r1) = facts.unloaded.filter(|_| facts.sweep.len() >= 2).and_then(crate::single::r1_us) else { return };
-    match crate::laws::beyond_bound(facts) {
+    let Some(r1) = facts.unloaded.filter(|_| facts.sweep.len() >= 2).and_then(crate::context::single::r1_us) else {
+        return;
+    };
+    match crate::context::laws::beyond_bound(facts) {
         Some(t) => report.warn(format!(
             "R1 is too high, so no knee is given: {} clients did more than {} times the work of one client, because each request of a single client also waits for a wake-up",
-            figure(crate::single::clients(t)),
-            figure(crate::single::clients(t))
+            figure(crate::context::single::clients(t)),
+            figure(crate::context::single::clients(t))
         )),
         None => report.hold(format!("no step of the sweep exceeds its bound N / R1 (R1 {})", duration(r1))),
     }
@@ -257,7 +261,7 @@ fn ceiling(facts: &Facts<'_>, report: &mut TrustReport) {
     if let Some(text) = facts.outgrown_text() {
         report.warn(format!("{text}; run `loadline find` again, now that it is warm"));
     }
-    let Some(knee) = crate::knee::of_sweep(facts) else { return };
+    let Some(knee) = crate::context::knee::of_sweep(facts) else { return };
     if let Some(most) = facts.beyond_closed_loop() {
         report.warn(format!(
             "the closed loop did not reach the highest rate: the open loop completed {} (offered: {}), the closed loop {}; the knee is above {}",
@@ -278,10 +282,10 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
             counted((t.sent - known) as f64, "request")
         ));
     }
-    crate::unopened::unopened(trial).into_iter().for_each(|text| report.warn(text));
+    crate::failed::unopened::unopened(trial).into_iter().for_each(|text| report.warn(text));
     let ours = trial.measured.tally.connected as f64;
     let seen = server_of(trial).and_then(|server| server.value("tcp.passive_opens"));
-    if let Some(text) = crate::phantoms::unanswered(t.phantom, ours, seen) {
+    if let Some(text) = crate::failed::phantoms::unanswered(t.phantom, ours, seen) {
         report.warn(text);
     }
     let Some(seen) = seen.filter(|seen| ours.max(*seen) >= 20.0) else { return };

@@ -2,8 +2,8 @@
 
 use run::{ArenaRefusal, ArenaRefusalKind, ArenaTurn, CounterId, IncidentKind, SummaryFigure, Trial};
 
+use crate::context::single::{failed_share, good};
 use crate::number::{percent, positive};
-use crate::single::{failed_share, good};
 use crate::thresholds::KEEPS_UP;
 
 /// Name of the cost by which servers are ranked: CPU time per request.

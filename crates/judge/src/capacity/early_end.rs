@@ -4,8 +4,8 @@ use run::number::{prose::whole_rate, span};
 use run::{Capacity, WINDOW_GROWTH};
 
 use crate::Facts;
-use crate::single::clients;
-use crate::sweep::Plateau;
+use crate::context::single::clients;
+use crate::context::sweep::Plateau;
 use crate::thresholds::{FEWEST_WINDOWS, FLAT_STEPS};
 
 /// Returns true if more clients certainly gave no more throughput: throughput stayed flat over [`FLAT_STEPS`] doublings

@@ -2,7 +2,7 @@
 
 use run::{Limits, Trial};
 
-use crate::objective::holds;
+use crate::estimate::objective::holds;
 
 /// Returns the second-highest rate at which a window of the search met the objective. Only rates below the lowest rate
 /// that missed the objective are considered. Returns 0 if fewer than two windows met the objective at a rate below the

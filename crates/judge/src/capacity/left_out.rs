@@ -5,7 +5,7 @@ use run::{ExcludedTime, Limits, TENTH_S, Trial, Window};
 
 use super::neighbours::UsualShare;
 use super::tenths::disturbed_tenths;
-use crate::other_programs::stolen;
+use crate::context::other_programs::stolen;
 use crate::thresholds::{CATCHES_UP, HARMLESS, STOLEN_WINDOW};
 
 /// Returns true if a window is left out completely, because the hypervisor took too much of its time. The moments at
@@ -72,7 +72,7 @@ pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> Exc
 
 /// Returns the strictest limit on the response time, microseconds.
 fn strictest(limits: &Limits) -> Option<f64> {
-    crate::objective::late_us(limits).into_iter().reduce(f64::min)
+    crate::estimate::objective::late_us(limits).into_iter().reduce(f64::min)
 }
 
 /// Counts the pauses in a window that are long enough to matter.

@@ -11,7 +11,7 @@ use stats::{NORMAL_95, Sample, average, normal_tail};
 use super::left_out::is_undisturbed;
 use super::observed::{At, constraint, shown};
 use super::pooled::Pooled;
-use crate::objective::{breach, late_us, parts};
+use crate::estimate::objective::{breach, late_us, parts};
 use crate::thresholds::{FEWEST_WINDOWS, HELD_RATE};
 
 /// Returns the mean completed rate of the overloaded windows, if the server fell behind in a window without late

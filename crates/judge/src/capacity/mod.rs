@@ -27,9 +27,9 @@ use run::{Capacity, OwnLimit, Trial};
 use self::tried::Tried;
 use self::votes::Votes;
 use crate::Facts;
+use crate::context::single::good;
+use crate::estimate::objective::{breach, holds, words};
 use crate::number::{finite, positive};
-use crate::objective::{breach, holds, words};
-use crate::single::good;
 use crate::thresholds::LIKELY_HELD;
 
 /// A capacity, the trial that shows this capacity, and the trial at a higher rate that missed the objective.

@@ -4,7 +4,7 @@
 use run::{TENTH_S, Trial, TrialKind, Window};
 
 use super::tenths::disturbed_tenths;
-use crate::single::{closed, good};
+use crate::context::single::{closed, good};
 use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
 
 /// Usual share of the CPUs that other programs take during the loads of a search. CPU time of interrupts counts as CPU

@@ -6,8 +6,8 @@ use stats::posterior::{Constraint, ConstraintKind, Span, WindowObservation};
 use super::counts::{failed, late, took};
 use super::left_out::is_dropped;
 use super::neighbours::UsualShare;
-use crate::objective::{Part, overdue};
-use crate::single::{failed_share, unanswered};
+use crate::context::single::{failed_share, unanswered};
+use crate::estimate::objective::{Part, overdue};
 
 /// A window, its request rate, and the usual CPU share of other programs.
 #[derive(Clone, Copy)]

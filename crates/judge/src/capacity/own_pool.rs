@@ -4,10 +4,10 @@
 
 use run::{Intensity, Limits, OwnLimit, Trial, TrialKind};
 
+use crate::context::single::{clients, closed};
+use crate::context::sweep::lightest;
+use crate::estimate::objective::holds;
 use crate::number::positive;
-use crate::objective::holds;
-use crate::single::{clients, closed};
-use crate::sweep::lightest;
 use crate::thresholds::{POOL_IN_USE, POOL_SLOWED};
 
 /// Returns the rate at which an open loop had too few connections. Returns `None` if some connections were free, if the

@@ -11,9 +11,9 @@ use super::pooled::Pooled;
 use super::votes::Votes;
 use super::windows::pooled_search;
 use crate::Facts;
+use crate::context::single::{clients, closed, good, good_bytes, several_sizes};
+use crate::estimate::objective::{breach, holds};
 use crate::number::{counted, figure, positive, rate};
-use crate::objective::{breach, holds};
-use crate::single::{clients, closed, good, good_bytes, several_sizes};
 use crate::thresholds::{FAILURES_BELOW, FEWEST_WINDOWS};
 
 /// Trials of a run, and for each kind of load, the best trial that met the objective.

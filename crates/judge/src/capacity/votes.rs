@@ -11,7 +11,7 @@ use super::left_out::left_out;
 use super::neighbours::UsualShare;
 use super::pooled::Pooled;
 use crate::Facts;
-use crate::objective::holds;
+use crate::estimate::objective::holds;
 use crate::thresholds::{FAILURES_BELOW, LIKELY_HELD};
 
 /// Offered rates of the windows of a search. A window that missed the objective, but not clearly, is in no list.

@@ -11,8 +11,8 @@ use super::neighbours::UsualShare;
 use super::observed::{At, constraint, shown};
 use super::own_pool;
 use super::pooled::Pooled;
-use crate::objective::{Part, parts};
-use crate::single::{clients, closed, good};
+use crate::context::single::{clients, closed, good};
+use crate::estimate::objective::{Part, parts};
 use crate::thresholds::{FEWEST_WINDOWS, FULL_STEP, LIKELY_HELD};
 
 /// Estimates the capacity from the windows of the open-loop search in `trials`. Does not use windows (measured periods)

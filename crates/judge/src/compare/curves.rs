@@ -4,8 +4,8 @@ use run::{ComparedCurves, CurvePoint};
 
 use super::percentiles::Sides;
 use super::windows::{Pair, Window};
+use crate::context::single::{clients, closed, good};
 use crate::number::positive;
-use crate::single::{clients, closed, good};
 use stats::average;
 
 /// Quantiles of the response time in the curve.

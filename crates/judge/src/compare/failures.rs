@@ -14,7 +14,7 @@ use super::failure_shares::{Count, Shares, Side};
 use super::figures::FAILED;
 use super::input::{ComparisonInput, ErrorTerms, Line, Spread};
 use super::windows::Window;
-use crate::single::{failed_and_all, still_open};
+use crate::context::single::{failed_and_all, still_open};
 use crate::thresholds::FEWEST_WINDOWS;
 
 /// Largest difference of two shares, 0 to 1, that counts as no difference. Even if the objective allows a smaller share

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use run::{ComparedTime, FigureRole, FigureUnit, Run, SummaryFigure, Trial};
 
+use crate::context::single::good;
 use crate::number::{finite, positive};
-use crate::single::good;
 
 /// A compared figure, with the function that reads it from a trial.
 pub(crate) struct FigureSpec {

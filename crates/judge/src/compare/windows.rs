@@ -6,8 +6,8 @@ use run::{Intensity, Run, Trial, TrialKind};
 
 use super::figures::{asked, times_calls};
 use super::observations::Pairing;
+use crate::context::other_programs::taken_by_others;
 use crate::number::{counted, finite};
-use crate::other_programs::taken_by_others;
 
 /// A window, with the index of the run or repeat that it belongs to (`unit`).
 #[derive(Clone, Copy)]

@@ -11,8 +11,8 @@ use run::{CourseFinding, CoursePart, Run, Stage, Trial, TrialKind};
 
 use self::part::parts;
 use self::spans::spans;
+use crate::estimate::objective::{limits, words};
 use crate::number::{figure, rate};
-use crate::objective::{limits, words};
 
 /// Returns the parts of the first load with planned stages, and the highest rate at which the server kept up. Returns
 /// `None` without planned stages, or if the load was also changed by hand.

@@ -12,8 +12,8 @@ use run::{Expectation, ExpectationResult, Findings, Run, TrialKind};
 use stats::Sample;
 use stats::student::t95;
 
+use crate::context::repeats::{at_capacity, finished};
 use crate::number::{counted, finite};
-use crate::repeats::{at_capacity, finished};
 use figure::{Figure, words};
 use windows::Seen;
 

@@ -6,7 +6,7 @@ use stats::{NORMAL_95, Sample, average};
 
 use super::figure::Figure;
 use super::windows::{STRETCHES, Seen};
-use crate::single::{failed_and_all, good, refused};
+use crate::context::single::{failed_and_all, good, refused};
 
 impl Seen<'_> {
     /// Returns the rate of good answers. The interval of the rate comes from the scatter between stretches (equal parts

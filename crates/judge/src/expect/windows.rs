@@ -3,7 +3,7 @@
 use run::{AnswerTime, CensoredTimes, Hist, Trial, TrialKind};
 
 use super::figure::Figure;
-use crate::single::none_good;
+use crate::context::single::none_good;
 use crate::thresholds::NEAR_CAPACITY;
 
 /// Minimum number of stretches of all windows together. All windows are divided into the same number of stretches

@@ -178,7 +178,7 @@ fn contradicts_nothing(run: &Run) {
         let busy = b.evidence.iter().filter(|e| is_room(e)).find(|e| e.value > e.limit);
         assert!(busy.is_none() && b.evidence.iter().any(is_room), "room is said, and {busy:?} was busy");
     }
-    let little = run.picked(|p| p.decisive).and_then(crate::laws::little);
+    let little = run.picked(|p| p.decisive).and_then(crate::context::laws::little);
     if f.trust.held.iter().any(|held| held.starts_with(LITTLE)) {
         assert!(little.is_some_and(|(seen, law)| (law - seen).abs() <= 0.05 * seen), "{}: held, and {little:?}", b.id);
     }
@@ -196,7 +196,7 @@ fn contradicts_nothing(run: &Run) {
 fn bounds_nothing_that_was_passed(run: &Run) {
     let f = &run.findings;
     let closed = run.trials.iter().filter(|t| t.kind == TrialKind::Sweep);
-    let steps: Vec<(f64, &Trial)> = closed.map(|t| (crate::single::clients(t), t)).collect();
+    let steps: Vec<(f64, &Trial)> = closed.map(|t| (crate::context::single::clients(t), t)).collect();
     let Some((n, one)) = steps.first().filter(|_| steps.len() > 1) else { return };
     let Some(r1_s) = Some(n / one.rates.completed_rate).filter(|_| *n == 1.0) else { return };
     let past = steps.iter().find(|(n, t)| t.rates.completed_rate > 1.15 * n / r1_s);

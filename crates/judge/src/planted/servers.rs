@@ -3,7 +3,7 @@
 use run::Run;
 
 use super::{PlantedRun, Point, Who};
-use crate::sides::window_of;
+use crate::context::sides::window_of;
 
 /// Names of the four threads of a made-up server.
 const THREADS: [&str; 4] = ["srv:100/101", "srv:100/102", "srv:100/103", "srv:100/104"];

@@ -15,8 +15,8 @@ use super::same_cpus::own_share;
 use super::turns::effect as effect_of;
 use super::words::{dependent_sentence, effect_sentence, evidence, shares_sentence, slows_upstream_sentence};
 use crate::Facts;
+use crate::context::single::{closed, r1_us};
 use crate::number::ratio;
-use crate::single::{closed, r1_us};
 use crate::thresholds::{BUSIEST, EXCESS, MOST};
 use crate::what_if::{Slowed, slowed};
 

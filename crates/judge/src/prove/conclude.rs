@@ -21,9 +21,9 @@ use super::suspects::{SUSPECTS, suspect_of};
 use super::turns::{PredictionCheck, effect};
 use super::watched::WatchedShare;
 use super::{replaced, utilization, words};
-use crate::single::good;
+use crate::context::single::good;
 use crate::thresholds::SURE;
-use crate::{Facts, confidence};
+use crate::{Facts, conclude::confidence};
 
 /// Predicts the effect of `lever` on throughput from the verdict, before the experiment. Returns an empty proof if the
 /// verdict names no cause.

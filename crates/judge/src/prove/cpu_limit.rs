@@ -8,13 +8,13 @@ use run::{Estimate, Proof, ProofTrial};
 use super::estimate;
 use super::watched::WatchedShare;
 use crate::Facts;
+use crate::context::view::View;
+use crate::in_flight::places::Places;
 use crate::number::{cpus, figure, percent};
-use crate::places::Places;
 use crate::signals::cpu::spins;
 use crate::thresholds::{
     BUSY, FULL, FULL_MIDDLE, HALF_BUSY, LIKELY, NEARLY_FULL, ONE_AT_A_TIME, ONE_CPU, ONE_THREAD, SEVERAL_CPUS,
 };
-use crate::view::View;
 use crate::waits;
 
 /// Effect of taking whole CPUs away from the server.
@@ -87,7 +87,7 @@ impl CpuSigns {
     /// unknown, or if the server uses its whole CPU quota. A server that uses its whole CPU quota is limited by the
     /// quota, not by the CPUs, even if its throughput follows the CPU's speed.
     pub(super) fn of(facts: &Facts<'_>, proof: &Proof) -> Option<Self> {
-        let view = facts.full_server().filter(|view| crate::quota::used_up(facts, view) < LIKELY)?;
+        let view = facts.full_server().filter(|view| crate::context::quota::used_up(facts, view) < LIKELY)?;
         let (used, allowed) = (view.cpu_used()?, view.cpu_allowed()?);
         let threads = view.threads();
         let places = Places::of(facts).map(|places| places.places);

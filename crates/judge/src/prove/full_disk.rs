@@ -4,8 +4,8 @@
 use run::Run;
 
 use crate::Facts;
-use crate::disks::{fullest, is_full};
-use crate::single::server_of;
+use crate::context::disks::{fullest, is_full};
+use crate::context::single::server_of;
 
 /// Returns the name of the server's full disk, such as `vda`. Returns `None` if no disk of the server's host was full
 /// in the trials that the verdict is about.

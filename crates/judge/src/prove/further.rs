@@ -8,11 +8,11 @@ use super::estimate;
 use super::observed::{are_places_seen, observation};
 use super::saturated::may_be_unsaturated;
 use crate::Facts;
-use crate::delayed::delayed_answers;
+use crate::context::single::sides_of;
+use crate::context::view::View;
+use crate::in_flight::delayed::delayed_answers;
 use crate::signals::cpu::busiest as busiest_cpu;
-use crate::single::sides_of;
 use crate::thresholds::MOST;
-use crate::view::View;
 
 /// Returns true if throughput may mostly follow the speed of the server's CPU. If the result is true, a trial with
 /// fewer CPUs is useful. Returns `None` if the effect of the CPU's speed was not measured.

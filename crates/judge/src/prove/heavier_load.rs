@@ -4,8 +4,8 @@
 use run::{Run, Trial};
 
 use crate::Facts;
+use crate::context::single::good;
 use crate::number::figure;
-use crate::single::good;
 use crate::thresholds::WIDE;
 
 /// Returns the load of the open-loop search with the most good answers per second. Returns `None` unless it got many

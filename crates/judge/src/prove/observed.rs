@@ -5,16 +5,16 @@ use run::{Bottleneck, Counted, Evidence};
 
 use super::decision::Observed;
 use crate::Facts;
-use crate::disks;
+use crate::conclude::verdict::without;
+use crate::context::disks;
+use crate::context::single::server_of;
+use crate::context::view::{View, program};
+use crate::failed::overflow::backlog;
+use crate::in_flight::places::{self, Places};
+use crate::in_flight::server_queue;
 use crate::number::{counted, figure};
-use crate::overflow::backlog;
-use crate::places::{self, Places};
 use crate::rules::{RULES, Tier};
-use crate::server_queue;
 use crate::signals::medium::is_full_link;
-use crate::single::server_of;
-use crate::verdict::without;
-use crate::view::{View, program};
 use crate::waits;
 
 /// Counters that show each bottleneck directly. A rule lists a counter of this table as evidence only if the counter

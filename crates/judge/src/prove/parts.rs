@@ -12,11 +12,11 @@ use super::watched::{CLIENT_CPU, WatchedShare, is_of_all_servers};
 use super::{Estimates, estimate, utilization};
 use crate::Facts;
 use crate::capacity::neighbours::UsualShare;
-use crate::evidence::throttled;
+use crate::context::evidence::throttled;
+use crate::context::single::server_of;
+use crate::context::view::{Task, View};
 use crate::generator::load_threads;
-use crate::single::server_of;
 use crate::thresholds::{MOST, THROTTLED};
-use crate::view::{Task, View};
 
 /// Name of the remainder: the part of the throughput that no slowed resource explains.
 pub(super) const REMAINDER: &str = "remainder";

@@ -6,14 +6,14 @@ use run::{BOTTLENECKS, Bottleneck, Proof, RuledOut};
 use super::cpu_limit::{CpuLimit, CpuSigns, polls};
 use super::suspects::{SUSPECTS, acts_on, bottleneck_of};
 use super::words::{evidence, in_words, load_evidence, sources_evidence};
-use crate::ack_timer::distance_us;
-use crate::delayed::delayed_answers;
+use crate::conclude::verdict::without;
+use crate::in_flight::delayed::delayed_answers;
+use crate::in_flight::upstreams;
+use crate::network::ack_timer::distance_us;
 use crate::number::{counted, duration, rate};
 use crate::rules::RULES;
 use crate::thresholds::{CLOSE, LIKELY, SHOWN, SUPPORTED, UNDECIDED};
-use crate::upstreams;
-use crate::verdict::without;
-use crate::{Facts, confidence};
+use crate::{Facts, conclude::confidence};
 
 /// Returns the verdict that the rules give if the bottlenecks that the experiment excluded are left out. The confidence
 /// of the returned verdict comes from the counters.
@@ -87,11 +87,11 @@ pub(super) fn of_cpu(
     let use_sentence = signs.sentence();
     match limit {
         CpuLimit::Serial { spins } => {
-            found.sentence = format!("{}; {use_sentence}", crate::serial_words::SENTENCE);
+            found.sentence = format!("{}; {use_sentence}", crate::in_flight::serial_words::SENTENCE);
             if spins {
                 found.sentence += "; threads that wait for their turn spin";
             }
-            found.advice = crate::serial_words::ADVICE.map(str::to_string).into();
+            found.advice = crate::in_flight::serial_words::ADVICE.map(str::to_string).into();
         }
         CpuLimit::Workers => {
             found.sentence = format!("some requests at a time use the CPU, and CPUs idle; {use_sentence}");

@@ -9,9 +9,9 @@
 
 use run::Run;
 
+use crate::context::view::View;
 use crate::number::{positive, ratio};
 use crate::signals::medium::{medium_bytes, ways};
-use crate::view::View;
 
 /// Bytes per exchange that the link carries in the direction of the requests. On a shared wire, the bytes of both
 /// directions are added up.

@@ -5,9 +5,9 @@
 use run::InstanceFilter;
 
 use crate::Facts;
+use crate::context::view::{View, busy, mask};
 use crate::number::ratio;
 use crate::thresholds::WORKS;
-use crate::view::{View, busy, mask};
 
 /// Returns the share of the CPU time, 0 to 1, that the processes meant by `lever` use, of all CPU time that they and
 /// the upstreams on their CPUs use. A request loses time on slower CPUs in proportion to its CPU time there, so a

@@ -9,15 +9,15 @@ use run::{Run, Trial};
 
 use super::suspects::suspects_of;
 use crate::Facts;
+use crate::context::single::{clients, good};
 use crate::generator::load_threads;
+use crate::in_flight::places::Places;
+use crate::in_flight::server_queue;
+use crate::in_flight::waiting::Waiting;
 use crate::number::{positive, ratio};
-use crate::places::Places;
 use crate::rules::{RULES, Tier};
-use crate::server_queue;
 use crate::signals::cpu::ServerCpu;
-use crate::single::{clients, good};
 use crate::thresholds::{EXCLUDED, FLAT, LIKELY, NEARLY_FULL, ONE_THREAD, QUEUE_SHARE};
-use crate::waiting::Waiting;
 
 /// Returns true if throughput may depend on the speed of a resource although nothing is full. If the result is true,
 /// only a larger load can test the verdict. Returns false for verdicts that need no full resource, such as rate limits.

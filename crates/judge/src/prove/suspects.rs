@@ -4,7 +4,7 @@
 use run::{Bottleneck, Run, SOURCES_LEVER, Trial, UpstreamLimit};
 
 use super::watched::WatchedShare;
-use crate::single::good;
+use crate::context::single::good;
 use crate::thresholds::MAX_PREDICTED_FACTOR;
 
 /// A bottleneck, a lever that tests it, and the predicted effect of the lever.

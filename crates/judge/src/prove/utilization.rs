@@ -17,12 +17,12 @@ use stats::queueing::least_elasticity;
 use super::Estimates;
 use super::suspects::suspects_of;
 use super::watched::WatchedShare;
+use crate::context::single::server_of;
+use crate::context::view::{Task, View, busy, mask};
 use crate::generator::load_threads;
 use crate::number::ratio;
-use crate::single::server_of;
 use crate::thresholds::{MORE_THAN_ALL, MOST};
-use crate::view::{Task, View, busy, mask};
-use crate::{Facts, disks, upstreams};
+use crate::{Facts, context::disks, in_flight::upstreams};
 
 /// Bottlenecks whose resource is not a CPU, each with the counters whose evidence states the use and the limit of the
 /// resource.

@@ -5,8 +5,8 @@
 
 use run::{Effect, Estimate, Trial};
 
+use crate::context::single::server_of;
 use crate::number::{positive, ratio};
-use crate::single::server_of;
 use crate::thresholds::PLACES_APART;
 
 /// ID of the lever that slows the generator's CPU.

@@ -4,16 +4,16 @@ use run::{FigureUnit, Trial};
 
 use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
-use crate::evidence::{cpu_share_line, measured};
-use crate::facts::unix_socket;
+use crate::context::evidence::{cpu_share_line, measured};
+use crate::context::facts::unix_socket;
+use crate::context::single::clients;
+use crate::context::sweep::Plateau;
+use crate::context::view::View;
+use crate::failed::overflow::{HeldConnections, Overflow, always_full, backlog, slow_connects, slow_share};
 use crate::number::{counted, figure, percent, positive};
-use crate::overflow::{HeldConnections, Overflow, always_full, backlog, slow_connects, slow_share};
-use crate::single::clients;
-use crate::sweep::Plateau;
 use crate::thresholds::{
     CONNECTS_DROPPED, FEW_DROPS, INDIRECT, LIKELY, LIMIT_CONNECTS, ONE_SIGN, OTHERS_USE, SUREST, TWO_SIGNS,
 };
-use crate::view::View;
 use crate::waits;
 
 pub(super) const RULE: Rule = Rule {
@@ -95,7 +95,7 @@ fn waits_for_workers(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
 /// one. A single blocked worker handles one request at a time, unless it takes all waiting connections at once. Then the
 /// length of the queue limits the number of requests that the worker takes.
 fn takes_the_whole_queue(facts: &Facts<'_>, view: &View<'_>) -> bool {
-    let at_a_time = crate::knee::of_sweep(facts).map(|knee| knee.concurrency);
+    let at_a_time = crate::context::knee::of_sweep(facts).map(|knee| knee.concurrency);
     backlog(view).zip(at_a_time).is_some_and(|(places, at_a_time)| places > 1.0 && at_a_time >= places)
 }
 

@@ -8,13 +8,13 @@ use super::delaying_limit::delays_for_sure;
 use super::limit_kind::{in_flight, kept};
 use super::queue_signs::held_places;
 use crate::Facts;
-use crate::evidence::measured;
+use crate::context::evidence::measured;
+use crate::context::single::{clients, good, r1_us, refused, server_of};
+use crate::context::view::View;
+use crate::failed::refusals::Kept;
+use crate::in_flight::places::{self, Places, is_connections};
 use crate::number::duration;
-use crate::places::{self, Places, is_connections};
-use crate::refusals::Kept;
-use crate::single::{clients, good, r1_us, refused, server_of};
 use crate::thresholds::{REFUSED, WIDE};
-use crate::view::View;
 
 /// Limit of requests at a time that looks like a limit of requests per second.
 pub(super) struct AtATime {

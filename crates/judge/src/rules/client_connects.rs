@@ -5,13 +5,13 @@ use run::{BreachKind, FigureUnit, Intensity, Limits, Trial};
 
 use super::rule::{PLAIN, Rule, Tier, Verdict};
 use crate::Facts;
-use crate::evidence::measured;
+use crate::context::evidence::measured;
+use crate::context::single::good;
+use crate::context::view::View;
+use crate::estimate::objective::breach;
 use crate::number::{counted, figure, percent, ratio};
-use crate::objective::breach;
 use crate::signals::Signal;
-use crate::single::good;
 use crate::thresholds::{KEEPS_UP, STORM_CONNECTS, STORM_SHARE, WEAK_SIGN};
-use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "client-connects",

@@ -4,11 +4,11 @@
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
 use crate::generator::{client_limit, is_starved_by_its_clock, load_threads};
+use crate::in_flight::waiting::Waiting;
 use crate::number::{figure, percent};
 use crate::signals::Signal;
 use crate::signals::cpu::ServerCpu;
 use crate::thresholds::{HINT, LIKELY};
-use crate::waiting::Waiting;
 
 pub(super) const RULE: Rule = Rule {
     id: "client-cpu",

@@ -3,16 +3,16 @@
 use super::delaying_limit::delays_behind;
 use super::queue_signs::held_connections;
 use crate::Facts;
+use crate::context::sweep::Plateau;
+use crate::context::view::View;
+use crate::in_flight::places::{self, Places};
+use crate::in_flight::process_locks::OneCpuEach;
+use crate::in_flight::serial;
+use crate::in_flight::server_queue;
+use crate::in_flight::upstreams;
+use crate::in_flight::upstreams::awaited::{Awaited, by_nearly_all};
 use crate::number::{counted, duration, figure, percent, rate};
-use crate::places::{self, Places};
-use crate::process_locks::OneCpuEach;
-use crate::serial;
-use crate::server_queue;
-use crate::sweep::Plateau;
 use crate::thresholds::{BUSY, HALF_BUSY};
-use crate::upstreams;
-use crate::upstreams::awaited::{Awaited, by_nearly_all};
-use crate::view::View;
 use crate::waits;
 
 /// Returns the advice about a server that holds some connections and accepts no others, that may accept too few
@@ -64,7 +64,7 @@ pub(super) fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Place
         return sentence + &upstreams::awaited::other_limit(facts, places).unwrap_or_default();
     }
     if serial::turns(facts, places).is_some() {
-        return crate::serial_words::SENTENCE.into();
+        return crate::in_flight::serial_words::SENTENCE.into();
     }
     if let Some(held) = held_connections(facts) {
         let (answered, waiting) = (counted(held.answered, "connection"), held.waiting);
@@ -80,7 +80,7 @@ pub(super) fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Place
         format!("its threads wait and one thread of the upstream at {} ran {share} of the time", load.behind.address)
     });
     let waiting = awaited(facts).map(|all| all.words());
-    let Some((places, r1)) = places.zip(crate::laws::service_us(facts)) else {
+    let Some((places, r1)) = places.zip(crate::context::laws::service_us(facts)) else {
         if let Some(waiting) = waiting {
             return format!("{waiting}; the server stays at {}", rate(facts.x_max().unwrap_or(0.0)));
         }

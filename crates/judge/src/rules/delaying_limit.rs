@@ -4,14 +4,14 @@
 use run::FigureUnit;
 
 use super::rule::{Verdict, cannot_say};
-use crate::delayed::{Delayed, NoLimit, fills_alone, works};
-use crate::evidence::measured;
+use crate::context::evidence::measured;
+use crate::context::single::server_of;
+use crate::context::view::View;
+use crate::in_flight::delayed::{Delayed, NoLimit, fills_alone, works};
+use crate::in_flight::upstreams::awaited::Awaited;
 use crate::number::rate;
-use crate::single::server_of;
 use crate::thresholds::{BUSY, GUESS, HALF_BUSY, LIKELY, PILED_UP, WAIT_MOSTLY, WEAK_SIGN};
-use crate::upstreams::awaited::Awaited;
-use crate::view::View;
-use crate::{Facts, server_queue, upstreams, waits};
+use crate::{Facts, in_flight::server_queue, in_flight::upstreams, waits};
 
 /// Decides whether the server delays answers to limit the rate, by the signs of [`Delayed`]. A traffic shaper that lets
 /// bursts pass has the signs of a limit, too, but its packets wait on the network path.

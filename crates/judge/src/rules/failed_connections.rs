@@ -4,9 +4,9 @@
 use run::{ErrorKind, Trial};
 
 use crate::Facts;
+use crate::context::single::clients;
+use crate::context::sweep::Plateau;
 use crate::number::{counted, figure, ratio};
-use crate::single::clients;
-use crate::sweep::Plateau;
 use crate::thresholds::CONNECTS_DROPPED;
 
 /// Returns the end of a sentence with the number of failed connects and broken connections at the plateau. Returns

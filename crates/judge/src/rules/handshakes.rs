@@ -3,10 +3,10 @@
 use run::{Evidence, FigureUnit};
 
 use crate::Facts;
-use crate::evidence::measured;
-use crate::handshakes::{each, kinds, request_us, server_us};
+use crate::context::evidence::measured;
+use crate::context::view::View;
+use crate::network::handshakes::{each, kinds, request_us, server_us};
 use crate::number::{counted, duration, percent, positive, rate, ratio};
-use crate::view::View;
 
 /// Returns evidence with the handshakes per request and, if known, their share of a request's CPU time. Returns `None`
 /// without TLS, or unless each request had its own handshake.
@@ -15,7 +15,7 @@ pub(super) fn work(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
     let whole_us = request_us(view)?;
     let a_request = each(view.trial)?;
     let a_second = ratio(view.trial.measured.tally.handshakes as f64, view.trial.measured.length_s)?;
-    let cost = crate::handshakes::cost(facts.run).filter(|cost| !cost.with_request);
+    let cost = crate::network::handshakes::cost(facts.run).filter(|cost| !cost.with_request);
     let handshake_us = cost.and_then(|cost| server_us(&cost, view.trial));
     let of_it = match handshake_us.and_then(|us| Some((us, ratio(us, whole_us)?))) {
         Some((us, share)) => format!("a handshake is {} of that ({})", duration(us), percent(share.min(1.0))),

@@ -6,13 +6,13 @@ use super::at_a_time::queue;
 use super::delaying_limit::delays_for_sure;
 use super::queue_signs::held_places;
 use crate::Facts;
-use crate::evidence::measured;
+use crate::context::evidence::measured;
+use crate::context::single::refused;
+use crate::context::view::View;
+use crate::failed::refusals::{Kept, Refusals};
+use crate::in_flight::places;
 use crate::number::{figure, rate};
-use crate::places;
-use crate::refusals::{Kept, Refusals};
-use crate::single::refused;
 use crate::thresholds::REFUSED;
-use crate::view::View;
 
 /// Returns the quantity that the server keeps constant while it refuses requests. A rate limit with a queue of its own
 /// also holds a constant number of requests, but it answers requests at a lower rate at once.

@@ -4,18 +4,18 @@ use run::{FigureUnit, Intensity, Trial};
 
 use super::retransmissions::{again, caps_no_rate, growth, of_own_connections};
 use super::rule::{PLAIN, Rule, Verdict};
-use crate::evidence::measured;
+use crate::context::evidence::measured;
+use crate::context::single::{keeps_up, sides_of};
+use crate::context::sweep::Plateau;
+use crate::context::view::View;
+use crate::estimate::objective::holds;
+use crate::failed::overflow::{Overflow, slow_share};
 use crate::number::{counted, duration, figure, percent, rate};
-use crate::objective::holds;
-use crate::overflow::{Overflow, slow_share};
 use crate::signals::{Signal, medium};
-use crate::single::{keeps_up, sides_of};
-use crate::sweep::Plateau;
 use crate::thresholds::{
     AGAIN_PER_OVERFLOW, FEW_DROPS, FRAMES_COUNT, INDIRECT, LOST, LOST_MUCH, RETRANSMISSION_US, TWO_SIGNS, WEAK_SIGN,
 };
-use crate::view::View;
-use crate::{Facts, facts, server_queue};
+use crate::{Facts, context::facts, in_flight::server_queue};
 
 pub(super) const RULE: Rule = Rule {
     id: "network-loss",
@@ -84,7 +84,7 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
 }
 
 fn judge(facts: &Facts<'_>) -> Verdict {
-    if crate::facts::unix_socket(facts.run) {
+    if crate::context::facts::unix_socket(facts.run) {
         return Verdict::RuledOut("a unix socket has no network".into());
     }
     let Some((view, lost, sent)) = most(facts) else {

@@ -9,21 +9,21 @@
 use run::{Evidence, FigureUnit, Trial};
 
 use super::rule::{PLAIN, Rule, Verdict};
-use crate::ack_timer;
-use crate::evidence::{line, measured};
-use crate::laws::steps;
-use crate::link_queue;
-use crate::link_speed;
+use crate::context::evidence::{line, measured};
+use crate::context::laws::steps;
+use crate::context::single::{server_of, sides_of};
+use crate::context::sweep::Plateau;
+use crate::network::ack_timer;
+use crate::network::link_queue;
+use crate::network::link_speed;
 use crate::number::{duration, figure, grew, percent, positive, ratio};
 use crate::signals::Signal;
 use crate::signals::medium::{MediumUse, full_above, media_uses, medium_use, overflow};
-use crate::single::{server_of, sides_of};
-use crate::sweep::Plateau;
 use crate::thresholds::{
     ADDS_1_OVER_X, BUSY, FRAMES_COUNT, FULL_MIDDLE, FURTHER_SIGN, HINT, INDIRECT, ONE_SIGN, TRIP_GREW, TRIP_SHARE,
     WEAK_SIGN, WIRE_BUSY, WIRES_ALIKE,
 };
-use crate::{Facts, facts, server_queue};
+use crate::{Facts, context::facts, in_flight::server_queue};
 
 pub(super) const RULE: Rule = Rule {
     id: "network-medium",
@@ -89,7 +89,7 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
 }
 
 fn judge(facts: &Facts<'_>) -> Verdict {
-    if crate::facts::unix_socket(facts.run) {
+    if crate::context::facts::unix_socket(facts.run) {
         return Verdict::RuledOut("a unix socket has no network".into());
     }
     let Some(trial) = facts.decisive else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };

@@ -6,18 +6,18 @@ use super::queue_signs::held_connections;
 use super::rule::{PLAIN, Rule, Tier, Verdict};
 use super::slow_without_load::{self, without_load};
 use crate::Facts;
+use crate::context::evidence::{line, measured};
+use crate::context::laws::{LeastUse, handles_nearly_all, least_use};
+use crate::context::single::{clients, closed, failed_share, failed_share_of_all, good, keeps_up, sides_of};
+use crate::context::sweep::Plateau;
+use crate::context::view::View;
 use crate::course::offered;
-use crate::evidence::{line, measured};
-use crate::laws::{LeastUse, handles_nearly_all, least_use};
+use crate::estimate::objective::{breach, words};
+use crate::failed::standstill::standstill;
 use crate::number::{counted, duration, figure, percent, rate, ratio};
-use crate::objective::{breach, words};
 use crate::signals::medium::medium_use;
 use crate::signals::{Signal, chance};
-use crate::single::{clients, closed, failed_share, failed_share_of_all, good, keeps_up, sides_of};
-use crate::standstill::standstill;
-use crate::sweep::Plateau;
 use crate::thresholds::{FULL_MIDDLE, FULL_WIDTH, LIKELY, ROOM_SEEN, ROOM_UNSEEN};
-use crate::view::View;
 use crate::waits;
 
 pub(super) const RULE: Rule = Rule {

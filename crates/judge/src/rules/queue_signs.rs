@@ -6,22 +6,22 @@ use run::{Evidence, FigureUnit, SummaryFigure};
 
 use super::rule::{Verdict, cannot_say};
 use crate::Facts;
-use crate::ack_timer;
-use crate::chain::Chain;
-use crate::disks;
-use crate::evidence::{line, measured};
-use crate::facts::loopback;
-use crate::laws::Step;
+use crate::context::disks;
+use crate::context::evidence::{line, measured};
+use crate::context::facts::loopback;
+use crate::context::laws::Step;
+use crate::context::single::clients;
+use crate::context::sweep::Plateau;
+use crate::context::view::View;
+use crate::failed::overflow::HeldConnections;
+use crate::in_flight::chain::Chain;
+use crate::in_flight::places::{self, Places};
+use crate::in_flight::serial;
+use crate::in_flight::server_queue;
+use crate::in_flight::upstreams;
+use crate::network::ack_timer;
 use crate::number::{counted, duration, figure, percent, positive, rate, ratio};
-use crate::overflow::HeldConnections;
-use crate::places::{self, Places};
-use crate::serial;
-use crate::server_queue;
-use crate::single::clients;
-use crate::sweep::Plateau;
 use crate::thresholds::{ADDED_WAIT, DISK_STALLED, DISK_WORKS, SURE, TRIP_SHARE, TWO_SIGNS, WEAK_SIGN};
-use crate::upstreams;
-use crate::view::View;
 use crate::waits;
 
 /// Returns the signs of a queue inside the server, each with its confidence. One sign is the queue itself, if it was
@@ -97,7 +97,7 @@ pub(super) fn looks_the_same(is_unseen: bool, is_delayed: bool) -> &'static str 
 /// highest rate).
 pub(super) fn waits_longer(facts: &Facts<'_>) -> Option<Evidence> {
     let (Plateau::Flat { from, .. }, Some(client)) = (facts.plateau, facts.client()) else { return None };
-    let steps = crate::laws::steps(facts);
+    let steps = crate::context::laws::steps(facts);
     // If only the open loop showed the plateau, the plateau begins at the last step of the sweep. No later step can be
     // compared with the last step, so the evidence is the open loop's offered and completed requests.
     let first = steps.iter().find(|s| s.n >= from)?;
@@ -124,7 +124,7 @@ fn longer_us(facts: &Facts<'_>, step: &Step) -> f64 {
 
 /// Returns Xmax × R1 (highest rate times response time with one client) as a line of evidence.
 pub(super) fn held_line(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
-    let (service_us, x) = (crate::laws::service_us(facts)?, facts.highest_rate()?);
+    let (service_us, x) = (crate::context::laws::service_us(facts)?, facts.highest_rate()?);
     let places = held_places(facts)?;
     let text = format!(
         "{} per request with one client × {} at most = {} at a time",
@@ -175,5 +175,5 @@ pub(super) fn acknowledgement_line(facts: &Facts<'_>) -> Option<Evidence> {
 
 /// Returns Xmax × R1, the number of requests handled at a time, if Xmax and R1 are known and R1 is the service time.
 pub(super) fn held_places(facts: &Facts<'_>) -> Option<f64> {
-    Some(facts.highest_rate()? * crate::laws::service_us(facts)? / 1e6)
+    Some(facts.highest_rate()? * crate::context::laws::service_us(facts)? / 1e6)
 }

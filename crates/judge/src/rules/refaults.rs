@@ -2,10 +2,10 @@
 //! for the first time is no refault. Refaults therefore distinguish a lack of memory from a cold page cache. Source:
 //! Linux, mm/workingset.c.
 
+use crate::context::view::View;
 use crate::number::{positive, ratio};
 use crate::signals::Signal;
 use crate::thresholds::{OWN_BYTES, PAGES_PER_REQUEST};
-use crate::view::View;
 
 /// Counters of refaults. The code uses the first one with a value: the counter of the server's control groups,
 /// otherwise the counter of the whole host.

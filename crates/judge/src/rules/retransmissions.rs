@@ -4,12 +4,12 @@
 use run::Trial;
 
 use crate::Facts;
+use crate::context::single::{clients, sides_of};
+use crate::context::view::View;
+use crate::in_flight::server_queue;
 use crate::number::{percent, ratio};
-use crate::server_queue;
 use crate::signals::Signal;
-use crate::single::{clients, sides_of};
 use crate::thresholds::{LOST, MUCH_LOWER, WIDE};
-use crate::view::View;
 
 /// Returns, for each side, the retransmitted segments (without SYNs) and all sent segments of the whole trial. Segments
 /// of the whole trial are counted, because the measured window may be shorter than the retransmission timer.

@@ -3,8 +3,8 @@
 use run::{Caveat, Evidence};
 
 use crate::Facts;
+use crate::context::view::View;
 use crate::signals::Signal;
-use crate::view::View;
 
 /// Result of a rule for one run.
 #[derive(Clone, Debug, PartialEq)]

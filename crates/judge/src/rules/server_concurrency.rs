@@ -12,21 +12,21 @@ use super::queue_signs::{
 use super::rule::{PLAIN, Rule, Tier, Verdict, cannot_say, server};
 use super::withheld;
 use crate::Facts;
-use crate::ack_timer;
-use crate::chain::Chain;
-use crate::delayed::delayed_answers;
-use crate::evidence::{line, measured};
-use crate::laws::handles_nearly_all;
+use crate::context::evidence::{line, measured};
+use crate::context::laws::handles_nearly_all;
+use crate::context::sweep::Plateau;
+use crate::context::view::{Task, View};
+use crate::in_flight::chain::Chain;
+use crate::in_flight::delayed::delayed_answers;
+use crate::in_flight::places::Places;
+use crate::in_flight::upstreams;
+use crate::in_flight::waiting::Waiting;
+use crate::network::ack_timer;
 use crate::number::{cpus, figure, grew, percent, ratio};
-use crate::places::Places;
 use crate::signals::Signal;
 use crate::signals::cpu::{ServerCpu, WHATEVER};
 use crate::signals::full::full;
-use crate::sweep::Plateau;
 use crate::thresholds::{BUSY, HALF_BUSY, HINT, LEAST_PLACES, LIKELY, NEARLY_FULL, SUREST, UNDECIDED, WEAK_SIGN};
-use crate::upstreams;
-use crate::view::{Task, View};
-use crate::waiting::Waiting;
 use crate::waits;
 
 pub(super) const RULE: Rule = Rule {

@@ -4,17 +4,17 @@ use run::{Caveat, Evidence, FigureUnit};
 
 use super::rule::{PLAIN, Rule, Verdict, full_server};
 use crate::Facts;
-use crate::evidence::{measured, thread_line};
-use crate::full_cpus::FullCpus;
+use crate::context::evidence::{measured, thread_line};
+use crate::context::view::View;
 use crate::generator::client_limit_threads;
+use crate::in_flight::full_cpus::FullCpus;
+use crate::in_flight::upstreams;
+use crate::in_flight::waiting::Waiting;
 use crate::number::{cpus, figure, percent};
 use crate::signals::cpu::{ServerCpu, WHATEVER};
 use crate::signals::full::full;
 use crate::signals::{Signal, chance, cpu};
 use crate::thresholds::{HINT, HOST_ALONE, LIKELY, OTHERS_USE, QUEUE_SHARE, WORKS};
-use crate::upstreams;
-use crate::view::View;
-use crate::waiting::Waiting;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-cpu",

@@ -4,12 +4,12 @@ use run::FigureUnit;
 
 use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
-use crate::evidence::{Throttled, is_quota_used, measured, quota_of_others, throttled};
+use crate::context::evidence::{Throttled, is_quota_used, measured, quota_of_others, throttled};
+use crate::context::quota;
+use crate::context::view::View;
 use crate::number::{cpus, figure, percent};
-use crate::quota;
 use crate::signals::Signal;
 use crate::thresholds::{HINT, LIKELY, QUOTA_UNUSED, SUREST, THROTTLED, THROTTLED_WIDTH};
-use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-cpu-quota",

@@ -4,13 +4,13 @@ use run::{Evidence, FigureUnit, InstanceFilter};
 
 use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
-use crate::disks::{self, Load, Waits, fullest, is_full, is_own, without_queue};
-use crate::evidence::measured;
+use crate::context::disks::{self, Load, Waits, fullest, is_full, is_own, without_queue};
+use crate::context::evidence::measured;
+use crate::context::single::server_of;
+use crate::context::view::View;
 use crate::number::{figure, percent};
 use crate::signals::Signal;
-use crate::single::server_of;
 use crate::thresholds::{DISK_PRESSURE, HINT, REFUSED};
-use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-disk",

@@ -5,12 +5,12 @@ use run::FigureUnit;
 use super::rule::{PLAIN, Rule, Tier, Verdict, server};
 use super::signs::is_beyond;
 use crate::Facts;
-use crate::evidence::measured;
+use crate::context::evidence::measured;
+use crate::context::single::server_of;
+use crate::context::view::View;
 use crate::number::{counted, figure};
 use crate::signals::Signal;
-use crate::single::server_of;
 use crate::thresholds::{ONE_SIGN, SPARE_FDS, SUREST};
-use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-fds",

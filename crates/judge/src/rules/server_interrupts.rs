@@ -5,11 +5,11 @@ use run::{FigureUnit, Instances};
 
 use super::rule::{PLAIN, Rule, Verdict, cannot_say, full_server};
 use crate::Facts;
-use crate::evidence::measured;
+use crate::context::evidence::measured;
+use crate::context::view::View;
 use crate::number::{counted, percent, ratio};
 use crate::signals::{Signal, chance};
 use crate::thresholds::{FULL_MIDDLE, FULL_WIDTH, GUESS, LIKELY, MOSTLY_RUNS, TWO_SIGNS};
-use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-interrupts",

@@ -5,16 +5,16 @@ use run::{Evidence, FigureUnit, IncidentKind, Trial};
 use super::refaults::{self, Refaults};
 use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
-use crate::disks::threads_wait;
-use crate::evidence::measured;
+use crate::context::disks::threads_wait;
+use crate::context::evidence::measured;
+use crate::context::single::{failed_share_of_all, sides_of, unanswered};
+use crate::context::view::View;
 use crate::number::{counted, figure, percent, positive, ratio};
 use crate::signals::Signal;
-use crate::single::{failed_share_of_all, sides_of, unanswered};
 use crate::thresholds::{
     FULL_WIDTH, GUESS, HINT, LIMIT_HITS, MEMORY_FULL, MEMORY_STALLED, ONE_SIGN, PAGES_PER_REQUEST, STALLS_SEEN,
     TWO_SIGNS, WEAK_SIGN,
 };
-use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-memory",

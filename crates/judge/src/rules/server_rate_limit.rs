@@ -8,14 +8,14 @@ use super::delaying_limit::delays;
 use super::limit_kind::{advice, kept_line};
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
-use crate::evidence::measured;
+use crate::context::evidence::measured;
+use crate::context::single::{refused, server_of};
+use crate::context::view::View;
+use crate::failed::refusals::{Kept, Level, Refusals};
 use crate::number::{cpus, figure, percent, rate};
-use crate::refusals::{Kept, Level, Refusals};
 use crate::signals::Signal;
 use crate::signals::cpu::fullness;
-use crate::single::{refused, server_of};
 use crate::thresholds::{ALL_REFUSED, HINT, LIKELY, REFUSED, SUREST, TWO_SIGNS, WEAK_SIGN};
-use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-rate-limit",
@@ -143,7 +143,7 @@ fn limited<'r, 'a>(refusals: &'r Refusals<'a>) -> &'r [&'a Trial] {
 /// good answers is steady in both cases. Returns 0 for a server that waits for a full upstream.
 fn room(facts: &Facts<'_>, limited: &[&Trial]) -> Option<f64> {
     let full = limited.iter().filter_map(|t| server_of(t).and_then(|view| fullness(&view))).reduce(f64::min)?;
-    let waits = crate::upstreams::full(facts).is_some();
+    let waits = crate::in_flight::upstreams::full(facts).is_some();
     Some(if waits { 0.0 } else { 1.0 - full })
 }
 

@@ -5,12 +5,12 @@ use run::{Caveat, FigureUnit};
 use super::rule::{PLAIN, Rule, Verdict, full_server};
 use super::withheld::may_lack_quota;
 use crate::Facts;
-use crate::evidence::{measured, thread_line};
+use crate::context::evidence::{measured, thread_line};
+use crate::context::view::{Task, View};
 use crate::number::{cpus, figure, percent};
 use crate::signals::Signal;
 use crate::signals::cpu::{ServerCpu, Thread, WHATEVER};
 use crate::thresholds::{HINT, LIKELY, MOSTLY_RUNS, SEVERAL_CPUS};
-use crate::view::{Task, View};
 use crate::waits;
 
 pub(super) const RULE: Rule = Rule {

@@ -4,13 +4,13 @@ use run::{ErrorKind, FigureUnit, Trial};
 
 use super::rule::Verdict;
 use crate::Facts;
-use crate::evidence::measured;
+use crate::context::evidence::measured;
+use crate::context::single::{closed, good};
+use crate::context::sweep::{Plateau, plateau};
+use crate::context::view::View;
 use crate::number::{counted, figure, positive, rate};
 use crate::signals::Signal;
-use crate::single::{closed, good};
-use crate::sweep::{Plateau, plateau};
 use crate::thresholds::{FLAT, SUREST};
-use crate::view::View;
 
 /// Returns a signal: the number of failed connects in the trial with the most failed connects. One failed connect is
 /// enough for the verdict.

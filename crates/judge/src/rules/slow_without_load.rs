@@ -4,9 +4,9 @@
 use run::BreachKind;
 
 use crate::Facts;
+use crate::context::single::clients;
+use crate::estimate::objective::{breach, holds, words};
 use crate::number::counted;
-use crate::objective::{breach, holds, words};
-use crate::single::clients;
 
 /// Describes the limit on a time that the lightest step of the sweep exceeded: `p99 was 501 ms, even with 1 client`.
 /// Returns `None` if the lightest step exceeded no limit on a time, or if any load met the objective.

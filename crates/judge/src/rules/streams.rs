@@ -2,10 +2,10 @@
 
 use run::{Evidence, FigureUnit, Intensity};
 
-use crate::evidence::measured;
+use crate::context::evidence::measured;
+use crate::context::view::View;
 use crate::number::{counted, figure};
 use crate::thresholds::KEEPS_UP;
-use crate::view::View;
 
 /// Returns evidence with the number of streams in flight, and the number of requests that waited for a stream. Returns
 /// `None` if the server set no limit, if the load is no closed loop, or if the generator did not reach the limit.

@@ -6,19 +6,19 @@ use run::{FigureUnit, Intensity, ThreadState, Trial};
 
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
-use crate::ack_timer::{TIMER_US, delayed_acks_of_answers, distance_us};
-use crate::evidence::{cpu_share_line, line, measured};
-use crate::link_queue;
+use crate::context::evidence::{cpu_share_line, line, measured};
+use crate::context::single::{clients, server_of};
+use crate::context::sweep::Plateau;
+use crate::context::view::View;
+use crate::in_flight::server_queue;
+use crate::network::ack_timer::{TIMER_US, delayed_acks_of_answers, distance_us};
+use crate::network::link_queue;
 use crate::number::{counted, duration, figure, percent, positive, ratio};
-use crate::server_queue;
 use crate::signals::Signal;
-use crate::single::{clients, server_of};
-use crate::sweep::Plateau;
 use crate::thresholds::{
     ACK_TIMER_LOW_US, ACK_TIMER_US, ACKS_BY_TIMER, GUESS, SEGMENTS_OF_ONE, SEGMENTS_OF_TWO, SURE, TIMER_HIDDEN,
     TRIP_GREW, WEAK_SIGN, WINDOW_WAIT,
 };
-use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "tcp-delayed-ack",
@@ -52,7 +52,7 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
 }
 
 fn judge(facts: &Facts<'_>) -> Verdict {
-    if crate::facts::unix_socket(facts.run) {
+    if crate::context::facts::unix_socket(facts.run) {
         return Verdict::RuledOut("a unix socket has no network".into());
     }
     let (Some(one), Some(decisive)) = (facts.unloaded.or(facts.decisive), facts.decisive) else {

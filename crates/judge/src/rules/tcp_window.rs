@@ -14,15 +14,15 @@ use run::{FigureUnit, Trial};
 
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
-use crate::evidence::measured;
+use crate::context::evidence::measured;
+use crate::context::single::sides_of;
+use crate::context::view::View;
+use crate::in_flight::server_queue;
 use crate::number::{duration, figure, percent, positive, ratio};
-use crate::server_queue;
 use crate::signals::Signal;
-use crate::single::sides_of;
 use crate::thresholds::{
     BUFFER_FILLED, FULL_WIDTH, STALLS_SEEN, TRIP_QUEUED, TWO_SIGNS, UNREAD, WEAK_SIGN, WINDOW_FILLED, WINDOW_WAIT,
 };
-use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "tcp-window",
@@ -92,7 +92,7 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
 }
 
 fn judge(facts: &Facts<'_>) -> Verdict {
-    if crate::facts::unix_socket(facts.run) {
+    if crate::context::facts::unix_socket(facts.run) {
         return Verdict::RuledOut("a unix socket has no network".into());
     }
     let Some(trial) = facts.decisive else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };

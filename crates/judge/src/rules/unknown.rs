@@ -8,17 +8,17 @@ use run::{Run, Trial};
 use super::rule::{PLAIN, Rule, Tier, Verdict};
 use super::withheld;
 use crate::Facts;
+use crate::context::evidence::line;
+use crate::context::single::{closed, good, keeps_up, server_of, sides_of};
+use crate::context::sweep::Plateau;
+use crate::context::view::View;
 use crate::course::{changes_rate, offered};
-use crate::evidence::line;
-use crate::failed_upstream::UpstreamFailure;
-use crate::failures::Failures;
+use crate::failed::failed_upstream::UpstreamFailure;
+use crate::failed::failures::Failures;
+use crate::failed::standstill::standstill;
 use crate::generator::client_limit_threads;
 use crate::number::{counted, cpus, figure, grew, percent, ratio, total};
-use crate::single::{closed, good, keeps_up, server_of, sides_of};
-use crate::standstill::standstill;
-use crate::sweep::Plateau;
 use crate::thresholds::BUSY;
-use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "unknown",
@@ -110,7 +110,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return watched(trial);
     }
     let Some(client) = facts.client() else {
-        let sentence = match crate::connects::nothing_completed(facts.run) {
+        let sentence = match crate::failed::connects::nothing_completed(facts.run) {
             Some(sentence) => sentence,
             None if !facts.run.sent_requests() && !facts.run.trials.is_empty() => {
                 "these trials timed calls and sent no requests, so there is no bottleneck to find".into()

@@ -3,11 +3,11 @@
 
 use super::rule::{Verdict, cannot_say};
 use crate::Facts;
-use crate::evidence::throttled;
+use crate::context::evidence::throttled;
+use crate::context::view::{Task, View};
 use crate::number::{percent, ratio};
 use crate::signals::ready::ReadyThreads;
 use crate::thresholds::{COMPETE, CPU_WAIT, LIKELY, SEVERAL_CPUS};
-use crate::view::{Task, View};
 
 /// Describes working threads that are always ready to run, but wait for a CPU although CPUs are idle. Threads that are
 /// always ready to run wait neither for a lock nor for a request. Returns `None` if the threads are not always ready,

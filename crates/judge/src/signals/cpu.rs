@@ -9,17 +9,17 @@ use super::full::{full, full_thread};
 use super::ready::ReadyThreads;
 use super::{Signal, chance, spread};
 use crate::Facts;
-use crate::chain::Chain;
-use crate::lighter::LighterLoads;
+use crate::context::lighter::LighterLoads;
+use crate::context::single::{clients, good, server_of};
+use crate::context::sweep::Plateau;
+use crate::context::view::{Task, View};
+use crate::in_flight::chain::Chain;
+use crate::in_flight::waiting::Waiting;
 use crate::number::{figure, positive, ratio};
-use crate::single::{clients, good, server_of};
-use crate::sweep::Plateau;
 use crate::thresholds::{
     CLOSE, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, HINT, LIKELY, MAX_STOLEN, MOSTLY_RUNS, NEARLY_FULL, ONE_LOAD, ONE_PLACE,
     ONE_THREAD, QUEUE_SAYS, QUEUE_SHARE, SEVERAL_CPUS, STILL_GROWS, SUREST,
 };
-use crate::view::{Task, View};
-use crate::waiting::Waiting;
 
 /// Words about a thread or CPUs that are full under lighter loads, too.
 pub(crate) const WHATEVER: &str = "whatever the load, as if it polled or had other work";
@@ -206,7 +206,7 @@ impl<'a> ServerCpu<'a> {
         let cpus = busy.map(|busy| Signal::new("busy share of the server's CPUs", busy, (FULL_MIDDLE, FULL_WIDTH)));
         // If an upstream fills the CPUs, the server waits for this upstream, so full CPUs do not show that the server
         // lacks CPU time.
-        let chain = Chain::of(view.trial, &view).filter(|_| !crate::upstreams::fills_cpus(facts));
+        let chain = Chain::of(view.trial, &view).filter(|_| !crate::in_flight::upstreams::fills_cpus(facts));
         let shift = plateau(facts) + queue(facts);
         let (lighter, unseen_most) = (facts.lighter_than(&view), most_if_unseen(facts));
         let had_room = lighter.had_room(View::cpu_share);

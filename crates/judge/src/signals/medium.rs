@@ -4,12 +4,12 @@
 use run::{Evidence, FigureUnit, Trial};
 
 use super::Signal;
-use crate::evidence::measured;
-use crate::link_speed::{self, BITS};
+use crate::context::evidence::measured;
+use crate::context::single::sides_of;
+use crate::context::view::View;
+use crate::network::link_speed::{self, BITS};
 use crate::number::{figure, percent, positive, ratio};
-use crate::single::sides_of;
 use crate::thresholds::{DROPS_EXPLAIN, FRAMES_COUNT, FRAMING, FULL_MIDDLE, FULL_WIDTH, LIKELY, WIRE_BUSY};
-use crate::view::View;
 
 /// Use of a medium (a wire or an interface) in a trial.
 pub(crate) struct MediumUse {

@@ -9,9 +9,9 @@ use stats::Sample;
 use stats::moments::NORMAL_95;
 use stats::student::t95;
 
+use crate::context::view::View;
 use crate::number::positive;
 use crate::thresholds::FEWEST_WINDOWS;
-use crate::view::View;
 
 pub(crate) mod cpu;
 pub(crate) mod full;

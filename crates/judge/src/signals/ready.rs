@@ -3,8 +3,8 @@
 
 use super::chance;
 use super::full::full;
+use crate::context::view::Task;
 use crate::thresholds::{CPU_WAIT, FULL_WIDTH, WORKS};
-use crate::view::Task;
 
 /// Mean values of the working threads. Each value is a share of the measured time, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]

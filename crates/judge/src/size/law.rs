@@ -2,7 +2,7 @@
 
 use run::{Fit, SizeSetting, SizeStep};
 
-use crate::fit::usl_fit;
+use crate::estimate::fit::usl_fit;
 
 /// Minimum number of known capacities for a fit: one more than the law has coefficients.
 const FEWEST_CAPACITIES: usize = 4;

@@ -5,9 +5,9 @@ use run::{
 };
 
 use crate::capacity::early_end;
-use crate::evidence::throttled;
+use crate::context::evidence::throttled;
+use crate::context::single::server_of;
 use crate::number::positive;
-use crate::single::server_of;
 
 /// Name of the cost that is shown for a setting: CPU time per request.
 const CPU: &str = "process_cpu_us";

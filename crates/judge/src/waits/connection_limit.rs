@@ -9,8 +9,8 @@ use super::is_queue;
 use super::loops::is_event_loop;
 use super::pools::MIN_MEMBERS;
 use super::sentence::mean_count;
+use crate::context::view::program;
 use crate::thresholds::{LIMIT_CONNECTS, LIMIT_READINGS, WAIT_FEW, WAIT_POOL_BUSY, WAIT_QUEUE};
-use crate::view::program;
 
 /// Adds a limit on connections to the sentence, the evidence and the advice of a verdict. Changes only verdicts that a
 /// limit on connections can explain. A process that has another cause among `findings` accepts no further connections

@@ -8,8 +8,8 @@ use run::{
 use super::peers;
 use super::requests::Requests;
 use super::titles::activity;
+use crate::context::view::program;
 use crate::thresholds::{FULL_MIDDLE, WAIT_MOSTLY, WAIT_POOL_BUSY};
-use crate::view::program;
 
 /// End of the title of a PostgreSQL process that waits for a lock.
 const WAITING: &str = " waiting";

@@ -13,10 +13,10 @@ use super::only_worker::is_only_worker;
 use super::pools::{is_of_processes, waits_for_slot};
 use super::runtime_cpus;
 use super::sentence::sentence;
+use crate::context::view::{names, program};
+use crate::in_flight::places;
 use crate::number::percent;
-use crate::places;
 use crate::thresholds::MANY_PLACES;
-use crate::view::{names, program};
 
 /// ID of the verdict that names no bottleneck.
 pub(super) const UNKNOWN: &str = "unknown";

@@ -125,7 +125,7 @@ mod tests {
                     trial.server.iter_mut().for_each(|side| side.waits = Some(Box::new(profile.clone())));
                 })
                 .run();
-            crate::sides::derive(&mut run);
+            crate::context::sides::derive(&mut run);
             of_run(&run, |_| false).iter().any(|found| found.cause == WaitCause::Lock)
         };
         assert!(names_the_lock(1.0));

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use run::{Run, WaitProcess, WaitProfile, WaitingFunction};
 
+use crate::context::view::names;
 use crate::thresholds::WAIT_MOSTLY;
-use crate::view::names;
 
 /// Maximum number of functions in the list.
 const MAX_FUNCTIONS: usize = 10;

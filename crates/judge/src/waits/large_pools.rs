@@ -5,8 +5,8 @@
 use run::{CountedKind, Trial, WaitCause, WaitFinding};
 
 use super::sentence::sentence;
+use crate::context::single::{good, server_of};
 use crate::number::ratio;
-use crate::single::{good, server_of};
 use crate::thresholds::MANY_PLACES;
 
 /// Figures from which the size follows that a pool needs at the highest rate.

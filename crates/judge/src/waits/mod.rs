@@ -61,9 +61,9 @@ pub(crate) use sentence::sentence;
 use requests::Requests;
 use stats::shares::chance_above_half;
 
-use crate::long_polls;
+use crate::context::view::{View, program};
+use crate::in_flight::long_polls;
 use crate::thresholds::{HOLDER_SURE, WAIT_MOSTLY, WAIT_POOL_BUSY};
-use crate::view::{View, program};
 
 /// Returns the causes for which requests wait, from one sampled trial of a run. The sampled trial is the first trial
 /// that shows a cause, in the order of [`Run::trials_by_samples`]. In a short trial, the queue may grow so fast that

@@ -3,8 +3,8 @@
 use run::{Proof, WaitCause, WaitFinding};
 
 use crate::Facts;
+use crate::context::view::names;
 use crate::thresholds::UNWANTED;
-use crate::view::names;
 
 /// Leaves out computing threads of the server if slowing the server's CPU hardly changed throughput. No request waits
 /// for such threads: they poll, or do other work. Keeps causes that name commands of a database, because slowing the

@@ -5,7 +5,7 @@ use super::contention::Contention;
 use super::model::Model;
 use super::solve::plain;
 use crate::Facts;
-use crate::single::{clients, good};
+use crate::context::single::{clients, good};
 use stats::fit::usl_of_shares;
 
 /// Fits the contention to the sweep of a run. Returns `None` if the contention may be zero. Also returns `None` for

@@ -118,7 +118,7 @@ fn a_light_load_gives_no_rate_of_the_next_bottleneck() {
 fn a_rate_beyond_the_bounds_of_a_light_load_is_not_known() {
     let mut run = PlantedRun::new(1000.0, 1e9).steps(&[1, 2]).rates(&[]).run();
     crate::judge(&mut run);
-    let measured = crate::single::good(&run.trials[run.findings.picks.decisive.unwrap()]);
+    let measured = crate::context::single::good(&run.trials[run.findings.picks.decisive.unwrap()]);
     let at = |change| what_if(&run, &change).unwrap();
     let limit = at(Change { rate: Some(1.0), ..Change::default() }).resources[0].limit;
     let beyond = at(Change { rate: Some(2.5 * limit), ..Change::default() });

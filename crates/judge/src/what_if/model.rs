@@ -11,15 +11,15 @@ use run::{Intensity, Trial};
 
 use super::contention::Contention;
 use crate::Facts;
-use crate::demand::own_disk;
+use crate::context::demand::own_disk;
+use crate::context::laws::service_us;
+use crate::context::single::{clients, good, r1_us, refused, server_of};
+use crate::context::view::View;
 use crate::generator::load_threads;
-use crate::laws::service_us;
+use crate::in_flight::upstreams::{cpus_with, on_server_cpus};
 use crate::number::{positive, ratio};
 use crate::signals::medium::{carried, medium_use};
-use crate::single::{clients, good, r1_us, refused, server_of};
 use crate::thresholds::{LINK_USED, WORKS};
-use crate::upstreams::{cpus_with, on_server_cpus};
-use crate::view::View;
 use stats::queueing::{Servers, Station};
 
 /// ID of the verdict that the number of workers limits the server.

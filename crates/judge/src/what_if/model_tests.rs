@@ -102,7 +102,7 @@ fn a_model_that_misses_the_measured_rate_predicts_nothing() {
     let mut run = planted.per_s(Who::Server, "process.cpu", "srv:100", cpu).run();
     crate::judge(&mut run);
     // A single client's request took 2 ms. No counter shows why several clients completed only 200 requests per second.
-    let alone = run.trials.iter_mut().find(|t| crate::single::clients(t) <= 1.0).unwrap();
+    let alone = run.trials.iter_mut().find(|t| crate::context::single::clients(t) <= 1.0).unwrap();
     (alone.latency_us.mean, alone.latency_us.p50) = (2000.0, 2000.0);
     run.findings.bottleneck.id = "unknown".into();
     let answer = what_if(&run, &Change { users: Some(64), ..Change::default() });

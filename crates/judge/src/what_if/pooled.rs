@@ -7,11 +7,11 @@ use run::{Trial, TrialKind};
 
 use super::model::{CONCURRENCY, CPUS, Model};
 use crate::Facts;
+use crate::context::single::{good, highest_rate};
+use crate::context::sweep::Plateau;
+use crate::in_flight::upstreams;
 use crate::number::ratio;
-use crate::single::{good, highest_rate};
-use crate::sweep::Plateau;
 use crate::thresholds::{FLAT, KEEPS_UP, LOADED};
-use crate::upstreams;
 
 /// Returns the ID of the resource that a verdict means. If the server waits for an upstream that fills the CPUs that it
 /// shares with the server, these CPUs are full, and not a number of workers.

@@ -6,9 +6,9 @@ use run::{Change, Limits, Run};
 use super::model::Model;
 use super::solve::alone_s;
 use crate::Facts;
+use crate::context::repeats::capacity_under;
+use crate::estimate::objective::longest_mean_us;
 use crate::number::{duration, finite};
-use crate::objective::longest_mean_us;
-use crate::repeats::capacity_under;
 use crate::thresholds::DELAY_COUNTS;
 use stats::ln_sd;
 

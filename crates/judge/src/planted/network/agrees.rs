@@ -74,7 +74,7 @@ fn simulated_worlds_reach_and_do_not_exceed_their_lowest_limit() {
         let least = world.limits.iter().map(|limit| limit.rate).fold(f64::INFINITY, f64::min);
         assert!(recorded.reached <= 1.2 * least, "{seed}: {} of {least}; {}", recorded.reached, world.story);
         let steps: Vec<&run::Trial> = recorded.run.trials.iter().filter(|t| t.kind == run::TrialKind::Sweep).collect();
-        let most = steps.last().map_or(0.0, |t| crate::single::clients(t));
+        let most = steps.last().map_or(0.0, |t| crate::context::single::clients(t));
         let truth = world.truth(recorded.reached);
         let ended = most * 2.0 <= f64::from(world.max_connections);
         assert!(!ended || truth.cause != Cause::Load, "{seed}: {} of {least}; {}", recorded.reached, world.story);

@@ -7,8 +7,8 @@ use super::sim::{Load, Sim};
 use super::trials::times;
 use super::window::{Look, Seen, measure, seen};
 use super::world::{CLIENT, SERVER, Step, World};
+use crate::context::single::{clients, closed, good};
 use crate::prove::{may_be_rate_limit, may_be_unsaturated, predicted, runner_up, suspects_of};
-use crate::single::{clients, closed, good};
 
 /// Levers of every experiment: the resource that is slowed, and the program that uses it. The experiment switches each
 /// lever on or off at the start of every slot (a fraction of a second).

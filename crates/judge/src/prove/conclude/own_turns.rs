@@ -5,12 +5,12 @@
 use run::{Bottleneck, Effect, LOAD_LEVER, Proof, SOURCES_LEVER};
 
 use crate::Facts;
+use crate::context::single::{good, highest_rate};
+use crate::context::sweep::Plateau;
 use crate::prove::decision::{MoreLoad, MoreSources};
 use crate::prove::suspects::{Suspect, suspect_of};
 use crate::prove::turns::{PredictionCheck, check};
 use crate::prove::utilization;
-use crate::single::{good, highest_rate};
-use crate::sweep::Plateau;
 use crate::thresholds::{EXCLUDED, FLAT};
 
 /// Effect of the verdict's lever in turns (loads with and without the lever), compared with its prediction.

@@ -5,7 +5,9 @@ use run::{Bottleneck, Effect, LOAD_LEVER, Proof, ProofTrial, SOURCES_LEVER};
 
 use super::own_turns::{OwnTurns, suspect};
 use crate::Facts;
-use crate::delayed::delayed_answers;
+use crate::context::single::failed_share;
+use crate::in_flight::delayed::delayed_answers;
+use crate::in_flight::upstreams;
 use crate::number::percent;
 use crate::prove::cpu_limit::{CpuLimit, CpuSigns};
 use crate::prove::decision::{Kind, MoreLoad, Own, Rival, Saturation, Subject};
@@ -18,9 +20,7 @@ use crate::prove::utilization::load_of;
 use crate::prove::watched::WatchedShare;
 use crate::prove::words;
 use crate::rules::{RULES, Tier};
-use crate::single::failed_share;
 use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, MOST_FAIL, WORKS};
-use crate::upstreams;
 
 /// Returns true if the effect of the verdict's lever was predicted. If the lever was tested in turns, its effect must
 /// not exceed the prediction by far. If the verdict is that the load is too small, the effect of a larger load must

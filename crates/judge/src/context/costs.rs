@@ -1,0 +1,406 @@
+//! Costs of one request. Each row of [`COSTS`] divides the growth of some counters in the measured window by the number
+//! of requests completed in this window. The counters of a cost belong to one side, client or server. Method: Blake's
+//! rule to use ratios of counters, never raw rates.
+//!
+//! Counters of a whole host or namespace include all its programs. If client and server share a host or namespace, a
+//! cost from counters of this host or namespace is the cost of client and server together. Rows named `process_…` count
+//! only the processes of one side (client or server). In rows named `…_net`, the growth that the counters also had
+//! before the load (at rest) is subtracted.
+
+use run::FigureUnit::{self, Bytes, Micros, Plain};
+use run::{Cost, Reading, Run, Side, Trial, Window};
+
+use crate::context::own_rate::rate_of;
+use crate::context::sides::window_of;
+use crate::context::ticks;
+use crate::number::{finite, positive};
+
+/// One counter that goes into a cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Counter from which one part of the cost comes.
+    pub counter: &'static str,
+    /// The only instance of the counter that the cost uses, such as one device. If this field is empty, the cost uses
+    /// the counter's value for the whole side (see `Side.counters`).
+    pub instance: &'static str,
+    /// True if a counter that could not be read counts as 0, as on a host without IPv6.
+    pub optional: bool,
+}
+
+/// Treatment of the rate at rest: the rate at which a counter grew before any load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// Subtracts nothing, so the cost contains the rate at rest.
+    Gross,
+    /// Subtracts the counter's rate at rest. If the rate at rest is unknown, there is no cost.
+    Net,
+}
+
+/// Definition of one cost per request: a row of [`COSTS`].
+#[derive(Clone, Copy, Debug)]
+pub struct CostSpec {
+    /// Name of the cost, which contains the unit unless the cost is a count.
+    pub id: &'static str,
+    /// Counters whose growth is summed.
+    pub numerator: &'static [Part],
+    /// Divisor: always the completed requests of the window.
+    pub denominator: &'static str,
+    /// Unit of the quotient; `Plain` for counts.
+    pub unit: FigureUnit,
+    /// Treatment of the rate at rest.
+    pub rest: Rest,
+    /// Meaning of the cost, in one line.
+    pub help: &'static str,
+    /// Explanation of the cost for the reader.
+    pub explain: &'static str,
+}
+
+const fn p(counter: &'static str) -> Part {
+    Part { counter, instance: "", optional: false }
+}
+
+const fn maybe(counter: &'static str) -> Part {
+    Part { counter, instance: "", optional: true }
+}
+
+const fn at(counter: &'static str, instance: &'static str) -> Part {
+    Part { counter, instance, optional: false }
+}
+
+const fn row(
+    id: &'static str,
+    numerator: &'static [Part],
+    unit: FigureUnit,
+    rest: Rest,
+    help: &'static str,
+    explain: &'static str,
+) -> CostSpec {
+    CostSpec { id, numerator, denominator: "completed request", unit, rest, help, explain }
+}
+
+use Rest::{Gross, Net};
+
+const HOST_CPU: &str = "Time of all CPUs of the host, of every program. It includes interrupts and most soft interrupts, which no process is charged with. If client and server share the host, it is the cost of both.";
+const PROCESS: &str = "Charged to the side's own processes and their children. On kernels without interrupt time accounting it includes the soft interrupts that ran while a process was on the CPU.";
+const NET: &str = "A name that ends in _net has the rate before any load subtracted, so only the part that the load caused remains. (Source 3 subtracts its clock interrupts in the same way.)";
+const WIRE: &str = "Counted by the network namespace of this side. On loopback both directions of both ends pass through one interface. A segment that the kernel merges or splits later (GSO, GRO) counts once.";
+const SWITCH: &str = "At a voluntary switch a thread waits for something; at an involuntary one it is preempted while it has work. Many voluntary switches per request mean that threads hand the work to each other.";
+
+const RECORDS: &str =
+    "Counted by the record server itself. A read that is split into several requests counts as several records.";
+
+/// The costs that loadline derives from counters.
+pub const COSTS: &[CostSpec] = &[
+    row(
+        "cpu_us",
+        &[p("cpu.user"), p("cpu.system"), p("cpu.irq"), p("cpu.softirq")],
+        Micros,
+        Gross,
+        "CPU time of the host",
+        HOST_CPU,
+    ),
+    row("cpu_user_us", &[p("cpu.user")], Micros, Gross, "CPU time of the host in user mode", HOST_CPU),
+    row("cpu_system_us", &[p("cpu.system")], Micros, Gross, "CPU time of the host in the kernel", HOST_CPU),
+    row("cpu_softirq_us", &[p("cpu.softirq")], Micros, Gross, "CPU time of the host in soft interrupts", HOST_CPU),
+    row("cpu_irq_us", &[p("cpu.irq")], Micros, Gross, "CPU time of the host in hardware interrupts", HOST_CPU),
+    row("process_cpu_us", &[p("process.cpu")], Micros, Gross, "CPU time of the side's processes", PROCESS),
+    row(
+        "process_user_us",
+        &[p("process.user")],
+        Micros,
+        Gross,
+        "CPU time of the side's processes in user mode (by ticks)",
+        PROCESS,
+    ),
+    row(
+        "process_system_us",
+        &[p("process.system")],
+        Micros,
+        Gross,
+        "CPU time of the side's processes in the kernel (by ticks)",
+        PROCESS,
+    ),
+    row(
+        "process_wait_us",
+        &[p("process.run_delay")],
+        Micros,
+        Gross,
+        "time that the side's threads were ready to run and had no CPU",
+        "Near zero on a host with idle CPUs. It grows when threads queue for a CPU.",
+    ),
+    row(
+        "instructions",
+        &[p("process.instructions")],
+        Plain,
+        Gross,
+        "instructions of the side's processes",
+        "Counted where the machine has a hardware counter. Other programs change the CPU time of a request, but hardly its instructions.",
+    ),
+    row(
+        "cpu_net_us",
+        &[p("cpu.user"), p("cpu.system"), p("cpu.irq"), p("cpu.softirq")],
+        Micros,
+        Net,
+        "CPU time of the host, net of rest",
+        NET,
+    ),
+    row("interrupts", &[p("system.interrupts")], Plain, Gross, "hardware interrupts", NET),
+    row("interrupts_net", &[p("system.interrupts")], Plain, Net, "hardware interrupts, net of rest", NET),
+    row("softirqs", &[p("softirq.count")], Plain, Gross, "soft interrupts of all kinds", NET),
+    row("softirqs_net", &[p("softirq.count")], Plain, Net, "soft interrupts of all kinds, net of rest", NET),
+    row(
+        "softirqs_net_rx",
+        &[at("softirq.count", "NET_RX")],
+        Plain,
+        Gross,
+        "soft interrupts that received packets",
+        "Below one per packet means that the kernel takes several packets at once. On loopback these run on the sender's CPU.",
+    ),
+    row(
+        "softirqs_net_tx",
+        &[at("softirq.count", "NET_TX")],
+        Plain,
+        Gross,
+        "soft interrupts that sent packets",
+        "Most packets need no such interrupt; many mean that the queue of the interface was busy.",
+    ),
+    row("context_switches", &[p("system.context_switches")], Plain, Gross, "context switches of the host", SWITCH),
+    row(
+        "context_switches_net",
+        &[p("system.context_switches")],
+        Plain,
+        Net,
+        "context switches of the host, net of rest",
+        SWITCH,
+    ),
+    row(
+        "voluntary_switches",
+        &[p("process.voluntary_switches")],
+        Plain,
+        Gross,
+        "context switches of threads that waited for something",
+        SWITCH,
+    ),
+    row(
+        "involuntary_switches",
+        &[p("process.involuntary_switches")],
+        Plain,
+        Gross,
+        "context switches of threads that were preempted",
+        SWITCH,
+    ),
+    row("packets_in", &[p("ip.in_receives"), maybe("ip6.in_receives")], Plain, Gross, "IP packets in", WIRE),
+    row("packets_out", &[p("ip.out_requests"), maybe("ip6.out_requests")], Plain, Gross, "IP packets out", WIRE),
+    row("bytes_in", &[p("ip.in_octets"), maybe("ip6.in_octets")], Bytes, Gross, "IP bytes in, headers included", WIRE),
+    row(
+        "bytes_out",
+        &[p("ip.out_octets"), maybe("ip6.out_octets")],
+        Bytes,
+        Gross,
+        "IP bytes out, headers included",
+        WIRE,
+    ),
+    row("segments_in", &[p("tcp.in_segs")], Plain, Gross, "TCP segments in", WIRE),
+    row("segments_out", &[p("tcp.out_segs")], Plain, Gross, "TCP segments out, without those sent again", WIRE),
+    row("segments_again", &[p("tcp.retrans_segs")], Plain, Gross, "TCP segments sent again", WIRE),
+    row(
+        "delayed_acks",
+        &[p("tcp.delayed_acks")],
+        Plain,
+        Gross,
+        "acknowledgements that waited for their timer",
+        "About one per request together with 40 ms of response time is Nagle's algorithm waiting for the other end's timer.",
+    ),
+    row("connections_accepted", &[p("tcp.passive_opens")], Plain, Gross, "connections accepted", WIRE),
+    row("connections_opened", &[p("tcp.active_opens")], Plain, Gross, "connections opened", WIRE),
+    row("forks", &[p("system.forks")], Plain, Gross, "processes and threads created", NET),
+    row("minor_faults", &[p("process.minor_faults")], Plain, Gross, "page faults without a disk", PROCESS),
+    row("major_faults", &[p("process.major_faults")], Plain, Gross, "page faults with a disk", PROCESS),
+    row("disk_read_bytes", &[p("process.read_bytes")], Bytes, Gross, "bytes the side read from a disk", PROCESS),
+    row("disk_write_bytes", &[p("process.write_bytes")], Bytes, Gross, "bytes the side wrote to a disk", PROCESS),
+    row(
+        "cache_hits",
+        &[p("record.cache_hits")],
+        Plain,
+        Gross,
+        "records that the record server read from its page cache",
+        RECORDS,
+    ),
+    row(
+        "disk_reads",
+        &[p("record.disk_reads")],
+        Plain,
+        Gross,
+        "records that the record server read from its disk",
+        RECORDS,
+    ),
+];
+
+/// Fills the costs of both sides of every trial.
+pub(crate) fn derive(run: &mut Run) {
+    let Run { at_rest, trials, .. } = run;
+    trials.iter_mut().for_each(|trial| derive_trial(trial, at_rest));
+}
+
+/// Fills the costs of both sides of one trial. `rest` contains the counters before any load, in this order: client,
+/// server, further client hosts.
+pub(crate) fn derive_trial(trial: &mut Trial, rest: &[Side]) {
+    let at_rest = |side: &Side| rest.iter().find(|at_rest| at_rest.host == side.host).or(rest.first());
+    let client = costs(trial, &trial.client, at_rest(&trial.client));
+    let hosts: Vec<_> = trial.client_hosts.iter().map(|side| costs(trial, side, at_rest(side))).collect();
+    let server = trial.server.as_ref().map(|s| costs(trial, s, rest.get(1)));
+    let of_both =
+        server.iter().flatten().filter(|(id, cost)| is_of_both(id, trial) && cost.per_request.value().is_some());
+    let of_both: Vec<_> = of_both.map(|(id, cost)| (id.clone(), cost.clone())).collect();
+    trial.client.costs = client;
+    trial.client.costs.extend(of_both);
+    trial.client_hosts.iter_mut().zip(hosts).for_each(|(side, costs)| side.costs = costs);
+    if let (Some(side), Some(costs)) = (&mut trial.server, server) {
+        side.costs = costs;
+    }
+}
+
+/// Returns true if client and server read the same counters for a cost, for example on one host. Client and server read
+/// shared counters at slightly different times, so only the server's readings are used.
+fn is_of_both(id: &str, trial: &Trial) -> bool {
+    let shared = |part: &Part| run::counter(part.counter).is_some_and(|spec| trial.shares_scope(spec.scope()));
+    let spec = COSTS.iter().find(|spec| spec.id == id);
+    trial.client_hosts.is_empty() && spec.is_some_and(|spec| spec.numerator.iter().all(shared))
+}
+
+fn costs(trial: &Trial, side: &Side, rest: Option<&Side>) -> std::collections::BTreeMap<String, Cost> {
+    // A side without a recording has no costs. Counters collected by another tool count as a recording.
+    if side.recording.columns.is_empty() && side.recording.absent.is_empty() {
+        return std::collections::BTreeMap::new();
+    }
+    let cost = |spec: &CostSpec| Cost {
+        per_request: per_request(spec, trial, side, rest).map_or_else(Reading::absent, Reading::Value),
+        unit: spec.unit,
+    };
+    COSTS.iter().map(|spec| (spec.id.to_string(), cost(spec))).collect()
+}
+
+fn per_request(spec: &CostSpec, trial: &Trial, side: &Side, rest: Option<&Side>) -> Result<f64, String> {
+    let window = window_of(trial);
+    let span_s = positive(side.recording.span_s(window)).ok_or("fewer than two samples in the window")?;
+    let rate = rate_of(trial, side).ok_or("no request completed in the window")?;
+    let mut per_s = growth(spec.numerator, side, window)? / span_s;
+    if is_below_ticks(spec, side, window) {
+        return Err("too little CPU time in the window: the kernel counts it in ticks of 10 ms".into());
+    }
+    if spec.rest == Net {
+        let rest = rest.ok_or("the rate at rest was not measured")?;
+        let rest_s = positive(rest.recording.span_s(Window::ALL)).ok_or("the rate at rest was not measured")?;
+        per_s = (per_s - growth(spec.numerator, rest, Window::ALL)? / rest_s).max(0.0);
+    }
+    finite(per_s / rate).ok_or_else(|| "the quotient is not a number".into())
+}
+
+/// Returns true if a cost is part of a CPU time whose growth is less than the error that the kernel's ticks cause.
+fn is_below_ticks(spec: &CostSpec, side: &Side, window: Window) -> bool {
+    let Some(whole) = spec.numerator.iter().find_map(|part| ticks::whole(part.counter)) else { return false };
+    let parts: Vec<Part> = whole.iter().map(|counter| p(counter)).collect();
+    growth(&parts, side, window).is_ok_and(|us| us < ticks::error_s(whole) * 1e6)
+}
+
+fn growth(parts: &[Part], side: &Side, window: Window) -> Result<f64, String> {
+    let mut sum = 0.0;
+    for part in parts {
+        let reading = if part.instance.is_empty() {
+            let derived = side.counters.iter().find(|(id, _)| id.as_str() == part.counter);
+            derived.map_or_else(|| side.recording.why_absent(part.counter, ""), |(_, r)| r.clone())
+        } else {
+            side.recording.reading(part.counter, part.instance, window)
+        };
+        match reading {
+            Reading::Value(v) if v.is_finite() => sum += v,
+            Reading::Value(_) => return Err(format!("{} is not a number", part.counter)),
+            Reading::Absent { .. } if part.optional => {}
+            Reading::Absent { absent } => return Err(absent),
+        }
+    }
+    Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{Column, CounterId, Recording};
+
+    fn side(id: &'static str, instance: &str, values: &[f64]) -> Side {
+        let t_s = (0..values.len()).map(|i| i as f64).collect();
+        let values = values.iter().copied().map(Some).collect();
+        let column = Column { counter: CounterId::new(id), instance: instance.into(), values };
+        Side { recording: Recording { t_s, columns: vec![column], ..Recording::default() }, ..Side::default() }
+    }
+
+    /// While 10 requests completed, each kind of CPU time of the host, except the time of hardware interrupts, grew by
+    /// one tick or by ten ticks.
+    #[test]
+    fn a_time_below_the_error_of_its_ticks_is_unknown() {
+        let costs = |n: f64| {
+            let grown = |id| if id == "cpu.irq" { 0.0 } else { n * 1e4 };
+            let sides = ticks::OF_HOST.map(|id| side(id, "", &[0.0, grown(id)]));
+            let columns = sides.into_iter().flat_map(|side| side.recording.columns).collect();
+            let recording = Recording { t_s: vec![0.0, 1.0], columns, ..Recording::default() };
+            judged(Side { recording, ..Side::default() }, None)
+        };
+        assert!(["cpu_us", "cpu_user_us"].iter().all(|id| costs(1.0)[*id].per_request.value().is_none()));
+        assert_eq!(costs(10.0)["cpu_us"].per_request, Reading::Value(30_000.0));
+        assert_eq!(costs(10.0)["cpu_irq_us"].per_request, Reading::Value(0.0), "a part of a known whole");
+    }
+
+    #[test]
+    fn one_host_has_one_cost_for_both_sides() {
+        let of = |values: &[f64]| Side { machine: "one".into(), ..side("system.interrupts", "", values) };
+        let server = Some(of(&[100.0, 150.0]));
+        let mut trial = Trial { client: of(&[100.0, 140.0]), server, ..Trial::default() };
+        trial.rates.completed_rate = 10.0;
+        let mut run = Run { trials: vec![trial], ..Run::default() };
+        crate::context::sides::derive(&mut run);
+        derive(&mut run);
+        let cost = |side: &Side| side.costs["interrupts"].per_request.clone();
+        assert_eq!(cost(&run.trials[0].client), Reading::Value(5.0));
+        assert_eq!(cost(run.trials[0].server.as_ref().unwrap()), Reading::Value(5.0));
+    }
+
+    fn judged(load: Side, rest: Option<Side>) -> std::collections::BTreeMap<String, Cost> {
+        let mut trial = Trial { client: load, ..Trial::default() };
+        trial.rates.completed_rate = 10.0;
+        let mut run = Run { trials: vec![trial], at_rest: rest.into_iter().collect(), ..Run::default() };
+        crate::context::sides::derive(&mut run);
+        derive(&mut run);
+        run.trials[0].client.costs.clone()
+    }
+
+    #[test]
+    fn every_part_is_a_known_counter_and_every_id_is_once() {
+        for spec in COSTS {
+            assert_eq!(COSTS.iter().filter(|s| s.id == spec.id).count(), 1, "{}", spec.id);
+            spec.numerator.iter().for_each(|p| assert!(run::counter(p.counter).is_some(), "{}", p.counter));
+        }
+    }
+
+    #[test]
+    fn growth_over_the_window_is_divided_by_what_completed_in_it() {
+        let costs = judged(side("system.interrupts", "", &[100.0, 140.0, 180.0]), None);
+        assert_eq!(costs["interrupts"].per_request, Reading::Value(4.0));
+        assert!(costs["interrupts_net"].per_request.value().is_none());
+        assert!(costs["cpu_us"].per_request.value().is_none());
+    }
+
+    #[test]
+    fn net_costs_subtract_the_rate_at_rest() {
+        let rest = side("system.interrupts", "", &[0.0, 10.0]);
+        let costs = judged(side("system.interrupts", "", &[100.0, 140.0, 180.0]), Some(rest));
+        assert_eq!(costs["interrupts"].per_request, Reading::Value(4.0));
+        assert_eq!(costs["interrupts_net"].per_request, Reading::Value(3.0));
+    }
+
+    #[test]
+    fn one_instance_can_be_picked() {
+        let costs = judged(side("softirq.count", "NET_RX", &[0.0, 20.0]), None);
+        assert_eq!(costs["softirqs_net_rx"].per_request, Reading::Value(2.0));
+        assert!(costs["softirqs_net_tx"].per_request.value().is_none());
+    }
+}

@@ -1,0 +1,23 @@
+//! What rules read from a run, built once: a trial and its sides, the readings of counters and devices, the loads of
+//! the run, and the other programs on the hosts.
+
+pub(crate) mod client_hosts;
+pub(crate) mod costs;
+pub(crate) mod demand;
+pub(crate) mod devices;
+pub(crate) mod disks;
+pub(crate) mod evidence;
+pub(crate) mod facts;
+pub(crate) mod knee;
+pub(crate) mod laws;
+pub(crate) mod lighter;
+pub(crate) mod other_programs;
+pub(crate) mod own_rate;
+pub(crate) mod quota;
+pub(crate) mod repeats;
+pub(crate) mod sides;
+pub(crate) mod single;
+pub(crate) mod steady;
+pub(crate) mod sweep;
+pub(crate) mod ticks;
+pub(crate) mod view;

@@ -1,0 +1,183 @@
+//! Functions with the largest shares of the server's CPU time, from sampled call stacks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use run::{HotFunction, Run, StackProfile};
+
+use crate::Facts;
+use crate::context::view::{View, names};
+use crate::thresholds::{HOT_EVERYTHING, HOT_INCLUSIVE, HOT_SHARE, WORKS};
+
+/// Maximum number of functions in the list. A reader looks at the first few functions only; the flame graph shows all
+/// functions.
+const MAX_FUNCTIONS: usize = 10;
+
+/// Loops of interpreters: functions that execute the functions of a program, and do not tell which of them takes the
+/// time. Source: PHP's Zend/zend_vm_execute.h, Ruby's vm_exec.c, Lua's lvm.c, Perl's run.c and Python's ceval.c.
+const INTERPRETERS: &[&str] =
+    &["execute_ex", "vm_exec_core", "luaV_execute", "Perl_runops_standard", "_PyEval_EvalFrameDefault"];
+
+/// Name of a process, and name of a function.
+type FunctionId<'a> = (&'a str, &'a str);
+
+/// A sampled stack.
+struct Stack<'a> {
+    process: &'a str,
+    /// Functions, from the outermost to the innermost.
+    functions: Vec<&'a str>,
+    /// Share of all samples in which this stack was found, 0 to 1.
+    share: f64,
+}
+
+/// Sums over the stacks that contain one function.
+#[derive(Default)]
+struct Inclusive<'a> {
+    share: f64,
+    /// Sum over all stacks with the function: depth of the function times share of the stack.
+    depth: f64,
+    /// Outermost functions of all stacks that contain this function.
+    roots: BTreeSet<&'a str>,
+}
+
+/// Returns the functions of the run that use the most CPU time.
+pub(crate) fn of_run(run: &Run) -> Vec<HotFunction> {
+    run.cpu_stacks().map(hot).unwrap_or_default()
+}
+
+/// Returns the function that explains the CPU time. If no function's own code explains the CPU time, returns a function
+/// that explains the CPU time together with the functions that it calls. Returns `None` if the function's process
+/// spends most of its CPU time in the kernel: stacks show only where the rest is spent, and which functions call the
+/// kernel.
+pub(crate) fn first<'a>(facts: &Facts<'_>, functions: &'a [HotFunction]) -> Option<&'a HotFunction> {
+    let samples = facts.run.cpu_stacks()?.cpu_samples;
+    let found = by_own_code(functions, samples).or_else(|| functions.iter().find(|f| f.inclusive.is_some()));
+    found.filter(|function| !facts.full_server().is_some_and(|view| is_mostly_kernel(&view, &function.process)))
+}
+
+/// Returns true if a process, or all processes with one name, spend most of their CPU time in the kernel.
+fn is_mostly_kernel(view: &View<'_>, process: &str) -> bool {
+    let time = |counter: &'static str| -> f64 {
+        let own = view.instances(counter).into_iter().filter(|(name, _)| names(process, name));
+        own.map(|(_, us)| us).sum()
+    };
+    time("process.system") > time("process.user")
+}
+
+/// Returns the functions by the share of their own code, the largest first. Leaves out functions whose share may be
+/// chance. If no function has a large share of own code, appends a function with a large inclusive share (its own code
+/// and all that it calls).
+pub fn hot(profile: &StackProfile) -> Vec<HotFunction> {
+    let stacks = stacks(profile);
+    let mut own: BTreeMap<FunctionId<'_>, f64> = BTreeMap::new();
+    for stack in &stacks {
+        *own.entry((stack.process, stack.functions.last().copied().unwrap_or_default())).or_default() += stack.share;
+    }
+    let share_of = |id: &FunctionId<'_>| own.get(id).copied().unwrap_or_default();
+    let function = |id: FunctionId<'_>| HotFunction {
+        process: id.0.into(),
+        function: id.1.into(),
+        share: share_of(&id),
+        inclusive: None,
+    };
+    let mut functions: Vec<HotFunction> = own.keys().map(|id| function(*id)).collect();
+    functions.retain(|function| is_seen_often(function.share, profile.cpu_samples));
+    functions.sort_by(|a, b| b.share.total_cmp(&a.share));
+    functions.truncate(MAX_FUNCTIONS);
+    if by_own_code(&functions, profile.cpu_samples).is_none()
+        && let Some((id, inclusive)) = by_inclusive(&stacks, profile.cpu_samples)
+    {
+        functions.retain(|known| (known.process.as_str(), known.function.as_str()) != id);
+        functions.push(HotFunction { inclusive: Some(inclusive), ..function(id) });
+        functions.sort_by(|a, b| b.share.total_cmp(&a.share));
+    }
+    functions
+}
+
+/// Returns the stacks that were sampled while code ran on a CPU.
+fn stacks(profile: &StackProfile) -> Vec<Stack<'_>> {
+    let sums = || profile.cpu.iter().filter(|sum| sum.weight.is_finite() && sum.weight > 0.0);
+    let total: f64 = sums().map(|sum| sum.weight).sum();
+    sums().map(|sum| Stack::of(&sum.stack, sum.weight / total)).collect()
+}
+
+/// Returns the first function if its name is known, and if the share of its own code is large even after the sampling
+/// error is subtracted.
+fn by_own_code(functions: &[HotFunction], samples: u64) -> Option<&HotFunction> {
+    let first = functions.first()?;
+    (is_beyond(first.share, HOT_SHARE, samples) && !is_no_function(&first.function)).then_some(first)
+}
+
+/// Among the functions with an inclusive share of at least one half, returns the one with the smallest share, and this
+/// share. Leaves out functions without a name, and functions in nearly all stacks with the same outermost function. Of
+/// several functions with a large inclusive share, the one with the smallest share says most precisely where the time
+/// goes. If several shares are equal, returns the deepest function: below this function, the calls go to different
+/// functions.
+fn by_inclusive<'a>(stacks: &[Stack<'a>], samples: u64) -> Option<(FunctionId<'a>, f64)> {
+    let mut roots: BTreeMap<FunctionId<'_>, f64> = BTreeMap::new();
+    for stack in stacks {
+        *roots.entry((stack.process, stack.root())).or_default() += stack.share;
+    }
+    let is_beside_others = |process: &str, sums: &Inclusive<'_>| {
+        let all: f64 = sums.roots.iter().filter_map(|root| roots.get(&(process, *root))).sum();
+        sums.share <= HOT_EVERYTHING * all
+    };
+    let explains = |(id, sums): &(FunctionId<'_>, Inclusive<'_>)| {
+        !is_no_function(id.1) && is_beyond(sums.share, HOT_INCLUSIVE, samples) && is_beside_others(id.0, sums)
+    };
+    let deepest = inclusive(stacks).into_iter().filter(explains).min_by(|(_, a), (_, b)| {
+        a.share.total_cmp(&b.share).then_with(|| (b.depth / b.share).total_cmp(&(a.depth / a.share)))
+    });
+    deepest.map(|(id, sums)| (id, sums.share))
+}
+
+/// Adds up the samples of all stacks in which a function occurs, for each function. A function that occurs several
+/// times in a stack (recursion) counts once. Leaves out the callers of an interpreter, which run its whole program.
+fn inclusive<'a>(stacks: &[Stack<'a>]) -> BTreeMap<FunctionId<'a>, Inclusive<'a>> {
+    let mut all: BTreeMap<FunctionId<'a>, Inclusive<'a>> = BTreeMap::new();
+    for stack in stacks {
+        let mut seen = BTreeSet::new();
+        let interpreter = stack.functions.iter().rposition(|function| INTERPRETERS.contains(function)).unwrap_or(0);
+        let inner = stack.functions.iter().enumerate().skip(interpreter);
+        for (depth, function) in inner.filter(|(_, function)| seen.insert(**function)) {
+            let sums = all.entry((stack.process, function)).or_default();
+            sums.share += stack.share;
+            sums.depth += stack.share * depth as f64;
+            sums.roots.insert(stack.root());
+        }
+    }
+    all
+}
+
+impl<'a> Stack<'a> {
+    /// Splits a folded stack (`process;outer;…;inner`). A text without `;` is both the process and its only function.
+    fn of(folded: &'a str, share: f64) -> Self {
+        let (process, functions) = folded.split_once(';').unwrap_or((folded, folded));
+        Self { process, functions: functions.split(';').collect(), share }
+    }
+
+    /// Returns the outermost function of the stack.
+    fn root(&self) -> &'a str {
+        self.functions.first().copied().unwrap_or_default()
+    }
+}
+
+/// Returns true if a share is at least `limit`, even at the lower end of its sampling error. A single sample is never
+/// enough to return true.
+fn is_beyond(share: f64, limit: f64, samples: u64) -> bool {
+    samples > 1 && stats::shares::wilson(share.clamp(0.0, 1.0), samples.max(1) as f64, stats::NORMAL_95).low >= limit
+}
+
+/// Returns true if at least two samples contain a function, and its share is that of a working function even at the
+/// lower end of its sampling error.
+fn is_seen_often(share: f64, samples: u64) -> bool {
+    (share * samples as f64).round() as u64 >= 2 && is_beyond(share, WORKS, samples)
+}
+
+/// Returns true if a name stands for no function of the program. Such a name is a module in brackets (the name of the
+/// function is unknown), or the loop of an interpreter.
+fn is_no_function(function: &str) -> bool {
+    function.starts_with('[') || INTERPRETERS.contains(&function)
+}
+
+#[cfg(test)]
+mod tests;

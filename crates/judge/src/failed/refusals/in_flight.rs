@@ -1,0 +1,96 @@
+//! Limits on requests in flight, and how they differ from rate limits. With a limit on requests in flight
+//! (`limit_conn`, a semaphore, a pool of connections), the rate of good answers times their response time stays
+//! constant, so the rate falls if answers take longer. With a rate limit, the rate stays constant, however long answers
+//! take. If neither the rate nor the response time changes, nothing separates both kinds of limits.
+
+use run::Trial;
+use stats::queueing::servers_of_loss;
+
+use super::highest_over_lowest;
+use super::level::Level;
+use crate::context::single::{good, refused};
+use crate::number::positive;
+use crate::thresholds::{ABOVE_LIMITER, LEAST_PLACES, ONE_RATE, REFUSED, WIDE};
+
+/// Good requests in flight in the trials with refusals (Little's law).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct InFlight {
+    /// Numbers of good requests in flight. A request counts only for the time in which the server handles it.
+    pub(crate) level: Level,
+    /// True if a limit on requests in flight agrees with the trials. A server that limits how many requests it handles
+    /// at the same time allows at least about one request.
+    pub(crate) may_limit: bool,
+    /// True if only a limit on requests in flight can have kept their number constant: the rates of all answers differ
+    /// widely between the trials with about this number, and no trial without refusals had far more in flight.
+    pub(crate) is_kept: bool,
+}
+
+impl InFlight {
+    /// Judges the requests in flight of the trials with refusals. `open` contains the trials with hardly any refusals.
+    pub(super) fn of(refusing: &[&Trial], open: &[&Trial]) -> Self {
+        let ranges: Vec<Range> = refusing.iter().map(|trial| Range::of(trial)).collect();
+        let level = Level::of(ranges.iter().map(|range| range.low).collect());
+        let near = refusing.iter().zip(&ranges).filter(|(_, range)| level.is_near(range.low));
+        let is_wide = highest_over_lowest(near.map(|(trial, _)| trial.rates.completed_rate)) >= WIDE;
+        let is_exceeded = open.iter().any(|trial| Range::of(trial).low > ABOVE_LIMITER * level.middle);
+        let is_kept = level.constant && level.middle >= LEAST_PLACES && is_wide && !is_exceeded;
+        Self { level, may_limit: may_limit(&ranges), is_kept }
+    }
+}
+
+/// Limits on requests in flight that agree with one trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Range {
+    /// Mean number of good requests that the server handled at the same time. The limit is not lower.
+    low: f64,
+    /// Highest limit that agrees with the trial.
+    high: f64,
+}
+
+impl Range {
+    /// Returns the limits that agree with a trial. A refusal takes the same way as a good answer (generator, network,
+    /// accept queue), but the server does not handle it. The time of a refusal is therefore left out of `low`. A server
+    /// refuses some requests before the number in flight stays at the limit, because arrivals are irregular. The
+    /// highest limit is therefore that of random arrivals. All limits agree with a trial whose times are unknown.
+    fn of(trial: &Trial) -> Self {
+        let Some((good_us, refused_us)) = times_us(trial) else { return Self { low: 0.0, high: f64::INFINITY } };
+        let rate = good(trial);
+        let whole = rate * good_us / 1e6;
+        let low = (whole - rate * refused_us / 1e6).max(0.0);
+        Self { low, high: whole.max(servers_of_loss(whole, refused(trial))) }
+    }
+
+    /// Returns true if a limit agrees with the trial, within the error of the measurement.
+    fn agrees(&self, limit: f64) -> bool {
+        self.low <= (1.0 + ONE_RATE) * limit && self.high >= (1.0 - ONE_RATE) * limit
+    }
+}
+
+/// Returns the mean times of good answers and of refusals, microseconds. The second time is 0 if the trial has no
+/// histograms, or no refusals. Returns `None` if the histograms do not separate good answers from refusals, as in runs
+/// of older versions.
+fn times_us(trial: &Trial) -> Option<(f64, f64)> {
+    if trial.histograms.is_empty() {
+        return Some((positive(trial.latency_us.mean)?, 0.0));
+    }
+    let mean_us = |name: &str| trial.histograms.get(name).filter(|hist| !hist.is_empty()).map(run::Hist::mean_us);
+    let refused_us = if refused(trial) < REFUSED { Some(0.0) } else { mean_us("refused") };
+    mean_us("response").zip(refused_us)
+}
+
+/// Returns true if some limit on requests in flight agrees with the trials: with at least two thirds of them, and no
+/// trial has far more requests in flight.
+fn may_limit(ranges: &[Range]) -> bool {
+    let agrees = |limit: f64| {
+        let near = ranges.iter().filter(|range| range.agrees(limit)).count();
+        3 * near >= 2 * ranges.len() && ranges.iter().all(|range| range.low <= ABOVE_LIMITER * limit)
+    };
+    // The number of trials that agree with a limit changes only at the ends of their ranges.
+    let ends = ranges.iter().flat_map(|range| [range.low, range.high]);
+    let each = ends.flat_map(|end| [end / (1.0 + ONE_RATE), end, end / (1.0 - ONE_RATE)]);
+    let mut limits = each.filter(|limit| limit.is_finite()).map(|limit| limit.max(LEAST_PLACES));
+    ranges.iter().all(|range| range.high.is_infinite()) || limits.any(agrees)
+}
+
+#[cfg(test)]
+mod tests;
