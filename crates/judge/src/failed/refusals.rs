@@ -8,6 +8,7 @@ use run::Trial;
 
 use self::in_flight::InFlight;
 pub(crate) use self::level::Level;
+use self::level::highest_over_lowest;
 use crate::context::single::{good, refused};
 use crate::thresholds::{ABOVE_LIMITER, LONG_WINDOW, ONE_RATE, REFUSED, TREND_SURE, WIDE};
 use stats::fit::linear;
@@ -131,11 +132,6 @@ fn within(trial: &Trial) -> Within {
         false if line.slope_interval.low > follows => Within::Follows,
         false => Within::Open,
     }
-}
-
-/// Returns the highest value divided by the lowest value.
-fn highest_over_lowest(values: impl Iterator<Item = f64> + Clone) -> f64 {
-    values.clone().fold(0.0_f64, f64::max) / values.fold(f64::MAX, f64::min)
 }
 
 impl<'a> Refusals<'a> {

@@ -2,19 +2,18 @@
 //! server with few workers and a bounded queue refuses the requests that arrive while its queue is full. The rate of
 //! the good answers of such a server is as constant as with a rate limit.
 
-use run::{Evidence, FigureUnit, Trial};
+use run::{Evidence, FigureUnit};
 
-use super::delaying_limit::delays_for_sure;
 use super::limit_kind::{in_flight, kept};
 use super::queue_signs::held_places;
+use super::waited::waited;
 use crate::Facts;
 use crate::context::evidence::measured;
-use crate::context::single::{clients, good, r1_us, refused, server_of};
+use crate::context::single::{clients, server_of};
 use crate::context::view::View;
 use crate::failed::refusals::Kept;
 use crate::in_flight::places::{self, Places, is_connections};
 use crate::number::duration;
-use crate::thresholds::{REFUSED, WIDE};
 
 /// Limit of requests at a time that looks like a limit of requests per second.
 pub(super) struct AtATime {
@@ -45,7 +44,7 @@ fn pool(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// Describes the workers of a server whose requests waited in a queue before it refused any.
-pub(super) fn queue(facts: &Facts<'_>) -> Option<AtATime> {
+fn queue(facts: &Facts<'_>) -> Option<AtATime> {
     let (trial, r1_us) = waited(facts)?;
     let places = Places::of(facts);
     let counted = places.as_ref().and_then(|places| places.matching().next());
@@ -64,18 +63,6 @@ pub(super) fn queue(facts: &Facts<'_>) -> Option<AtATime> {
     );
     let queue = measured(&view, ("latency_us.mean", ""), (mean_us, FigureUnit::Micros), Some(r1_us), said);
     Some(AtATime { text, queue: Some(queue) })
-}
-
-/// Returns the step with the most clients that reached the limit without refusals, although its requests waited. Also
-/// returns the response time with the fewest clients, microseconds. A limit of requests per second without a queue
-/// would have refused some of the requests that waited. A limit that delays answers before it refuses any is recognized
-/// by quick answers at a lower rate.
-fn waited<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
-    let r1_us = facts.unloaded.filter(|one| refused(one) < REFUSED).and_then(r1_us)?;
-    let is_at_limit = |t: &&'a Trial| refused(t) < REFUSED && facts.refusals.rate.is_near(good(t));
-    let waits = |t: &&'a Trial| t.latency_us.mean >= WIDE * r1_us;
-    let trial = facts.sweep.iter().copied().filter(is_at_limit).rfind(waits)?;
-    (!delays_for_sure(facts)).then_some((trial, r1_us))
 }
 
 /// Describes the number of good requests in flight (Little's law), if it may be the limit.

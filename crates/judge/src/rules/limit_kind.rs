@@ -2,16 +2,16 @@
 
 use run::{Evidence, FigureUnit};
 
-use super::at_a_time::queue;
 use super::delaying_limit::delays_for_sure;
 use super::queue_signs::held_places;
+use super::waited::waited;
 use crate::Facts;
 use crate::context::evidence::measured;
 use crate::context::single::refused;
 use crate::context::view::View;
 use crate::failed::refusals::{Kept, Refusals};
 use crate::in_flight::places;
-use crate::number::{figure, rate};
+use crate::number::{counted, figure, rate};
 use crate::thresholds::REFUSED;
 
 /// Returns the quantity that the server keeps constant while it refuses requests. A rate limit with a queue of its own
@@ -24,12 +24,11 @@ pub(super) fn kept(facts: &Facts<'_>) -> Option<Kept> {
 }
 
 /// Returns advice on a server whose refusals have two possible causes: a next step that shows which of them is the
-/// cause. Also returns advice on a limit on requests in flight. Returns `None` for a limit on the rate. A queue also
-/// counts if the status of the refusals names a limit (429): inference servers and search engines use it for a full
-/// queue.
+/// cause. Also returns advice on a limit on requests in flight. Returns `None` for a limit on the rate. Status 429 does
+/// not exclude a full queue as the cause: inference servers and search engines answer 429 if their queue is full.
 pub(super) fn advice(facts: &Facts<'_>) -> Option<String> {
     let kept = kept(facts).filter(|_| facts.loaded().any(|trial| refused(trial) >= REFUSED))?;
-    if queue(facts).is_some() {
+    if waited(facts).is_some() {
         return Some(format!(
             "Add workers{}, or connections to an upstream, and measure again. If the rate grows, their number is the \
              limit. If the rate stays, look for a rate limit with a queue (limit_req with burst, an upstream quota).",
@@ -44,9 +43,9 @@ pub(super) fn advice(facts: &Facts<'_>) -> Option<String> {
              pool of connections."
         )),
         Kept::Either => Some(format!(
-            "Send requests that take about twice as long (another path, or a delay in the handler), and measure again. If the rate of good answers \
-             stays near {}, it is a rate limit (limit_req, an upstream quota). If it falls to half, it is a limit on \
-             requests in flight, now {number} (limit_conn, a semaphore, a pool of connections).",
+            "Send requests that take about twice as long (another path, or a delay in the handler), and measure again. If \
+             the rate of good answers stays near {}, it is a rate limit (limit_req, an upstream quota). If it falls to \
+             half, it is a limit on requests in flight, now {number} (limit_conn, a semaphore, a pool of connections).",
             rate(facts.refusals.rate.middle)
         )),
     }
@@ -66,8 +65,8 @@ pub(super) fn kept_line(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> 
             figure(in_flight.highest)
         ),
         Kept::InFlight => format!(
-            "good requests in flight (rate × response time): near {middle} in {} trials, while their rate went from {} to {}",
-            refusing.len(),
+            "good requests in flight (rate × response time): near {middle} in {}, while their rate went from {} to {}",
+            counted(refusing.len() as f64, "trial"),
             rate(rates.lowest),
             rate(rates.highest)
         ),

@@ -45,6 +45,7 @@ mod streams;
 mod tcp_delayed_ack;
 mod tcp_window;
 mod unknown;
+mod waited;
 mod withheld;
 
 pub use delaying_limit::may_delay;

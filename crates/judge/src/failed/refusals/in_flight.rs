@@ -6,8 +6,7 @@
 use run::Trial;
 use stats::queueing::servers_of_loss;
 
-use super::highest_over_lowest;
-use super::level::Level;
+use super::level::{Level, highest_over_lowest};
 use crate::context::single::{good, refused};
 use crate::number::positive;
 use crate::thresholds::{ABOVE_LIMITER, LEAST_PLACES, ONE_RATE, REFUSED, WIDE};

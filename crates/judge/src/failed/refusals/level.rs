@@ -36,6 +36,11 @@ impl Level {
     }
 }
 
+/// Returns the highest value divided by the lowest value.
+pub(super) fn highest_over_lowest(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    values.clone().fold(0.0_f64, f64::max) / values.fold(f64::MAX, f64::min)
+}
+
 /// Returns true if a value is about the middle value of several trials.
 fn is_near(value: f64, middle: f64) -> bool {
     (value / middle - 1.0).abs() <= ONE_RATE
