@@ -91,7 +91,7 @@ mod tests {
         profile.groups[0].thread = "VM Thread".into();
         profile.clients = Some(clients(13.0, 1.0));
         let mut verdict = run::Bottleneck { id: "server-single-thread".into(), ..run::Bottleneck::default() };
-        let known = super::super::Known { hot: None, places: None, full_cpus: None };
+        let known = super::super::Known { hot: None, places: None, full_cpus: None, held: None };
         super::super::explain(&mut verdict, &waits(&profile, &[]), &known, super::super::WordOrder::WaitsLast);
         assert!(verdict.sentence.contains("garbage collection takes"), "{verdict:?}");
     }

@@ -15,8 +15,8 @@ use super::runtime_cpus;
 use super::sentence::sentence;
 use crate::context::view::{names, program};
 use crate::in_flight::places;
-use crate::number::percent;
-use crate::thresholds::MANY_PLACES;
+use crate::number::{figure, percent};
+use crate::thresholds::{MANY_PLACES, WAIT_QUEUE};
 
 /// ID of the verdict that names no bottleneck.
 pub(super) const UNKNOWN: &str = "unknown";
@@ -106,6 +106,8 @@ pub(crate) struct Known<'a> {
     pub(crate) places: Option<f64>,
     /// Advice on the full CPUs of the server's machine; `None` if CPUs have idle time.
     pub(crate) full_cpus: Option<String>,
+    /// Number of clients' connections that the server holds while others wait to be accepted; `None` if none wait.
+    pub(crate) held: Option<f64>,
 }
 
 /// Finds the cause that explains a verdict, and adds it to the verdict's sentence, evidence and advice. `order` is the
@@ -125,10 +127,16 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], known:
             verdict.counted.iter().filter(|counted| follows(counted, finding)).map(places::advice).collect();
         verdict.advice.retain(|advice| !counted.contains(advice));
         let needs_members = matches!(finding.cause, WorkerPool | ConnectionPool);
+        let is_too_large = known.places.is_some_and(|places| has_too_many(finding, places));
+        if is_too_large {
+            // The advice of the rule asks for more workers.
+            verdict.advice.clear();
+        }
         let first = match known.places {
             // On full CPUs, more workers or connections do not help.
             _ if needs_members && known.full_cpus.is_some() => known.full_cpus.clone().unwrap_or_default(),
-            Some(places) if has_too_many(finding, places) => look_for_a_lock(finding),
+            _ if is_too_large => look_for_a_lock(finding),
+            _ if is_of_held_connections(finding, known) => hold_more(finding),
             Some(_) if is_unseen(finding) => more_workers(finding),
             _ => advice(finding),
         };
@@ -159,6 +167,23 @@ fn look_for_a_lock(pool: &WaitFinding) -> String {
         "Look for a lock that the workers of {} share, or for a row or an upstream for which they wait. More workers will not \
          help, because most of them wait.",
         pool.process
+    )
+}
+
+/// Returns true if the server uses one connection to an upstream for each connection of a client, and the server's limit
+/// is on the clients' connections. The pool then seems used up, although its size is no limit.
+fn is_of_held_connections(pool: &WaitFinding, known: &Known<'_>) -> bool {
+    let is_equal = |held: f64| (held - pool.of).abs() <= WAIT_QUEUE;
+    pool.cause == ConnectionPool && known.held.is_some_and(is_equal)
+}
+
+/// Returns the advice on a server that holds too few connections of clients at a time.
+fn hold_more(pool: &WaitFinding) -> String {
+    format!(
+        "Let {} hold more connections of clients at a time (now {}; in HAProxy: `maxconn` of the frontend): further clients \
+         wait to be accepted. Its connections to the upstream are only as many as those of its clients.",
+        pool.process,
+        figure(pool.of)
     )
 }
 
@@ -241,7 +266,7 @@ mod tests {
     use super::*;
 
     fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: Option<&HotFunction>) {
-        super::explain(verdict, findings, &Known { hot, places: None, full_cpus: None }, WaitsFirst);
+        super::explain(verdict, findings, &Known { hot, places: None, full_cpus: None, held: None }, WaitsFirst);
     }
 
     fn verdict(id: &str) -> Bottleneck {
@@ -269,7 +294,12 @@ mod tests {
             (WaitsLast, "it is full; 14.4 of 17 threads wait for one lock"),
         ] {
             let mut found = Bottleneck { confidence: 0.0, ..verdict(UNKNOWN) };
-            super::explain(&mut found, &[lock(None)], &Known { hot: None, places: None, full_cpus: None }, order);
+            super::explain(
+                &mut found,
+                &[lock(None)],
+                &Known { hot: None, places: None, full_cpus: None, held: None },
+                order,
+            );
             assert_eq!((found.sentence.as_str(), found.id.as_str(), found.confidence), (sentence, UNKNOWN, 0.0));
         }
         for (holder, is_told) in [(Some(ThreadState::Sleep), true), (None, false)] {
@@ -313,6 +343,25 @@ mod tests {
             explain(&mut found, &[WaitFinding { cause, ..lock(None) }], None);
             assert_eq!(found.advice.contains(&advice), is_advised, "{cause:?}: {:?}", found.advice);
         }
+    }
+
+    /// The figures come from HAProxy with `maxconn 20` in its frontend, and one connection to an upstream for each of
+    /// these 20 connections.
+    #[test]
+    fn a_limit_on_connections_of_clients_is_no_limit_on_connections_to_an_upstream() {
+        let pool = WaitFinding { cause: ConnectionPool, peer: "10.0.0.2:80".into(), of: 20.0, ..lock(None) };
+        let advice = |held: Option<f64>| {
+            let mut found = verdict("server-concurrency");
+            let known = Known { hot: None, places: Some(20.0), full_cpus: None, held };
+            super::explain(&mut found, std::slice::from_ref(&pool), &known, WaitsFirst);
+            found.advice.remove(0)
+        };
+        assert!(
+            advice(Some(20.0)).contains("hold more connections of clients at a time (now 20"),
+            "{}",
+            advice(Some(20.0))
+        );
+        assert!(advice(None).contains("Raise the number of connections of app to 10.0.0.2:80"), "{}", advice(None));
     }
 
     #[test]
@@ -408,7 +457,7 @@ mod tests {
             super::explain(
                 &mut found,
                 &[pool],
-                &Known { hot: None, places: Some(places), full_cpus: None },
+                &Known { hot: None, places: Some(places), full_cpus: None, held: None },
                 WaitsFirst,
             );
             found.advice.remove(0)
@@ -429,7 +478,7 @@ mod tests {
             super::explain(
                 &mut found,
                 std::slice::from_ref(pool),
-                &Known { hot: None, places, full_cpus: None },
+                &Known { hot: None, places, full_cpus: None, held: None },
                 WaitsFirst,
             );
             found.advice.remove(0)

@@ -9,9 +9,9 @@ use crate::thresholds::WAIT_MOSTLY;
 /// An epoll descriptor alone does not show an event loop. A worker that handles one request at a time, such as a
 /// synchronous worker of uWSGI or a backend of PostgreSQL, also waits with epoll for the data of its only connection.
 /// The parent of such workers also uses epoll, but holds no connection of a client. A process is therefore an event loop
-/// only if it holds several accepted connections. Processes with one name may include a router with an event loop, so
-/// most of the processes with connections must hold several. If the accepted connections are unknown, epoll is the only
-/// sign.
+/// only if it holds several accepted connections. Among processes with the same name, one may be a router with an event
+/// loop, and the others its workers. Most of the processes with a connection must therefore hold several connections.
+/// If the accepted connections are unknown, epoll is the only sign.
 pub(super) fn is_event_loop(process: &WaitProcess) -> bool {
     process.epoll && process.multiplexing.is_none_or(|share| share >= WAIT_MOSTLY)
 }
