@@ -91,7 +91,8 @@ impl<'a> Failures<'a> {
     }
 
     /// Returns advice on the next step. The statuses 502 and 504 come from a gateway and point to the server behind the
-    /// gateway (RFC 9110, 15.6.3 and 15.6.5).
+    /// gateway (RFC 9110, 15.6.3 and 15.6.5). Status 429 means that the client sent too many requests in a given time (RFC
+    /// 6585, section 4).
     pub(crate) fn advice(&self) -> String {
         let has = |wanted: &[&str]| self.trial.measured.tally.refusals().any(|(status, _)| wanted.contains(&status));
         if self.stretch.as_ref().is_some_and(|stretch| stretch.is_limited) {
@@ -106,6 +107,10 @@ impl<'a> Failures<'a> {
             advice.into()
         } else if has(&["502", "504"]) {
             self.gateway_advice()
+        } else if has(&["429"]) {
+            "Send fewer requests (--rate), or raise the limit of the server or of what is in front of it: status 429 means too \
+             many requests in a time. Then measure again."
+                .into()
         } else {
             "Read the server's error log: it tells why these requests failed.".into()
         }
