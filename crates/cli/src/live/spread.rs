@@ -35,7 +35,7 @@ pub(super) fn ranges(detail: &TickDetail) -> Vec<(Range, f64)> {
     all
 }
 
-/// Divides the response times into ranges. Returns the ranges with their shares of the responses.
+/// Divides the response times into ranges. Returns each range with its share of all responses.
 fn answered_ranges(responses: &CoarseHist) -> Vec<(Range, f64)> {
     let (Some(low), Some(high)) = (responses.quantile_us(0.0), responses.quantile_us(0.999)) else { return Vec::new() };
     let (low, high) = (low.max(1e-3), high.max(1e-3));

@@ -112,8 +112,9 @@ pub(crate) fn failure(facts: &Facts<'_>, findings: &Findings) -> Option<Failure>
     (part_failed || findings.capacity.as_ref().is_some_and(|c| !c.held)).then_some(Failure::Objective)
 }
 
-/// Returns the limit that a part of a load with a changing rate broke, if the user gave an objective. Each part must meet
-/// the objective, because a percentile over all rates would describe no single rate.
+/// Returns the limit of the user's objective that a part of a load with a changing rate exceeded. Returns `None` if the
+/// user gave no objective. Each part must meet the objective, because a percentile over all rates would describe no
+/// single rate.
 pub(crate) fn missed_by_part(run: &Run, course: Option<&CourseFinding>) -> Option<Breach> {
     let course = course.filter(|_| gives_objective(run))?;
     course.parts.get(course.failed?)?.breach

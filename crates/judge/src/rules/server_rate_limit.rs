@@ -133,7 +133,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 }
 
 /// Returns the trials that show the limit: those with about the same rate of good answers. If the server limits the
-/// requests in flight, the rate differs, and all trials with refusals show the limit.
+/// requests in flight, the rate of good answers differs between trials. All trials with refusals then show the limit.
 fn limited<'r, 'a>(refusals: &'r Refusals<'a>) -> &'r [&'a Trial] {
     if refusals.kept() == Some(Kept::InFlight) { &refusals.refusing } else { &refusals.trials }
 }

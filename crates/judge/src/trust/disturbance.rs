@@ -4,7 +4,8 @@ use run::ExcludedTime;
 
 use crate::number::{counted, figure, percent, rate, ratio};
 
-/// Returns the warning about the disturbed time of the search for a capacity, requests per second.
+/// Returns the warning that says how long other programs or pauses disturbed the search for a capacity. `capacity` is
+/// the result of the search, requests per second.
 pub(super) fn warning(capacity: f64, left_out: &ExcludedTime) -> String {
     let became = left_out.rate.map_or_else(
         || "Without that time too little is left, so it is included: measure again on a quiet machine".into(),

@@ -125,7 +125,8 @@ impl Core {
         self.forget_requests(ops.now(), conn);
         self.close(ops, conn);
         self.retry_later(ops, conn, established || had_early_data, due_ns);
-        // Requests of early data wait for the connect that was just scheduled, because other handshakes may fail, too.
+        // A request that was sent as early data waits for the new connect of `retry_later`. On another connection, the
+        // handshake may fail in the same way.
         if !had_early_data {
             self.take_over(ops);
         }

@@ -224,7 +224,7 @@ impl Group {
     }
 }
 
-/// Returns the memory use of the group in `folder`.
+/// Returns the memory use of the control group in `folder`, bytes.
 fn memory_use(controller: &Controller, folder: &Path) -> Gauge {
     Gauge::new(folder.join(controller.pick("memory.usage_in_bytes", "memory.current")), None, 1.0)
 }

@@ -126,7 +126,7 @@ impl Reader {
     }
 
     /// Opens the children of the processes that may start others: the roots, and the parents of known processes.
-    /// Returns the IDs of the opened children.
+    /// Returns the process IDs of the opened children.
     fn new_children(&mut self) -> Vec<u32> {
         let mut parents: Vec<(u32, bool)> = self.may_start_others();
         let mut new = Vec::new();

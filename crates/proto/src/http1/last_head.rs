@@ -1,4 +1,4 @@
-//! Cache of the last head of a request that a thread of the server parsed.
+//! Cache of each thread for the request head that this thread parsed last.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};

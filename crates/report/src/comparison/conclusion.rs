@@ -92,7 +92,9 @@ pub(super) fn advice(comparison: &Comparison) -> String {
     let untold: Vec<String> = open.iter().filter_map(|c| untold(c)).collect();
     let minutes = open.iter().filter_map(|c| needed_s(c, comparison)).reduce(f64::max);
     match (untold.is_empty(), minutes) {
-        (false, _) => format!("on this machine, an hour would not show a difference of under {}", untold.join(", ")),
+        (false, _) => {
+            format!("even an hour of measuring on this machine would not show a difference below {}", untold.join(", "))
+        }
         (true, Some(seconds)) => format!("{} of measurement would decide it", length(seconds)),
         (true, None) if comparison.no_common_load && open.is_empty() => {
             "a longer measurement would not help: measure both sides with the same load (--rate, --connections)".into()

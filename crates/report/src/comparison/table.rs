@@ -49,8 +49,9 @@ fn notes(comparison: &Comparison) -> Vec<String> {
                 --old RUN… --new RUN…)";
     let open = [(NeededData::Windows, windows), (NeededData::Runs, runs)].into_iter().filter(|(of, _)| open(*of));
     let untold: Vec<String> = shown(comparison).filter_map(untold).collect();
-    let untold = (!untold.is_empty())
-        .then(|| format!("not even an hour on this machine shows a difference of under {}", untold.join(", ")));
+    let untold = (!untold.is_empty()).then(|| {
+        format!("even an hour of measuring on this machine would not show a difference below {}", untold.join(", "))
+    });
     let said = shown(comparison).filter_map(remark);
     let level = std::iter::once(level).filter(|_| !comparison.comparisons.is_empty());
     level

@@ -7,10 +7,11 @@ const MAX_SERVERS: u32 = 1_000_000;
 /// Returns the number of servers of a loss system, from two measurements: the mean number of busy servers, and the
 /// share of the requests that it refuses, 0 to 1. Requests arrive at random. With arrivals that are more regular, a
 /// system with fewer servers has the same measurements, but never with fewer servers than `busy`. The result is a whole
-/// number or lies between two whole numbers. It is infinite if the measurements need more than a million servers.
+/// number or lies between two whole numbers. The result is infinite if no system with at most a million servers has
+/// these measurements.
 ///
-/// Erlang's B formula (A. Erlang, *Solution of some Problems in the Theory of Probabilities*, 1917) is computed for one
-/// server after the other.
+/// Source: Erlang's B formula (A. Erlang, *Solution of some Problems in the Theory of Probabilities*, 1917). Its result
+/// for one server gives the result for two servers, and so on.
 pub fn servers_of_loss(busy: f64, refused: f64) -> f64 {
     let offered = busy / (1.0 - refused);
     if !(offered > 0.0 && offered.is_finite() && refused > 0.0) {

@@ -26,7 +26,7 @@ fn residence_s(station: Station, rate: f64) -> f64 {
 }
 
 /// Returns the probability that an arrival finds all `m` servers busy. `work`, below `m`, is the mean number of busy
-/// servers. Erlang's B formula is computed for one server after the other, which avoids overflow and loss of digits.
+/// servers. Erlang's B formula is computed for 1 server, then for 2, and so on, which avoids overflow and loss of digits.
 fn chance_to_wait(m: u32, work: f64) -> f64 {
     let lost = (1..=m).fold(1.0, |lost, k| work * lost / (f64::from(k) + work * lost));
     let m = f64::from(m);

@@ -201,7 +201,7 @@ fn takes_50_at_a_time(slower: fn(f64) -> f64) -> PlantedRun {
 }
 
 /// This test repeats a situation that was observed with a server that refuses beyond 50 requests in flight. Response
-/// times differed by 6 % between two loads. An earlier version of loadline said "limits the rate on purpose" with 95 %.
+/// times differed by 6 % between two loads. An earlier version of loadline was 95 % sure of a rate limit.
 #[test]
 fn a_limit_on_requests_in_flight_is_no_rate_limit() {
     let b = takes_50_at_a_time(|n| if n > 200.0 { 1.06 } else { 1.0 }).verdict();
