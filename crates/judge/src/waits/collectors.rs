@@ -11,6 +11,16 @@ use crate::thresholds::{HOLDER_SURE, WAIT_MOSTLY, WAIT_QUEUE};
 /// the VM thread. Source: HotSpot (`src/hotspot/share/gc`).
 const THREADS: &[&str] = &["VM Thread", "GC Thread#", "G# Conc#", "G# Main Marker", "ZWorker", "Shenandoah"];
 
+/// Beginning of the names of the threads that compile a Java program while it runs. Source: HotSpot
+/// (`src/hotspot/share/compiler`).
+const COMPILER: &str = "C# CompilerThre";
+
+/// Returns true if a thread with this name belongs to Java's runtime, and so handles no request: it collects garbage or
+/// compiles the program.
+pub(super) fn is_of_runtime(thread: &str) -> bool {
+    THREADS.iter().chain([&COMPILER]).any(|known| thread.starts_with(known))
+}
+
 /// Returns the processes whose garbage collector computes at least half of the time, and for at least half of the
 /// process' time on a CPU, while requests wait.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {

@@ -37,6 +37,16 @@ fn a_pool_is_used_up_if_each_thread_has_a_request_and_others_queue() {
     }
 }
 
+/// A Java program with 16 threads and a lock was called a pool of two workers, because its two compiler threads were
+/// about as many as the requests that it handled at a time.
+#[test]
+fn threads_that_compile_the_program_are_no_workers() {
+    let mut profile = pool_of_threads();
+    profile.clients = Some(clients(7.6, 40.0));
+    profile.groups.iter_mut().for_each(|group| group.thread = "C# CompilerThre".into());
+    assert!(causes(&profile).is_empty(), "{:#?}", waits(&profile, &[]));
+}
+
 #[test]
 fn busy_children_of_a_parent_are_a_used_up_pool() {
     let mut profile = process(6.0, &[(ThreadState::Sleep, "", 4.9), (ThreadState::Events, "", 1.1)]);

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use run::{CountedKind, PeerConnections, ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
+use run::{CountedKind, PeerConnections, ThreadState, WaitCause, WaitFinding, WaitGroup, WaitProcess, WaitProfile};
 
 use super::activity::Activity;
+use super::collectors::is_of_runtime;
 use super::functions;
 use super::library_locks::lock_of;
 use super::loops::is_event_loop;
@@ -112,7 +113,8 @@ fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFi
         return None;
     }
     let mut names: BTreeMap<&str, [f64; 3]> = BTreeMap::new();
-    for group in activity.groups.iter().filter(|group| group.thread != name_of(&process.process)) {
+    let may_work = |group: &WaitGroup| group.thread != name_of(&process.process) && !is_of_runtime(&group.thread);
+    for group in activity.groups.iter().filter(|group| may_work(group)) {
         let sums = names.entry(group.thread.as_str()).or_default();
         let on_cpu = group.state.wants_cpu();
         let parts = [
