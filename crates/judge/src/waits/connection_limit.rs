@@ -4,7 +4,8 @@
 use run::number::number;
 use run::{Bottleneck, ClientConnections, ErrorKind, Intensity, Trial, WaitFinding, WaitProfile};
 
-use super::explain::{UNKNOWN, WordOrder, line, tell};
+use super::agreement::UNKNOWN;
+use super::explain::{WordOrder, line, tell};
 use super::is_queue;
 use super::loops::is_event_loop;
 use super::pools::MIN_MEMBERS;

@@ -10,6 +10,7 @@
 
 mod activity;
 mod advice;
+mod agreement;
 mod blocked_workers;
 mod blocking;
 mod collectors;
@@ -18,6 +19,7 @@ mod databases;
 mod event_loop;
 mod explain;
 mod file_locks;
+mod first_advice;
 mod functions;
 mod holder;
 mod large_pools;
@@ -48,7 +50,8 @@ pub(crate) use advice::advice;
 pub(crate) use blocked_workers::BlockedWorkers;
 pub(crate) use connection_limit::{explain_connection_limit, keeps_connections};
 pub(crate) use event_loop::explain_idle_loop;
-pub(crate) use explain::{EVIDENCE, Known, WordOrder, evidence, explain};
+pub(crate) use explain::{EVIDENCE, WordOrder, evidence, explain};
+pub(crate) use first_advice::Known;
 pub(crate) use functions::of_run as waiting_functions;
 pub(crate) use large_pools::{PoolNeed, is_of_large_pool, without_large_pools};
 pub(crate) use only_worker::is_only_worker;

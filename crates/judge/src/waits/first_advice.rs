@@ -1,0 +1,94 @@
+//! Advice on the cause that explains a verdict. It comes before the advice of the verdict's rule, and replaces advice that
+//! would not help.
+
+use run::WaitCause::{ConnectionPool, Lock, RowLock, WorkerPool};
+use run::{Bottleneck, Counted, HotFunction, WaitFinding};
+
+use super::advice::{advice, is_unseen, more_workers};
+use super::pools::{is_of_processes, waits_for_slot};
+use crate::context::view::program;
+use crate::in_flight::places;
+use crate::number::figure;
+use crate::thresholds::{MANY_PLACES, WAIT_QUEUE};
+
+/// Facts about the server, other than causes of waiting, that an explanation uses.
+pub(crate) struct Known<'a> {
+    /// Function that explains the CPU time.
+    pub(crate) hot: Option<&'a HotFunction>,
+    /// Number of requests that the server handles at a time.
+    pub(crate) places: Option<f64>,
+    /// Advice on the full CPUs of the server's machine; `None` if CPUs have idle time.
+    pub(crate) full_cpus: Option<String>,
+    /// Number of clients' connections that the server holds while others wait to be accepted; `None` if none wait.
+    pub(crate) held: Option<f64>,
+}
+
+/// Puts the advice on the cause `finding` before the other advice of a verdict, and removes the advice that would not
+/// help.
+pub(super) fn advise(verdict: &mut Bottleneck, finding: &WaitFinding, known: &Known<'_>) {
+    let moot = verdict.counted.iter().filter(|counted| follows(counted, finding)).map(places::advice);
+    let moot: Vec<String> = moot.collect();
+    verdict.advice.retain(|advice| !moot.contains(advice));
+    let needs_members = matches!(finding.cause, WorkerPool | ConnectionPool);
+    let is_too_large = known.places.is_some_and(|places| has_too_many(finding, places));
+    if is_too_large {
+        // The advice of the rule asks for more workers.
+        verdict.advice.clear();
+    }
+    let first = match &known.full_cpus {
+        // On full CPUs, more workers or connections do not help.
+        Some(full_cpus) if needs_members => full_cpus.clone(),
+        _ if is_too_large => look_for_a_lock(finding),
+        _ if is_of_held_connections(finding, known) => hold_more(finding),
+        _ if known.places.is_some() && is_unseen(finding) => more_workers(finding),
+        _ => advice(finding),
+    };
+    verdict.advice.retain(|advice| *advice != first);
+    verdict.advice.insert(0, first);
+}
+
+/// Returns true if a count is only a result of the cause `finding`, so that a larger count would not help. A lock lets one
+/// thread work at a time, however many threads there are. A pool of connections limits the counts of connections, and
+/// the counts of the peer's processes, such as a database's backends.
+fn follows(counted: &Counted, finding: &WaitFinding) -> bool {
+    match finding.cause {
+        Lock | RowLock => true,
+        ConnectionPool => {
+            places::is_connections(counted) || !finding.name.is_empty() && counted.of == program(&finding.name)
+        }
+        _ => false,
+    }
+}
+
+/// Returns true for a pool of workers that has many more members than requests that the server handles at a time,
+/// `places`. The members have a request, but most of them wait for something inside the server.
+fn has_too_many(pool: &WaitFinding, places: f64) -> bool {
+    let members = if is_of_processes(pool) { pool.of } else { pool.threads };
+    pool.cause == WorkerPool && !waits_for_slot(pool) && members >= MANY_PLACES * places
+}
+
+/// Returns the advice on a pool with too many members.
+fn look_for_a_lock(pool: &WaitFinding) -> String {
+    format!(
+        "Look for a lock that the workers of {} share, or for a row or an upstream for which they wait. More workers will not \
+         help, because most of them wait.",
+        pool.process
+    )
+}
+
+/// Returns true if the server uses one connection to an upstream for each connection of a client, and the server's limit
+/// is on the clients' connections. The pool then seems used up, although its size is no limit.
+fn is_of_held_connections(pool: &WaitFinding, known: &Known<'_>) -> bool {
+    let is_equal = |held: f64| (held - pool.of).abs() <= WAIT_QUEUE;
+    pool.cause == ConnectionPool && known.held.is_some_and(is_equal)
+}
+
+/// Returns the advice on a server that holds too few connections of clients at a time.
+fn hold_more(pool: &WaitFinding) -> String {
+    format!(
+        "Let {} hold more connections of clients at a time (now {}; in HAProxy: `maxconn` of the frontend): further clients \
+         wait to be accepted. Its connections to the upstream are only as many as those of its clients.",
+        pool.process,
+        figure(pool.of)
+    )
+}
