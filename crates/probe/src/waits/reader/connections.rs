@@ -1,0 +1,81 @@
+//! The connections of the processes that the reader reads.
+
+use super::Reader;
+use crate::find::sockets_of;
+use crate::waits::process::Process;
+use crate::waits::round::{ConnectionSample, PeerSample};
+use crate::waits::sockets::SocketUse;
+
+/// Maximum number of known sockets. If more sockets are known, the reader does not look up the sockets of event loops
+/// at each reading. The look-up for one event loop takes 1 µs per known socket.
+const MAX_FRESH_SOCKETS: usize = 1024;
+
+impl Reader {
+    /// Reads all connections.
+    pub(in crate::waits) fn read_connections(&mut self) -> Option<ConnectionSample> {
+        let loops = self.find_fresh_sockets();
+        match self.sockets.read(&self.held) {
+            Ok(mut sample) => {
+                self.note_accepted(&loops);
+                self.name_peers(&mut sample.peers);
+                sample.peers.iter().for_each(|peer| self.note_upstream(&peer.address));
+                Some(sample)
+            }
+            Err(error) => {
+                self.miss(format!("the connections could not be read: {error}"));
+                None
+            }
+        }
+    }
+
+    /// Counts the connections of the server's clients.
+    pub(in crate::waits) fn read_clients(&mut self) -> Option<[f64; 5]> {
+        self.sockets.read_clients()
+    }
+
+    /// Reads again the connections to known peers, and adds the counts of the clients' connections.
+    pub(in crate::waits) fn read_peers(&mut self, clients: Option<[f64; 5]>) -> Option<ConnectionSample> {
+        let peers = self.sockets.read_peers();
+        if peers.is_none() && clients.is_none() {
+            return None;
+        }
+        let mut peers = peers.unwrap_or_default();
+        self.name_peers(&mut peers);
+        Some(ConnectionSample { clients, peers, is_full: false })
+    }
+
+    /// Adds to each peer the name of a process that answers at the peer's address, if one is known.
+    fn name_peers(&self, peers: &mut [PeerSample]) {
+        for peer in peers {
+            let process = self.answers.get(&peer.address).and_then(|pid| self.processes.get(pid));
+            peer.to = process.map(|process| process.name.clone());
+        }
+    }
+
+    /// Finds the present sockets of processes with epoll, and returns these sockets by process. A process with an event
+    /// loop may open a connection to an upstream for each request. If too many sockets are known, finds only the sockets
+    /// of processes whose accepted connections were never counted.
+    fn find_fresh_sockets(&mut self) -> Vec<(u32, Vec<u32>)> {
+        let has_room = self.held.len() <= MAX_FRESH_SOCKETS;
+        let loops = self.processes.values().filter(|p| p.epoll && (has_room || p.accepted.is_none()));
+        let of = |p: &Process| (p.pid, sockets_of(p.pid).take(MAX_FRESH_SOCKETS).collect());
+        let fresh: Vec<(u32, Vec<u32>)> = loops.map(of).collect();
+        if has_room {
+            let name = |pid: &u32| self.processes.get(pid).map(|process| process.name.clone());
+            let named = fresh.iter().filter_map(|(pid, inodes)| Some((name(pid)?, inodes)));
+            let all = named.flat_map(|(name, inodes)| inodes.iter().map(move |inode| (*inode, name.clone())));
+            self.held.extend(all.take(MAX_FRESH_SOCKETS));
+        }
+        fresh
+    }
+
+    /// Notes how many accepted connections each process holds. `loops` has the sockets of processes with epoll. Without
+    /// known listeners, the accepted connections are unknown.
+    fn note_accepted(&mut self, loops: &[(u32, Vec<u32>)]) {
+        for (pid, inodes) in loops {
+            let is_accepted = |inode: &&u32| self.sockets.socket_use(**inode) == Some(&SocketUse::Client);
+            let accepted = inodes.iter().filter(is_accepted).count();
+            self.processes.get_mut(pid).into_iter().for_each(|process| process.note_accepted(accepted));
+        }
+    }
+}
