@@ -60,8 +60,8 @@ print(server.getsockname()[1], flush=True)
 loop = select.epoll()
 held = []
 for _ in range(int(sys.argv[1])):
-held.append(server.accept()[0])
-loop.register(held[-1], select.EPOLLIN)
+    held.append(server.accept()[0])
+    loop.register(held[-1], select.EPOLLIN)
 loop.poll(60)
 ";
 
@@ -93,9 +93,9 @@ fn an_event_loop_holds_more_connections_than_a_worker_with_epoll() {
 const PARENT_WITH_EPOLL: &str = "
 import os, select, time
 def child():
-if os.fork() == 0:
-    time.sleep(60)
-    os._exit(0)
+    if os.fork() == 0:
+        time.sleep(60)
+        os._exit(0)
 child()
 reads, _ = os.pipe()
 loop = select.epoll()
