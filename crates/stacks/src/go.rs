@@ -30,8 +30,6 @@ pub(crate) struct GoFunction {
     /// File and line of the code. For code of an inlined function, the line of the call in the function `name`; the line
     /// is absent if the call is unknown.
     pub(crate) place: Option<(Arc<str>, Option<u32>)>,
-    /// Distance from the stack pointer to the return address, bytes.
-    pub(crate) frame_bytes: Option<u64>,
 }
 
 /// Table of the functions of one program.
@@ -87,8 +85,8 @@ impl GoTable {
         half(&self.bytes, self.entries + 8 * i)
     }
 
-    /// Returns the function that covers `address`.
-    pub(crate) fn function(&self, address: u64) -> Option<GoFunction> {
+    /// Returns the entry of the function that covers `address`, and the offset of `address` in the program's code.
+    fn entry_of(&self, address: u64) -> Option<(Function<'_>, u32)> {
         let offset = u32::try_from(address.checked_sub(self.text)?).ok()?;
         let (mut low, mut high) = (0, self.functions);
         while low < high {
@@ -99,15 +97,25 @@ impl GoTable {
             return None;
         }
         let at = self.entries.checked_add(half(&self.bytes, self.entries + 8 * (low - 1) + 4)? as usize)?;
-        let function = Function { table: self, at, entry: self.entry(low - 1)? };
+        Some((Function { table: self, at, entry: self.entry(low - 1)? }, offset))
+    }
+
+    /// Returns the distance from the stack pointer to the return address at `address`, bytes.
+    pub(crate) fn frame_bytes(&self, address: u64) -> Option<u64> {
+        let (function, offset) = self.entry_of(address)?;
+        function.value(4, offset).and_then(|bytes| u64::try_from(bytes).ok())
+    }
+
+    /// Returns the function that covers `address`.
+    pub(crate) fn function(&self, address: u64) -> Option<GoFunction> {
+        let (function, offset) = self.entry_of(address)?;
         let name = names::readable(self.text_at(self.names.checked_add(function.field(1)? as usize)?)?);
         let place = match function.own_offset(offset) {
             Some(own) => function.file(own).map(|file| (file, function.line(own))),
             // The first instruction of a function usually belongs to no inlined function.
             None => function.own_offset(function.entry).and_then(|own| function.file(own)).map(|file| (file, None)),
         };
-        let frame_bytes = function.value(4, offset).and_then(|bytes| u64::try_from(bytes).ok());
-        Some(GoFunction { name, place, frame_bytes })
+        Some(GoFunction { name, place })
     }
 
     fn file(&self, unit: u32, file: i32) -> Option<Arc<str>> {

@@ -106,7 +106,7 @@ impl Unwinder {
     ) -> Step {
         let image = space.image(lookup);
         if let Some((image, at)) = &image
-            && let Some(bytes) = image.go.as_ref().and_then(|go| go.function(*at)?.frame_bytes)
+            && let Some(bytes) = image.go.as_ref().and_then(|go| go.frame_bytes(*at))
         {
             return go_step(frame, bytes, stack);
         }
