@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use run::visible;
 
+use crate::find::sockets_of;
 use crate::process_tree::started_ticks;
 use crate::reread_file::reread;
 use crate::text::{number, stat_fields, stat_state};
@@ -70,13 +71,16 @@ impl Process {
     pub(super) fn open(pid: u32, behind: bool) -> Option<Self> {
         let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
         let (comm, fields) = stat_fields(&stat)?;
-        let parent = stat_fields(&stat)?.1.nth(1).and_then(number).and_then(|pid| pid.try_into().ok()).unwrap_or(0);
-        let ends = stat_state(fields).is_none_or(|state| state.has_ended);
+        let fields: Vec<&[u8]> = fields.collect();
+        // Source of the positions: proc_pid_stat(5), fields 4 and 22.
+        let number_at = |at: usize| fields.get(at).copied().and_then(number);
+        let parent = number_at(1).and_then(|pid| pid.try_into().ok()).unwrap_or(0);
+        let ends = stat_state(fields.iter().copied()).is_none_or(|state| state.has_ended);
         let namespace = |who: &str| std::fs::read_link(format!("/proc/{who}/ns/pid")).ok();
         let theirs = namespace(&pid.to_string());
         (!ends).then(|| Self {
             pid,
-            started_ticks: started_ticks(pid).unwrap_or_default(),
+            started_ticks: number_at(19).unwrap_or_default(),
             behind,
             name: visible(&comm).chars().take(MAX_NAME_CHARS).collect::<String>().into(),
             kernel_name: None,
@@ -187,6 +191,12 @@ impl Process {
         self.parent
     }
 
+    /// Returns the inodes of the open sockets of the process, each with the name of the process.
+    pub(super) fn sockets(&self) -> impl Iterator<Item = (u32, Arc<str>)> {
+        let name = self.name.clone();
+        sockets_of(self.pid).map(move |inode| (inode, name.clone()))
+    }
+
     /// Looks again for an epoll descriptor, which a server opens after its start.
     pub(super) fn look_for_epoll(&mut self) {
         self.epoll = self.epoll || own_epolls(self.pid, self.parent).next().is_some();
@@ -197,11 +207,9 @@ impl Process {
         if self.accepted == Some(Accepted::Several) {
             return;
         }
-        let is_several = || connections > own_epolls(self.pid, self.parent).count().max(1);
         let now = match connections {
             0 => Accepted::None,
-            1 => Accepted::OneEach,
-            _ if is_several() => Accepted::Several,
+            2.. if connections > own_epolls(self.pid, self.parent).count() => Accepted::Several,
             _ => Accepted::OneEach,
         };
         self.accepted = self.accepted.max(Some(now));

@@ -115,8 +115,7 @@ impl ProfileSums {
         sums.are_children |= process.is_child;
         let has_room = sums.accepted.len() < MAX_GROUPS || sums.accepted.contains_key(&process.pid);
         if let Some(accepted) = process.accepted.filter(|_| has_room) {
-            let most = sums.accepted.entry(process.pid).or_default();
-            *most = accepted.max(*most);
+            sums.accepted.insert(process.pid, accepted);
         }
         if let Some(title) = &process.title
             && (sums.titles.len() < MAX_TITLES || sums.titles.contains_key(title))

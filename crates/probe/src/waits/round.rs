@@ -37,10 +37,9 @@ pub(super) struct ThreadSample {
 }
 
 /// Number of connections that a process accepted and held at a time, compared with its epoll descriptors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Accepted {
     /// No connection, as a parent process that leaves all connections to its children.
-    #[default]
     None,
     /// At most one connection for each epoll descriptor, as a worker that handles one request at a time.
     OneEach,

@@ -1,7 +1,8 @@
 //! The connections of the processes that the reader reads.
 
+use std::sync::Arc;
+
 use super::Reader;
-use crate::find::sockets_of;
 use crate::waits::process::Process;
 use crate::waits::round::{ConnectionSample, PeerSample};
 use crate::waits::sockets::SocketUse;
@@ -9,6 +10,9 @@ use crate::waits::sockets::SocketUse;
 /// Maximum number of known sockets. If more sockets are known, the reader does not look up the sockets of event loops
 /// at each reading. The look-up for one event loop takes 1 µs per known socket.
 const MAX_FRESH_SOCKETS: usize = 1024;
+
+/// ID of a process, and the inodes of its sockets, each with the name of the process.
+type FreshSockets = (u32, Vec<(u32, Arc<str>)>);
 
 impl Reader {
     /// Reads all connections.
@@ -55,26 +59,23 @@ impl Reader {
     /// Finds the present sockets of processes with epoll, and returns these sockets by process. A process with an event
     /// loop may open a connection to an upstream for each request. If too many sockets are known, finds only the sockets
     /// of processes whose accepted connections were never counted.
-    fn find_fresh_sockets(&mut self) -> Vec<(u32, Vec<u32>)> {
+    fn find_fresh_sockets(&mut self) -> Vec<FreshSockets> {
         let has_room = self.held.len() <= MAX_FRESH_SOCKETS;
         let loops = self.processes.values().filter(|p| p.epoll && (has_room || p.accepted.is_none()));
-        let of = |p: &Process| (p.pid, sockets_of(p.pid).take(MAX_FRESH_SOCKETS).collect());
-        let fresh: Vec<(u32, Vec<u32>)> = loops.map(of).collect();
+        let of = |p: &Process| (p.pid, p.sockets().take(MAX_FRESH_SOCKETS).collect());
+        let fresh: Vec<FreshSockets> = loops.map(of).collect();
         if has_room {
-            let name = |pid: &u32| self.processes.get(pid).map(|process| process.name.clone());
-            let named = fresh.iter().filter_map(|(pid, inodes)| Some((name(pid)?, inodes)));
-            let all = named.flat_map(|(name, inodes)| inodes.iter().map(move |inode| (*inode, name.clone())));
-            self.held.extend(all.take(MAX_FRESH_SOCKETS));
+            self.held.extend(fresh.iter().flat_map(|(_, sockets)| sockets).cloned().take(MAX_FRESH_SOCKETS));
         }
         fresh
     }
 
     /// Notes how many accepted connections each process holds. `loops` has the sockets of processes with epoll. Without
     /// known listeners, the accepted connections are unknown.
-    fn note_accepted(&mut self, loops: &[(u32, Vec<u32>)]) {
-        for (pid, inodes) in loops {
-            let is_accepted = |inode: &&u32| self.sockets.socket_use(**inode) == Some(&SocketUse::Client);
-            let accepted = inodes.iter().filter(is_accepted).count();
+    fn note_accepted(&mut self, loops: &[FreshSockets]) {
+        for (pid, sockets) in loops {
+            let is_accepted = |inode: u32| self.sockets.socket_use(inode) == Some(&SocketUse::Client);
+            let accepted = sockets.iter().filter(|(inode, _)| is_accepted(*inode)).count();
             self.processes.get_mut(pid).into_iter().for_each(|process| process.note_accepted(accepted));
         }
     }

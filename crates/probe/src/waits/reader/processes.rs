@@ -7,7 +7,7 @@ use std::sync::Arc;
 use run::Address;
 
 use super::{MAX_PROCESSES, Reader};
-use crate::find::{is_manager, sockets_of, who_answers};
+use crate::find::{is_manager, who_answers};
 use crate::process_tree::{children_of_main_thread, server_descendants};
 use crate::waits::process::Process;
 
@@ -18,6 +18,7 @@ impl Reader {
     /// Finds new children, new processes of upstreams, and the sockets and listeners of all processes.
     pub(in crate::waits) fn find_processes(&mut self) {
         self.find_upstreams();
+        self.processes.values_mut().for_each(Process::look_for_epoll);
         let proc = Path::new("/proc");
         for (roots, behind) in [(self.roots.clone(), false), (self.behind.clone(), true)] {
             // A service manager may hold the socket of an upstream, but has many children that do not belong to it.
@@ -29,11 +30,10 @@ impl Reader {
             }
         }
         self.set_upstreams_apart();
-        self.processes.values_mut().for_each(Process::look_for_epoll);
         self.set_parents_apart();
         let of = |behind: bool| -> HashMap<u32, Arc<str>> {
             let processes = self.processes.values().filter(|p| p.behind == behind);
-            processes.flat_map(|p| sockets_of(p.pid).map(|inode| (inode, p.name.clone()))).collect()
+            processes.flat_map(Process::sockets).collect()
         };
         let (front, back) = (of(false), of(true));
         if let Err(error) = self.sockets.find_ports(&front, &back) {
@@ -55,8 +55,7 @@ impl Reader {
         self.set_upstreams_apart();
         self.set_parents_apart();
         let found = new.iter().filter_map(|pid| self.processes.get(pid));
-        let sockets = found.flat_map(|p| sockets_of(p.pid).map(|inode| (inode, p.name.clone())));
-        self.held.extend(sockets);
+        self.held.extend(found.flat_map(Process::sockets));
     }
 
     /// Opens the children of the processes that may start others: the roots, and the parents of known processes.
