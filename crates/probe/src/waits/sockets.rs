@@ -95,6 +95,11 @@ impl Sockets {
         self.uses.get(&inode)
     }
 
+    /// Returns true if a TCP port is known at which the server or an upstream service listens.
+    pub(super) fn has_listeners(&self) -> bool {
+        !self.ports.is_empty()
+    }
+
     /// Finds the ports at which sockets of the server (`front`) and of its upstream services (`behind`) listen.
     pub(super) fn find_ports(
         &mut self,

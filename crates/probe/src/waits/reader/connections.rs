@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Reader;
 use crate::waits::process::Process;
-use crate::waits::round::{ConnectionSample, PeerSample};
+use crate::waits::round::{Accepted, ConnectionSample, PeerSample};
 use crate::waits::sockets::SocketUse;
 
 /// Maximum number of known sockets. If more sockets are known, the reader does not look up the sockets of event loops
@@ -58,10 +58,13 @@ impl Reader {
 
     /// Finds the present sockets of processes with epoll, and returns these sockets by process. A process with an event
     /// loop may open a connection to an upstream for each request. If too many sockets are known, finds only the sockets
-    /// of processes whose accepted connections were never counted.
+    /// of processes for which no accepted connection was ever seen.
     fn find_fresh_sockets(&mut self) -> Vec<FreshSockets> {
         let has_room = self.held.len() <= MAX_FRESH_SOCKETS;
-        let loops = self.processes.values().filter(|p| p.epoll && (has_room || p.accepted.is_none()));
+        let loops = self
+            .processes
+            .values()
+            .filter(|p| p.epoll && (has_room || p.accepted.is_none_or(|accepted| accepted == Accepted::None)));
         let of = |p: &Process| (p.pid, p.sockets().take(MAX_FRESH_SOCKETS).collect());
         let fresh: Vec<FreshSockets> = loops.map(of).collect();
         if has_room {
@@ -71,8 +74,11 @@ impl Reader {
     }
 
     /// Notes how many accepted connections each process holds. `loops` has the sockets of processes with epoll. Without
-    /// known listeners, the accepted connections are unknown.
+    /// known listeners, the accepted connections are unknown: a server that only uses UDP (HTTP/3) has no TCP listener.
     fn note_accepted(&mut self, loops: &[FreshSockets]) {
+        if !self.sockets.has_listeners() {
+            return;
+        }
         for (pid, sockets) in loops {
             let is_accepted = |inode: u32| self.sockets.socket_use(inode) == Some(&SocketUse::Client);
             let accepted = sockets.iter().filter(|(inode, _)| is_accepted(*inode)).count();

@@ -65,6 +65,34 @@ for _ in range(int(sys.argv[1])):
 loop.poll(60)
 ";
 
+/// Python program that waits for UDP datagrams with epoll, as a server of HTTP/3 does.
+const RECEIVES_DATAGRAMS: &str = "
+import select, socket
+receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+receiver.bind(('127.0.0.1', 0))
+loop = select.epoll()
+loop.register(receiver, select.EPOLLIN)
+print('ready', flush=True)
+loop.poll(60)
+";
+
+/// An earlier version of loadline noted that the server had accepted no connection, so its event loop was none.
+#[test]
+fn the_connections_of_a_server_without_tcp_listeners_are_unknown() {
+    let Some(python) = testkit::program("python3") else {
+        return testkit::skip("a server without TCP listeners", "python3 is not installed");
+    };
+    let mut command = std::process::Command::new(&python);
+    command.args(["-c", RECEIVES_DATAGRAMS]).stdout(std::process::Stdio::piped());
+    let mut server = testkit::ChildProcess::start(&mut command);
+    testkit::first_line(&mut server.0);
+    let mut reader = Reader::new(vec![server.pid()], None);
+    reader.find_processes();
+    assert!(reader.read_connections().is_some());
+    let process = &reader.round().processes[0];
+    assert!(process.epoll && process.accepted.is_none(), "{process:?}");
+}
+
 /// A synchronous worker of uWSGI waits with epoll for the data of its only connection.
 #[test]
 fn an_event_loop_holds_more_connections_than_a_worker_with_epoll() {
