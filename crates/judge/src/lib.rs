@@ -119,8 +119,7 @@ pub fn judge_so_far(run: &mut Run) {
     let order = conclude::verdict::word_order(&facts, &bottleneck);
     let places = in_flight::places::Places::of(&facts).map(|places| places.places);
     let full_cpus = in_flight::full_cpus::FullCpus::of(&facts).map(|full| full.advice());
-    let held = facts.crowded_server().and_then(|view| failed::overflow::HeldConnections::of(view.trial));
-    let held = held.map(|held| held.answered);
+    let held = failed::overflow::held_connections(&facts).map(|held| held.answered);
     let known = waits::Known { hot: estimate::hot::first(&facts, &hot), places, full_cpus, held };
     waits::explain(&mut bottleneck, &waits, &known, order);
     waits::explain_idle_loop(&mut bottleneck, &waits, run);

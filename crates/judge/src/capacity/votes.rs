@@ -84,8 +84,8 @@ impl Votes {
     /// whose speed changed, a failed window contradicts the estimate if its rate lies between the highest held rate and
     /// the estimate. The estimate is then lowered to the highest rate that a window held. The interval always contains
     /// the estimate. Its upper end is at least the highest held rate. If the estimate comes from overloads, a held rate
-    /// does not raise the upper end, because the window's queue may have grown without late answers. The interval ends
-    /// at or below every rate that certainly failed while no window held this rate or a higher one.
+    /// does not raise the upper end: in a short window, a queue may grow although no answer is late yet. The interval does
+    /// not exceed a rate that certainly failed, unless a window held this rate or a higher one.
     pub(super) fn bound(&self, p: &mut Pooled, least: f64) {
         let Some(held) = self.held.iter().copied().reduce(f64::max) else { return };
         let estimate = &mut p.estimate;

@@ -141,6 +141,12 @@ pub(crate) struct HeldConnections<'a> {
     is_full: bool,
 }
 
+/// Returns the connections that the server holds while it accepts no other, in the trial with the most clients near the
+/// highest rate.
+pub(crate) fn held_connections<'a>(facts: &Facts<'a>) -> Option<HeldConnections<'a>> {
+    HeldConnections::of(facts.crowded_server()?.trial)
+}
+
 impl<'a> HeldConnections<'a> {
     /// Returns the held connections of a trial. Returns `None` unless the accept queue was full in the whole window or
     /// held all connections that were never answered, no connect of the load succeeded in the window, and some

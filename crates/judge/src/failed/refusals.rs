@@ -192,10 +192,15 @@ impl<'a> Refusals<'a> {
         }
     }
 
+    /// Returns true if the server keeps only the number of good requests in flight constant.
+    pub(crate) fn keeps_in_flight(&self) -> bool {
+        self.kept() == Some(Kept::InFlight)
+    }
+
     /// Returns true if the server limits how many requests it handles at the same time, by the number of good requests
     /// in flight. Statuses and shares of refusals have the same meaning as in [`Refusals::keep_one_rate`].
     pub(crate) fn keep_one_number_in_flight(&self) -> bool {
-        self.kept() == Some(Kept::InFlight) && self.overload != Some(false) && !self.share_is_constant
+        self.keeps_in_flight() && self.overload != Some(false) && !self.share_is_constant
     }
 
     /// Returns true if the server keeps the rate of good answers constant, however many requests are offered. A

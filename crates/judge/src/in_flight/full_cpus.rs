@@ -1,8 +1,6 @@
 //! Full CPUs of the server's machine, and the program that uses the most of their time: the server or one of its
 //! upstreams. While the CPUs are full, more workers or connections do not help.
 
-use run::UpstreamLimit;
-
 use crate::Facts;
 use crate::context::view::program;
 use crate::in_flight::chain::Chain;
@@ -41,7 +39,7 @@ impl FullCpus {
     /// Returns the CPUs of the upstream that the server waits for, if this upstream fills them. These CPUs may be
     /// others than those of the server.
     fn of_upstream(facts: &Facts<'_>) -> Option<Self> {
-        let load = upstreams::full(facts).filter(|load| load.limit == Some(UpstreamLimit::Cpu))?;
+        let load = upstreams::full_on_cpus(facts)?;
         let program = program(load.behind.processes.first()?).to_string();
         Some(Self { program, used: load.cpu_used?, cpus: load.cpu_allowed?, is_upstream: true })
     }

@@ -15,7 +15,7 @@ use run::{Evidence, FigureUnit, InstanceFilter, Trial, Upstream, UpstreamLimit, 
 pub(crate) use self::full::{FullUpstreams, is_named};
 use self::full::{Judged, keep_awaited};
 pub(crate) use self::on_server_cpus::{cpus_with, on_server_cpus};
-pub(crate) use self::waits_for::{fills_cpus, full, held, waits_for, without};
+pub(crate) use self::waits_for::{fills_cpus, full, full_on_cpus, held, waits_for, without};
 pub(crate) use self::words::{advice, sentence};
 use crate::context::evidence::measured;
 use crate::context::lighter::LighterLoads;

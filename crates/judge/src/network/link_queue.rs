@@ -89,7 +89,8 @@ fn own_queue(trial: &Trial) -> Option<bool> {
     Some(view.value("connection.rtt")? >= TRIP_QUEUED * least)
 }
 
-fn idle(trial: &Trial) -> bool {
+/// Returns true if the hosts of both sides have idle CPUs.
+pub(crate) fn idle(trial: &Trial) -> bool {
     sides_of(trial).iter().filter_map(View::host).all(|host| host.busy < BUSY * host.online)
 }
 

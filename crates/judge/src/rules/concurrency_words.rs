@@ -1,10 +1,10 @@
 //! Sentences and advice of the rule for a fixed number of workers.
 
 use super::delaying_limit::delays_behind;
-use super::queue_signs::held_connections;
 use crate::Facts;
 use crate::context::sweep::Plateau;
 use crate::context::view::View;
+use crate::failed::overflow::held_connections;
 use crate::in_flight::places::{self, Places};
 use crate::in_flight::process_locks::OneCpuEach;
 use crate::in_flight::serial;

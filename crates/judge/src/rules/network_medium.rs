@@ -59,11 +59,11 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// Returns the use of the fullest medium. A single client can fill its own switch port and the server's port equally.
-/// Of about equally full media, returns the medium that is fullest in the trial `most_load`. All clients share the
+/// Of about equally full media, returns the medium that is fullest in the last trial, which has the most load. All clients share the
 /// server's port, so more clients fill only this port.
-fn fullest(trial: &Trial, most_load: Option<&Trial>) -> Option<MediumUse> {
+fn fullest(facts: &Facts<'_>, trial: &Trial) -> Option<MediumUse> {
     let full = medium_use(trial)?.share;
-    let later = most_load.map(media_uses).unwrap_or_default();
+    let later = facts.run.trials.last().map(media_uses).unwrap_or_default();
     let later = |m: &MediumUse| later.iter().find(|l| l.evidence.place == m.evidence.place).map_or(0.0, |l| l.share);
     let alike = media_uses(trial).into_iter().filter(|m| m.share >= full - WIRES_ALIKE);
     alike.max_by(|a, b| later(a).total_cmp(&later(b)).then(a.share.total_cmp(&b.share)))
@@ -78,7 +78,7 @@ fn trials_at_the_limit<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
 }
 
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
-    let of = |trial| Some((trial, fullest(trial, facts.run.trials.last())?));
+    let of = |trial| Some((trial, fullest(facts, trial)?));
     let all = trials_at_the_limit(facts).into_iter().filter_map(of);
     let medium = all.reduce(|a: (&Trial, MediumUse), b| if b.1.share > a.1.share { b } else { a });
     let signal = |(trial, medium): (&Trial, MediumUse)| {
@@ -95,7 +95,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let Some(trial) = facts.decisive else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };
     let (laws, held) = conditions(facts);
     let trials = trials_at_the_limit(facts);
-    let medium = fullest(trial, facts.run.trials.last());
+    let medium = fullest(facts, trial);
     let found = surest(trials.iter().filter_map(|trial| full_medium(facts, trial, held)));
     if let Some((confidence, sentence, first)) = found {
         return Verdict::Binds { confidence, sentence, evidence: [first, laws].concat() };
@@ -134,7 +134,7 @@ fn is_ours(facts: &Facts<'_>, trial: &Trial, medium: &MediumUse) -> bool {
 /// Returns the signs in a trial that a medium with a known rate is full. `held` is the number of conditions from
 /// [`conditions`] that are met.
 fn full_medium(facts: &Facts<'_>, trial: &Trial, held: usize) -> Option<FullLink> {
-    let medium = fullest(trial, facts.run.trials.last()).filter(|medium| is_ours(facts, trial, medium))?;
+    let medium = fullest(facts, trial).filter(|medium| is_ours(facts, trial, medium))?;
     // A queue that overflows shows a full link, even if the link's mean use in the window is lower.
     let overflow = overflow(trial);
     let full = if overflow.is_some() { 1.0 } else { full_above(FULL_MIDDLE, medium.share).chance() };
@@ -223,8 +223,7 @@ fn grown_round_trip(facts: &Facts<'_>, trial: &Trial) -> Option<FullLink> {
     let before = facts.unloaded.and_then(server_of)?.value("connection.rtt").and_then(positive)?;
     let rtt = view.value("connection.rtt")?;
     let r = positive(trial.latency_us.mean)?;
-    let idle = sides_of(trial).iter().filter_map(|v| v.host()).all(|h| h.busy < BUSY * h.online);
-    if !idle || rtt < TRIP_SHARE * r || rtt < TRIP_GREW * before {
+    if !link_queue::idle(trial) || rtt < TRIP_SHARE * r || rtt < TRIP_GREW * before {
         return None;
     }
     let text =

@@ -2,7 +2,6 @@
 
 use run::{FigureUnit, Trial};
 
-use super::queue_signs::held_connections;
 use super::rule::{PLAIN, Rule, Tier, Verdict};
 use super::slow_without_load::{self, without_load};
 use crate::Facts;
@@ -13,6 +12,7 @@ use crate::context::sweep::Plateau;
 use crate::context::view::View;
 use crate::course::offered;
 use crate::estimate::objective::{breach, words};
+use crate::failed::overflow::held_connections;
 use crate::failed::standstill::standstill;
 use crate::number::{counted, duration, figure, percent, rate, ratio};
 use crate::signals::medium::medium_use;

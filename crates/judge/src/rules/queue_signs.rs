@@ -13,7 +13,7 @@ use crate::context::laws::Step;
 use crate::context::single::clients;
 use crate::context::sweep::Plateau;
 use crate::context::view::View;
-use crate::failed::overflow::HeldConnections;
+use crate::failed::overflow::held_connections;
 use crate::in_flight::chain::Chain;
 use crate::in_flight::places::{self, Places};
 use crate::in_flight::serial;
@@ -53,12 +53,6 @@ pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>)
     // the connections that the server does not accept, these connections are no further sign.
     let held = held_connections(facts).filter(|_| queue.is_none()).map(|held| (held.line(), WEAK_SIGN));
     [queue, counted, turns, full, inside, elsewhere, held].into_iter().flatten().collect()
-}
-
-/// Returns the connections that the server holds while it accepts no other, in the trial with the most clients near the
-/// highest rate.
-pub(super) fn held_connections<'a>(facts: &Facts<'a>) -> Option<HeldConnections<'a>> {
-    HeldConnections::of(facts.crowded_server()?.trial)
 }
 
 /// Returns evidence that the network path to the server does not explain the response time.
@@ -156,7 +150,7 @@ pub(super) fn waits_for_a_disk(view: &View<'_>) -> Option<Evidence> {
 
 /// Returns a line of evidence with the CPU use of all programs, if the limit of the nearest full upstream is its CPUs.
 pub(super) fn filled_cpus(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
-    let chain = Chain::of(view.trial, view).filter(|_| upstreams::fills_cpus(facts))?;
+    let chain = upstreams::fills_cpus(facts).then(|| Chain::of(view.trial, view)).flatten()?;
     let text = format!("the CPUs were busy {} of the time: {}", percent(chain.share()), chain.text());
     Some(line(view, "cpu.idle", "", text))
 }

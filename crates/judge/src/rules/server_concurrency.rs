@@ -6,8 +6,8 @@ use run::FigureUnit;
 use super::concurrency_words;
 use super::failed_connections;
 use super::queue_signs::{
-    acknowledgement_line, filled_cpus, held_connections, held_line, held_places, looks_the_same, not_the_way, signs,
-    waits_for_a_disk, waits_longer,
+    acknowledgement_line, filled_cpus, held_line, held_places, looks_the_same, not_the_way, signs, waits_for_a_disk,
+    waits_longer,
 };
 use super::rule::{PLAIN, Rule, Tier, Verdict, cannot_say, server};
 use super::withheld;
@@ -16,6 +16,7 @@ use crate::context::evidence::{line, measured};
 use crate::context::laws::handles_nearly_all;
 use crate::context::sweep::Plateau;
 use crate::context::view::{Task, View};
+use crate::failed::overflow::held_connections;
 use crate::in_flight::chain::Chain;
 use crate::in_flight::delayed::delayed_answers;
 use crate::in_flight::places::Places;
@@ -192,7 +193,7 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
             percent(thread)
         )));
     }
-    let chain = Chain::of(view.trial, view).filter(|_| !by_upstream);
+    let chain = (!by_upstream).then(|| Chain::of(view.trial, view)).flatten();
     if let Some(chain) = chain.filter(Chain::is_full) {
         return Err(Verdict::RuledOut(format!("the CPUs were full: {}", chain.text())));
     }

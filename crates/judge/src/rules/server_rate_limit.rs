@@ -11,7 +11,7 @@ use crate::Facts;
 use crate::context::evidence::measured;
 use crate::context::single::{refused, server_of};
 use crate::context::view::View;
-use crate::failed::refusals::{Kept, Level, Refusals};
+use crate::failed::refusals::{Level, Refusals};
 use crate::number::{cpus, figure, percent, rate};
 use crate::signals::Signal;
 use crate::signals::cpu::fullness;
@@ -126,7 +126,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     // A status such as 429 says that the server refuses on purpose, by requests per second or by requests at a time.
     // However, if requests waited at the same rate before any request was refused, the server was full before its
     // limit. If only the number of requests in flight stayed constant, the kind of the limit is not open.
-    let is_sure = facts.refusals.is_named || facts.refusals.kept() == Some(Kept::InFlight);
+    let is_sure = facts.refusals.is_named || facts.refusals.keeps_in_flight();
     let is_open = at_a_time.as_ref().is_some_and(|limit| limit.queue.is_some() || !is_sure);
     let confidence = if is_open { confidence.min(LIKELY) } else { confidence };
     bind(facts, worst, confidence, at_a_time)
@@ -135,7 +135,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 /// Returns the trials that show the limit: those with about the same rate of good answers. If the server limits the
 /// requests in flight, the rate of good answers differs between trials. All trials with refusals then show the limit.
 fn limited<'r, 'a>(refusals: &'r Refusals<'a>) -> &'r [&'a Trial] {
-    if refusals.kept() == Some(Kept::InFlight) { &refusals.refusing } else { &refusals.trials }
+    if refusals.keeps_in_flight() { &refusals.refusing } else { &refusals.trials }
 }
 
 /// Returns the probability that the server had CPU time left while it refused requests. Returns `None` if the server's
@@ -179,7 +179,7 @@ fn bind(facts: &Facts<'_>, worst: &Trial, confidence: f64, at_a_time: Option<AtA
     let limit = refusals.rate.middle;
     let others = other_failures(worst);
     let sentence = match at_a_time {
-        Some(AtATime { text, queue }) if refusals.kept() == Some(Kept::InFlight) => {
+        Some(AtATime { text, queue }) if refusals.keeps_in_flight() => {
             evidence.extend(queue);
             format!("the server limits the requests in flight: it takes only {text} and refuses the rest{others}")
         }
@@ -204,7 +204,7 @@ fn rate_line(refusals: &Refusals<'_>, view: &View<'_>) -> Option<Evidence> {
         1 => format!("good answers came at {}", rate(limit)),
         _ => format!("good answers stayed near {} in {trials} trials", rate(limit)),
     };
-    let is_rate = refusals.kept() != Some(Kept::InFlight);
+    let is_rate = !refusals.keeps_in_flight();
     is_rate.then(|| measured(view, ("goodput", ""), (limit, FigureUnit::PerSecond), None, text))
 }
 

@@ -8,7 +8,7 @@ use super::large_pools::is_of_large_pool;
 use super::pools::is_of_processes;
 use super::runtime_cpus;
 
-/// Returns the advice on a cause for which requests wait. The text begins with an action, and the explanation follows.
+/// Returns the advice on a cause for which requests wait. The text first says what to do, and then why.
 pub(crate) fn advice(finding: &WaitFinding) -> String {
     let WaitFinding { process, peer, name, .. } = finding;
     if let Some(session) = finding.session {

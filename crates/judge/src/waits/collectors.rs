@@ -18,7 +18,11 @@ const COMPILER: &str = "C# CompilerThre";
 /// Returns true if a thread with this name belongs to Java's runtime, and so handles no request: it collects garbage or
 /// compiles the program.
 pub(super) fn is_of_runtime(thread: &str) -> bool {
-    THREADS.iter().chain([&COMPILER]).any(|known| thread.starts_with(known))
+    is_collector(thread) || thread.starts_with(COMPILER)
+}
+
+fn is_collector(thread: &str) -> bool {
+    THREADS.iter().any(|known| thread.starts_with(known))
 }
 
 /// Returns the processes whose garbage collector computes at least half of the time, and for at least half of the
@@ -32,7 +36,6 @@ fn collection(profile: &WaitProfile, activity: &Activity<'_>, requests: &Request
     let process = activity.process;
     // When a collection ends, the threads that it stopped are ready to run, so only threads on a CPU count.
     let on_cpu = || activity.groups.iter().filter(|group| group.state == ThreadState::OnCpu);
-    let is_collector = |name: &str| THREADS.iter().any(|known| name.starts_with(known));
     let of_collector = on_cpu().filter(|group| is_collector(&group.thread));
     let computes: f64 = of_collector.map(|group| group.threads).sum();
     let all = activity.all_threads(|state| state == ThreadState::OnCpu);
@@ -101,7 +104,7 @@ mod tests {
         profile.groups[0].thread = "VM Thread".into();
         profile.clients = Some(clients(13.0, 1.0));
         let mut verdict = run::Bottleneck { id: "server-single-thread".into(), ..run::Bottleneck::default() };
-        let known = super::super::Known { hot: None, places: None, full_cpus: None, held: None };
+        let known = super::super::Known::default();
         super::super::explain(&mut verdict, &waits(&profile, &[]), &known, super::super::WordOrder::WaitsLast);
         assert!(verdict.sentence.contains("garbage collection takes"), "{verdict:?}");
     }

@@ -12,6 +12,7 @@ use crate::number::figure;
 use crate::thresholds::{MANY_PLACES, WAIT_QUEUE};
 
 /// Facts about the server, other than causes of waiting, that an explanation uses.
+#[derive(Default)]
 pub(crate) struct Known<'a> {
     /// Function that explains the CPU time.
     pub(crate) hot: Option<&'a HotFunction>,

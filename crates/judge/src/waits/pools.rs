@@ -12,6 +12,7 @@ use super::library_locks::lock_of;
 use super::loops::is_event_loop;
 use super::peers::{gets_answers, with_busy};
 use super::requests::Requests;
+use crate::context::view::program;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
 
 /// Minimum mean number of members of a pool. A single connection may carry many requests at once, and a single thread
@@ -113,7 +114,7 @@ fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFi
         return None;
     }
     let mut names: BTreeMap<&str, [f64; 3]> = BTreeMap::new();
-    let may_work = |group: &WaitGroup| group.thread != name_of(&process.process) && !is_of_runtime(&group.thread);
+    let may_work = |group: &WaitGroup| group.thread != program(&process.process) && !is_of_runtime(&group.thread);
     for group in activity.groups.iter().filter(|group| may_work(group)) {
         let sums = names.entry(group.thread.as_str()).or_default();
         let on_cpu = group.state.wants_cpu();
@@ -225,12 +226,7 @@ pub(super) fn demand_of(profile: &WaitProfile, process: &WaitProcess, requests: 
     if !process.behind {
         return Some(requests.demand());
     }
-    let is_to = |to: &str| to == process.process || process.children && name_of(to) == process.process;
+    let is_to = |to: &str| to == process.process || process.children && program(to) == process.process;
     let senders = profile.peers.iter().filter(|peer| is_to(&peer.to));
     senders.map(|peer| peer.busy).reduce(|a, b| a + b)
-}
-
-/// Returns the name of a process without its process ID.
-fn name_of(process: &str) -> &str {
-    process.rsplit_once(':').map_or(process, |(name, _)| name)
 }

@@ -142,7 +142,7 @@ fn a_lock_around_a_flush_is_told_first_in_a_verdict_about_the_disk() {
         holder(ThreadState::OnCpu, "", 0.1),
     ];
     let mut verdict = run::Bottleneck { id: "server-disk".into(), ..run::Bottleneck::default() };
-    let known = super::Known { hot: None, places: None, full_cpus: None, held: None };
+    let known = super::Known::default();
     super::explain(&mut verdict, &waits(&profile, &[]), &known, super::WordOrder::WaitsFirst);
     let expected =
         "14.7 of 16 threads of app:7 wait for one lock (0x10); its holder waits for the disk in fsync of /log";

@@ -4,14 +4,19 @@
 /// a third party may contain any numbers.
 const MAX_SERVERS: u32 = 1_000_000;
 
+/// Returns the share of the requests that a loss system with `servers` servers refuses. `offered` is the mean number of
+/// busy servers if there were enough of them. `fewer` is the share that one server fewer refuses; 1 for no server.
+/// Source: Erlang's B formula (A. Erlang, *Solution of some Problems in the Theory of Probabilities*, 1917). To compute it
+/// for 1 server, then for 2, and so on avoids overflow and loss of digits.
+pub(super) fn refused_share(fewer: f64, servers: u32, offered: f64) -> f64 {
+    offered * fewer / (f64::from(servers) + offered * fewer)
+}
+
 /// Returns the number of servers of a loss system, from two measurements: the mean number of busy servers, and the
 /// share of the requests that it refuses, 0 to 1. Requests arrive at random. With arrivals that are more regular, a
 /// system with fewer servers has the same measurements, but never with fewer servers than `busy`. The result is a whole
 /// number or lies between two whole numbers. The result is infinite if no system with at most a million servers has
 /// these measurements.
-///
-/// Source: Erlang's B formula (A. Erlang, *Solution of some Problems in the Theory of Probabilities*, 1917). Its result
-/// for one server gives the result for two servers, and so on.
 pub fn servers_of_loss(busy: f64, refused: f64) -> f64 {
     let offered = busy / (1.0 - refused);
     if !(offered > 0.0 && offered.is_finite() && refused > 0.0) {
@@ -19,7 +24,7 @@ pub fn servers_of_loss(busy: f64, refused: f64) -> f64 {
     }
     let mut before = 1.0;
     for servers in 1..=MAX_SERVERS {
-        let lost = offered * before / (f64::from(servers) + offered * before);
+        let lost = refused_share(before, servers, offered);
         if lost <= refused {
             return f64::from(servers - 1) + (before - refused) / (before - lost);
         }
@@ -43,7 +48,7 @@ mod tests {
         }
     }
 
-    /// A load far above what the servers can take keeps all of them busy.
+    /// If nearly all requests are refused, all servers are always busy.
     #[test]
     fn under_a_heavy_load_all_servers_are_busy() {
         for servers in [0.25, 1.0, 7.0, 50.0, 2000.0] {

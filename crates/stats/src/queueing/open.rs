@@ -1,5 +1,6 @@
 //! Open queueing networks: requests arrive independently of one another.
 
+use super::loss::refused_share;
 use super::{Servers, Station};
 
 /// Returns the mean response time of a network in seconds at `rate` arrivals per second. Each station is an independent
@@ -26,9 +27,9 @@ fn residence_s(station: Station, rate: f64) -> f64 {
 }
 
 /// Returns the probability that an arrival finds all `m` servers busy. `work`, below `m`, is the mean number of busy
-/// servers. Erlang's B formula is computed for 1 server, then for 2, and so on, which avoids overflow and loss of digits.
+/// servers.
 fn chance_to_wait(m: u32, work: f64) -> f64 {
-    let lost = (1..=m).fold(1.0, |lost, k| work * lost / (f64::from(k) + work * lost));
+    let lost = (1..=m).fold(1.0, |fewer, servers| refused_share(fewer, servers, work));
     let m = f64::from(m);
     m * lost / (m - work * (1.0 - lost))
 }

@@ -6,7 +6,7 @@
 use run::Trial;
 use stats::queueing::servers_of_loss;
 
-use super::level::{Level, highest_over_lowest};
+use super::level::{Level, are_most, highest_over_lowest};
 use crate::context::single::{good, refused};
 use crate::number::positive;
 use crate::thresholds::{ABOVE_LIMITER, LEAST_PLACES, ONE_RATE, REFUSED, WIDE};
@@ -82,7 +82,7 @@ fn times_us(trial: &Trial) -> Option<(f64, f64)> {
 fn may_limit(ranges: &[Range]) -> bool {
     let agrees = |limit: f64| {
         let near = ranges.iter().filter(|range| range.agrees(limit)).count();
-        3 * near >= 2 * ranges.len() && ranges.iter().all(|range| range.low <= ABOVE_LIMITER * limit)
+        are_most(near, ranges.len()) && ranges.iter().all(|range| range.low <= ABOVE_LIMITER * limit)
     };
     // The number of trials that agree with a limit changes only at the ends of their ranges.
     let ends = ranges.iter().flat_map(|range| [range.low, range.high]);

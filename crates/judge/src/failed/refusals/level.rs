@@ -26,7 +26,7 @@ impl Level {
         };
         let middle = median_of_sorted(&values).unwrap_or(0.0);
         let near = values.iter().filter(|value| is_near(**value, middle)).count();
-        let constant = middle > 0.0 && 3 * near >= 2 * values.len() && highest <= ABOVE_LIMITER * middle;
+        let constant = middle > 0.0 && are_most(near, values.len()) && highest <= ABOVE_LIMITER * middle;
         Self { lowest, middle, highest, constant }
     }
 
@@ -39,6 +39,11 @@ impl Level {
 /// Returns the highest value divided by the lowest value.
 pub(super) fn highest_over_lowest(values: impl Iterator<Item = f64> + Clone) -> f64 {
     values.clone().fold(0.0_f64, f64::max) / values.fold(f64::MAX, f64::min)
+}
+
+/// Returns true if so many trials agree with a limit that the others may have been disturbed: two thirds of them.
+pub(super) const fn are_most(agreeing: usize, all: usize) -> bool {
+    3 * agreeing >= 2 * all
 }
 
 /// Returns true if a value is about the middle value of several trials.

@@ -21,9 +21,14 @@ pub(crate) fn rival<'f>(facts: &'f Facts<'_>) -> Option<&'f UpstreamLoad> {
     facts.upstreams.get(facts.full_upstreams.rival()?)
 }
 
+/// Returns the upstream that the server waits for, if this upstream fills the CPUs that it may use.
+pub(crate) fn full_on_cpus<'f>(facts: &'f Facts<'_>) -> Option<&'f UpstreamLoad> {
+    full(facts).filter(|load| load.limit == Some(UpstreamLimit::Cpu))
+}
+
 /// Returns true if the upstream that the server waits for fills the CPUs that it may use.
 pub(crate) fn fills_cpus(facts: &Facts<'_>) -> bool {
-    full(facts).is_some_and(|load| load.limit == Some(UpstreamLimit::Cpu))
+    full_on_cpus(facts).is_some()
 }
 
 /// Returns true if the upstream that the server waits for is limited by a CPU quota that it mostly uses.

@@ -2,7 +2,7 @@
 
 use run::{UpstreamLimit, UpstreamLoad};
 
-use super::waits_for::{replicas, rival};
+use super::waits_for::{fills_cpus, replicas, rival};
 use super::{MOST_LINES, named, quota};
 use crate::Facts;
 use crate::context::view::program;
@@ -11,12 +11,10 @@ use crate::number::{cpus, figure, percent};
 
 /// Returns the advice on the upstream that the server waits for, if any.
 pub(crate) fn advice(facts: &Facts<'_>) -> Option<String> {
-    let full: Vec<&UpstreamLoad> = replicas(facts).collect();
-    let full_cpus =
-        FullCpus::of(facts).filter(|_| full.first().is_some_and(|load| load.limit == Some(UpstreamLimit::Cpu)));
-    if let Some(full_cpus) = full_cpus {
+    if let Some(full_cpus) = fills_cpus(facts).then(|| FullCpus::of(facts)).flatten() {
         return Some(full_cpus.advice());
     }
+    let full: Vec<&UpstreamLoad> = replicas(facts).collect();
     let limit = full.first()?.limit;
     Some(match full.as_slice() {
         [one] => {

@@ -9,7 +9,7 @@ use super::*;
 use crate::in_flight::places;
 
 fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: Option<&HotFunction>) {
-    super::explain(verdict, findings, &Known { hot, places: None, full_cpus: None, held: None }, WaitsFirst);
+    super::explain(verdict, findings, &Known { hot, ..Known::default() }, WaitsFirst);
 }
 
 fn verdict(id: &str) -> Bottleneck {
@@ -37,12 +37,7 @@ fn a_verdict_without_a_cause_begins_with_the_wait_and_stays_without_a_cause() {
         (WaitsLast, "it is full; 14.4 of 17 threads wait for one lock"),
     ] {
         let mut found = Bottleneck { confidence: 0.0, ..verdict(UNKNOWN) };
-        super::explain(
-            &mut found,
-            &[lock(None)],
-            &Known { hot: None, places: None, full_cpus: None, held: None },
-            order,
-        );
+        super::explain(&mut found, &[lock(None)], &Known::default(), order);
         assert_eq!((found.sentence.as_str(), found.id.as_str(), found.confidence), (sentence, UNKNOWN, 0.0));
     }
     for (holder, is_told) in [(Some(ThreadState::Sleep), true), (None, false)] {
@@ -95,7 +90,7 @@ fn a_limit_on_connections_of_clients_is_no_limit_on_connections_to_an_upstream()
     let pool = WaitFinding { cause: ConnectionPool, peer: "10.0.0.2:80".into(), of: 20.0, ..lock(None) };
     let advice = |held: Option<f64>| {
         let mut found = verdict("server-concurrency");
-        let known = Known { hot: None, places: Some(20.0), full_cpus: None, held };
+        let known = Known { places: Some(20.0), held, ..Known::default() };
         super::explain(&mut found, std::slice::from_ref(&pool), &known, WaitsFirst);
         found.advice.remove(0)
     };
@@ -195,12 +190,7 @@ fn more_workers_are_not_advised_if_most_of_them_wait() {
     let of = |pool: &WaitFinding, places: f64| {
         let pool = pool.clone();
         let mut found = verdict("server-concurrency");
-        super::explain(
-            &mut found,
-            &[pool],
-            &Known { hot: None, places: Some(places), full_cpus: None, held: None },
-            WaitsFirst,
-        );
+        super::explain(&mut found, &[pool], &Known { places: Some(places), ..Known::default() }, WaitsFirst);
         found.advice.remove(0)
     };
     let advice = |places: f64| of(&pool, places);
@@ -216,12 +206,7 @@ fn more_threads_are_not_advised_if_nothing_shows_what_they_wait_for() {
     let pool = WaitFinding { cause: WorkerPool, name: "exec-#".into(), threads: 16.0, of: 20.0, ..lock(None) };
     let told = |pool: &WaitFinding, places| {
         let mut found = verdict("server-concurrency");
-        super::explain(
-            &mut found,
-            std::slice::from_ref(pool),
-            &Known { hot: None, places, full_cpus: None, held: None },
-            WaitsFirst,
-        );
+        super::explain(&mut found, std::slice::from_ref(pool), &Known { places, ..Known::default() }, WaitsFirst);
         found.advice.remove(0)
     };
     let unknown = told(&pool, None);
