@@ -104,21 +104,14 @@ impl MixArgs {
             from = format!("{from}; {}", said.join("; "));
         }
         let lines = if said.is_empty() { Vec::new() } else { vec![from.clone()] };
-        let by_hand = imported.templates;
         // An order that the user gave replaces the order of the recorded times. The function `in_time` sets the speed.
         let recorded = imported.recorded_times().filter(|_| plan.command == "load" && self.given.order.is_none());
-        let mut set = requests::set(imported, from, self.given.order);
+        let mut set = set_of(imported, from, self.given.order, &mut plan.load.secrets)?;
         set.recorded = recorded;
         if let Some(file) = &self.given.data {
             let mut data = requests::read_data(file, self.given.data_order.unwrap_or_default())?;
             plan.load.secrets.set_rows(std::mem::take(&mut data.rows));
             (set.data, set.templates) = (Some(data), true);
-        }
-        // A file that a user wrote by hand may contain placeholders for environment variables (`$env:NAME`). In a
-        // recording, placeholders for environment variables are untrusted text. If loadline replaced the placeholders
-        // in a recording, it could send the user's secrets to a server that the recording's author chose.
-        if by_hand {
-            fill_variables(&mut set, &mut plan.load.secrets)?;
         }
         let requests = set.requests.iter_mut();
         let unnamed = requests.filter(|request| request.method == STATEMENT_METHOD && request.name.is_empty());
@@ -241,6 +234,25 @@ fn target_path(url: &str) -> &str {
     let parts = run::UrlParts::parse(url);
     // In the URL of a Unix socket, the first `:/` separates the path of the socket from the path of the request.
     if parts.transport().1 { parts.rest.find(":/").map_or("", |at| &parts.rest[at + 1..]) } else { parts.path }
+}
+
+/// Makes a request set. `from` is the origin of the requests, and `order` replaces their order.
+///
+/// A file that a user wrote by hand may contain placeholders for environment variables (`$env:NAME`). In a recording,
+/// placeholders for environment variables are untrusted text. If loadline replaced the placeholders in a recording, it
+/// could send the user's secrets to a server that the recording's author chose.
+pub(crate) fn set_of(
+    imported: Imported,
+    from: String,
+    order: Option<RequestOrder>,
+    secrets: &mut run::Secrets,
+) -> anyhow::Result<RequestSet> {
+    let by_hand = imported.templates;
+    let mut set = requests::set(imported, from, order);
+    if by_hand {
+        fill_variables(&mut set, secrets)?;
+    }
+    Ok(set)
 }
 
 /// Replaces each `$env:NAME` in the headers and bodies of a request set by the value of the environment variable

@@ -44,7 +44,7 @@ pub(crate) use request::{RequestArgs, SetFlagArgs};
 pub(crate) use rows::{arrival, arrival_help};
 pub(crate) use see::SeeArgs;
 pub(crate) use stream::StreamArgs;
-pub(crate) use target::{MAX_PLAN_BYTES, TargetArgs, read_variables};
+pub(crate) use target::{MAX_PLAN_BYTES, TargetArgs, plan_of_file};
 pub(crate) use tls::TlsArgs;
 
 /// Default connect timeout of S-Clients (T in Banga and Druschel, USITS 1997), milliseconds.

@@ -1,6 +1,6 @@
 //! Flags of the target and of the requests to it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use run::Plan;
@@ -54,12 +54,7 @@ impl TargetArgs {
     /// Returns the plan of `--config`, or the default plan, after applying the flags about the target.
     pub(crate) fn plan(&self, command: &str) -> anyhow::Result<Plan> {
         let mut plan = match &self.config {
-            Some(file) => {
-                let text = run::read_text(file, MAX_PLAN_BYTES, "name a plan in TOML")?;
-                let mut plan = Plan::from_toml(&file.display().to_string(), &text)?;
-                read_variables(&mut plan.load)?;
-                plan
-            }
+            Some(file) => plan_of_file(file)?,
             None => Plan::default(),
         };
         plan.command = command.into();
@@ -87,9 +82,17 @@ impl TargetArgs {
     }
 }
 
+/// Returns the plan in a TOML file that a user wrote, with the values of its environment variables.
+pub(crate) fn plan_of_file(file: &Path) -> anyhow::Result<Plan> {
+    let text = run::read_text(file, MAX_PLAN_BYTES, "name a plan in TOML")?;
+    let mut plan = Plan::from_toml(&file.display().to_string(), &text)?;
+    read_variables(&mut plan.load)?;
+    Ok(plan)
+}
+
 /// Replaces `$env:NAME` by the value of the environment variable, in the headers of a plan file and in its requests. Only
 /// for files that a user wrote: a recording is a stranger's text.
-pub(crate) fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
+fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
     for (name, value) in load.protocol.path_and_headers().into_iter().flat_map(|(_, headers)| headers) {
         *value = from_environment(name, value, &mut load.secrets)?;
     }

@@ -152,12 +152,8 @@ fn load(profile: &run::ArenaProfile, folder: &Path, authorized: bool) -> anyhow:
         let file = folder.join(file);
         let (mut imported, row) = requests::read_file(&file, None)?;
         imported.aim("");
-        let by_hand = imported.templates;
-        let mut set = requests::set(imported, format!("{} ({})", file.display(), row.name), None);
-        if by_hand {
-            mix::fill_variables(&mut set, &mut plan.load.secrets)?;
-        }
-        plan.load.requests = Some(set);
+        let from = format!("{} ({})", file.display(), row.name);
+        plan.load.requests = Some(mix::set_of(imported, from, None, &mut plan.load.secrets)?);
     }
     plan.redact_secrets(&[]);
     plan.check()?;

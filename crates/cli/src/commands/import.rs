@@ -64,8 +64,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns the comments above the requests: requests that were left out, headers with secrets, and the command that
-/// sends the requests.
+/// Returns the comments that stand above the requests in the file. They say which requests were left out, which headers
+/// have secret values, and which command sends the requests.
 fn comments(imported: &requests::Imported) -> String {
     let mut text = imported.left_out_words().map_or(String::new(), |words| comment(&words));
     let secrets = secrets(imported);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use experiments::Experiment;
 use run::Plan;
 
-use crate::args::{HostArgs, MAX_PLAN_BYTES, Names, OutArgs, RepeatArgs, read_variables, units};
+use crate::args::{HostArgs, Names, OutArgs, RepeatArgs, plan_of_file, units};
 use crate::finish::{self, Ends};
 use crate::kept::Kept;
 use crate::screen::Screen;
@@ -69,13 +69,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 /// Returns the experiment's plan, or that of the user's file, with the settings of the flags.
 fn plan(args: &Args, experiment: &Experiment) -> anyhow::Result<Plan> {
     let mut plan = match &args.config {
-        Some(file) => {
-            let text = run::read_text(file, MAX_PLAN_BYTES, "name a plan in TOML")?;
-            Plan::from_toml(&file.display().to_string(), &text)?
-        }
+        Some(file) => plan_of_file(file)?,
         None => experiment.plan()?,
     };
-    read_variables(&mut plan.load)?;
     for (name, value) in &args.set {
         let parsed = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::String(value.clone()));
         set(&mut plan, name, parsed);
