@@ -3,8 +3,8 @@
 use ratatui_core::style::{Color, Stylize as _};
 use ratatui_core::text::{Line, Span};
 use report::{AnswerLine, Unit, count, quantity};
+use run::Device;
 use run::number::prose::counted;
-use run::{Device, TimeFigure};
 
 use super::fit::{LABEL, filled};
 use super::model::Model;
@@ -138,11 +138,7 @@ pub(super) fn now(model: &Model) -> Vec<Line<'static>> {
     let known = |v: f64, unit| if v.is_finite() { quantity(v, unit) } else { "n/a".into() };
     let moment = model.moment.as_ref();
     let rate = moment.map_or(f64::NAN, |m| m.completed);
-    let [p50, p99] = model.percentiles.map(|figure| match figure {
-        TimeFigure::Exact(us) => quantity(us, Unit::Micros),
-        TimeFigure::AtLeast(us) => format!("≥{}", quantity(us, Unit::Micros)),
-        TimeFigure::Unknown => "n/a".into(),
-    });
+    let [p50, p99] = model.percentiles.map(report::short_time);
     let tick = &model.now.tick;
     if moment.is_none() {
         return vec![Line::from(format!("{:<LABEL$}no figures of this step yet", "now")).dim()];

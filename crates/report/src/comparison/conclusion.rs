@@ -4,7 +4,7 @@ use run::number::{number, quantity, significant};
 use run::{ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, FigureRole, SideDeath};
 
 use super::change::{TIMES, change};
-use super::figures::{length, needed_s, untold};
+use super::figures::{length, needed_s, untold_of};
 use crate::Unit;
 
 /// Returns the conclusion, with the figure that decided it. If no single figure decided, returns the longer [`title`].
@@ -89,17 +89,14 @@ pub(super) fn decided(comparison: &Comparison) -> String {
 pub(super) fn advice(comparison: &Comparison) -> String {
     let open: Vec<&ComparedFigure> =
         comparison.comparisons.iter().filter(|c| comparison.open.contains(&c.figure)).collect();
-    let untold: Vec<String> = open.iter().filter_map(|c| untold(c)).collect();
     let minutes = open.iter().filter_map(|c| needed_s(c, comparison)).reduce(f64::max);
-    match (untold.is_empty(), minutes) {
-        (false, _) => {
-            format!("even an hour of measuring on this machine would not show a difference below {}", untold.join(", "))
-        }
-        (true, Some(seconds)) => format!("{} of measurement would decide it", length(seconds)),
-        (true, None) if comparison.no_common_load && open.is_empty() => {
+    match (untold_of(open.iter().copied()), minutes) {
+        (Some(untold), _) => untold,
+        (None, Some(seconds)) => format!("{} of measurement would decide it", length(seconds)),
+        (None, None) if comparison.no_common_load && open.is_empty() => {
             "a longer measurement would not help: measure both sides with the same load (--rate, --connections)".into()
         }
-        (true, None) => "measure longer, or repeat".into(),
+        (None, None) => "measure longer, or repeat".into(),
     }
 }
 

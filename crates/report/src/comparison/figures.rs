@@ -34,7 +34,7 @@ pub(super) fn tone(word: ComparisonResult) -> Tone {
 
 /// Returns the smallest change of a figure that an hour of measurement would detect, with the figure's name. Returns
 /// `None` if an hour suffices to decide the figure, or if the change is unknown.
-pub(super) fn untold(c: &ComparedFigure) -> Option<String> {
+fn untold(c: &ComparedFigure) -> Option<String> {
     let least = c.resolution?;
     let name = if least >= 1.0 {
         format!("a factor of {}", significant(1.0 + least))
@@ -42,6 +42,14 @@ pub(super) fn untold(c: &ComparedFigure) -> Option<String> {
         format!("{} %", significant(100.0 * least))
     };
     Some(format!("{name} ({})", name_of(c)))
+}
+
+/// Returns the sentence about the figures that even an hour of measurement would not decide. Returns `None` if there are
+/// no such figures.
+pub(super) fn untold_of<'a>(all: impl Iterator<Item = &'a ComparedFigure>) -> Option<String> {
+    let untold: Vec<String> = all.filter_map(untold).collect();
+    let untold = Some(untold.join(", ")).filter(|untold| !untold.is_empty())?;
+    Some(format!("even an hour of measuring on this machine would not show a difference below {untold}"))
 }
 
 /// Returns the length of a measurement that would decide a figure, seconds. Returns `None` if the needed length of the

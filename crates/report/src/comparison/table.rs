@@ -4,7 +4,7 @@ use run::number::{count, quantity, significant};
 use run::{ComparedFigure, Comparison, NeededData};
 
 use super::change::change;
-use super::figures::{length, name_of, needed_s, shown, tone, untold, word};
+use super::figures::{length, name_of, needed_s, shown, tone, untold_of, word};
 use crate::{Cell, Col, Table, Unit};
 
 /// Returns the table of the compared figures.
@@ -48,10 +48,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     let runs = "needs ×N runs: more time will not help; use about N times as many runs or repeats of each side (--repeat N, \
                 --old RUN… --new RUN…)";
     let open = [(NeededData::Windows, windows), (NeededData::Runs, runs)].into_iter().filter(|(of, _)| open(*of));
-    let untold: Vec<String> = shown(comparison).filter_map(untold).collect();
-    let untold = (!untold.is_empty()).then(|| {
-        format!("even an hour of measuring on this machine would not show a difference below {}", untold.join(", "))
-    });
+    let untold = untold_of(shown(comparison));
     let said = shown(comparison).filter_map(remark);
     let level = std::iter::once(level).filter(|_| !comparison.comparisons.is_empty());
     level
