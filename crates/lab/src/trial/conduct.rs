@@ -113,8 +113,8 @@ pub(crate) fn conduct(
     group.begin_at(origin, |at_ns| AgentCommand::Start { at_ns });
     let samplers = samplers(&group, origin);
     let lead = (remote || samplers.are_remote()).then(|| lead.max(LEAD + 2 * samplers.longest_round_trip()));
-    let running = RunningTrial::new((group, parts), samplers, origin, (lead, budget_end), watch);
-    let mut running = running.with_virtual_end(virtual_end_s(plan));
+    let ends = (budget_end, virtual_end_s(plan));
+    let mut running = RunningTrial::new((group, parts), samplers, origin, lead, ends, watch);
     let Measurement { window, steady, open_at_begin, ended } = measure(&mut running, plan, wanted_connections(setup));
     running.collect(within_budget(drain_timeout(plan, ended), budget_end, Instant::now(), MIN_DRAIN_TIME));
     let loads: Vec<_> = setup.loads.iter().map(|load| &load.plan.intensity).collect();
@@ -135,7 +135,7 @@ fn virtual_end_s(plan: &LoadPlan) -> Option<f64> {
     (plan.io == Io::Sim).then_some(plan.warmup_s + plan.duration_s + plan.drain_s)
 }
 
-/// Shortens a waiting time to the time from `now` to the end of the budget, but not to less than `least`.
+/// Returns `time`, or the rest of the budget if the rest is shorter. The rest of the budget counts as at least `least`.
 fn within_budget(time: Duration, budget_end: Option<Instant>, now: Instant, least: Duration) -> Duration {
     budget_end.map_or(time, |end| time.min(end.saturating_duration_since(now).max(least)))
 }

@@ -67,7 +67,8 @@ impl<'w> RunningTrial<'w> {
         (group, parts): (AgentGroup, CollectedParts),
         samplers: Samplers,
         origin: Origin,
-        (lead, budget_end): (Option<Duration>, Option<Instant>),
+        lead: Option<Duration>,
+        (budget_end, virtual_end_s): (Option<Instant>, Option<f64>),
         watch: &'w mut dyn Watch,
     ) -> Self {
         let progress = Progress::new(parts.agents());
@@ -79,7 +80,7 @@ impl<'w> RunningTrial<'w> {
             parts,
             lead,
             budget_end,
-            virtual_end_s: None,
+            virtual_end_s,
             late_s: Vec::new(),
             check_at: Instant::now(),
             ask_at: Instant::now() + ASK_EVERY,
@@ -88,11 +89,6 @@ impl<'w> RunningTrial<'w> {
             manual_rate: ManualRate::default(),
             watch,
         }
-    }
-
-    /// Sets the latest moment of a load in virtual time, seconds since its start; `None` for a load in real time.
-    pub(crate) fn with_virtual_end(self, virtual_end_s: Option<f64>) -> Self {
-        Self { virtual_end_s, ..self }
     }
 
     /// Waits until the test in crate `judge` finds the completed rate steady, but no longer than the plan's maximum

@@ -108,7 +108,7 @@ impl Record {
 /// completes `blocked`: a request that found a connection at once waited 0 s for one.
 fn schedule_lag(mut on_time: Hist, blocked: &mut Hist) -> Hist {
     let requests = on_time.len();
-    on_time.absorb(blocked.clone());
+    on_time.merge(blocked);
     if requests > 0 {
         blocked.record_many_ns(0, requests);
     }

@@ -79,15 +79,9 @@ impl TickDetail {
 
     /// Adds the counts and times of another agent.
     pub fn merge(&mut self, other: &Self) {
-        for (kind, n) in &other.errors.0 {
-            let sum = self.errors.0.entry(*kind).or_default();
-            *sum = sum.saturating_add(*n);
-        }
+        add(&mut self.errors.0, &other.errors.0);
         self.unexpected = self.unexpected.saturating_add(other.unexpected);
-        for (status, n) in &other.unexpected_statuses {
-            let sum = self.unexpected_statuses.entry(*status).or_default();
-            *sum = sum.saturating_add(*n);
-        }
+        add(&mut self.unexpected_statuses, &other.unexpected_statuses);
         self.responses.merge(&other.responses);
         self.unanswered.merge(&other.unanswered);
     }
@@ -100,9 +94,8 @@ impl TickDetail {
 
     /// Returns the share of the ended requests that were never answered, 0 to 1.
     pub fn unanswered_share(&self) -> f64 {
-        let unanswered = self.failed_requests().max(self.unanswered.len()) as f64;
-        let all = self.responses.len() as f64 + unanswered;
-        if all > 0.0 { unanswered / all } else { 0.0 }
+        let unanswered = self.failed_requests().max(self.unanswered.len());
+        Summary { count: self.responses.len(), unanswered, ..Summary::default() }.unanswered_share()
     }
 
     /// Returns the summary of the response times, in which unanswered requests count as in [`TickDetail::percentile`].
@@ -120,6 +113,14 @@ impl TickDetail {
             responses: self.responses.since(&earlier.responses),
             unanswered: self.unanswered.since(&earlier.unanswered),
         }
+    }
+}
+
+/// Adds each count of `other` to the count with the same key.
+fn add<K: Ord + Copy>(counts: &mut BTreeMap<K, u64>, other: &BTreeMap<K, u64>) {
+    for (key, n) in other {
+        let sum = counts.entry(*key).or_default();
+        *sum = sum.saturating_add(*n);
     }
 }
 
