@@ -110,7 +110,7 @@ pub(crate) fn wrk_command(addr: SocketAddr, path: &str, seconds: u32, connection
     Ok(command)
 }
 
-/// Returns the first number in the first line of a program's report that contains `mark`.
+/// Finds the first line of a program's report that contains `mark`, and returns the first number in this line.
 pub(crate) fn number_in_line(text: &str, mark: &str) -> Result<f64> {
     let line = text.lines().find(|l| l.contains(mark)).with_context(|| format!("no line contains {mark:?}"))?;
     let mut words = line.split_whitespace().filter_map(|w| w.parse::<f64>().ok());

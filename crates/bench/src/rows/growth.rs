@@ -39,8 +39,8 @@ const ADDRESSES: u8 = 8;
 const CONNECTS_PER_S: u32 = 10_000;
 /// Number of cold connections that are opened per second.
 const COLD_RATE: u32 = 10_000;
-/// Maximum time to wait until the sockets of a previous run are closed. The cold connections get the same time to open,
-/// in addition to the time that [`COLD_RATE`] needs.
+/// Maximum time to wait until the sockets of a previous run are closed. The cold connections may take the same time to
+/// open, plus the time that they need at [`COLD_RATE`].
 const COLD_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// CPU microseconds per request of loadline, of wrk, and of the server under loadline's load.

@@ -1,4 +1,4 @@
-//! Tests of a load with a simulated server (`--io sim`), which runs in virtual time.
+//! Tests of `load --io sim`. The load and its simulated server use a virtual clock, so a long load ends at once.
 
 use std::path::Path;
 use std::time::Instant;

@@ -68,7 +68,7 @@ impl Reader {
         let of = |p: &Process| (p.pid, p.sockets().take(MAX_FRESH_SOCKETS).collect());
         let fresh: Vec<FreshSockets> = loops.map(of).collect();
         if has_room {
-            self.held.extend(fresh.iter().flat_map(|(_, sockets)| sockets).cloned().take(MAX_FRESH_SOCKETS));
+            self.held.extend(fresh.iter().flat_map(|(_, sockets)| sockets).take(MAX_FRESH_SOCKETS).cloned());
         }
         fresh
     }

@@ -22,7 +22,7 @@ pub(super) struct ParsedOptions {
     /// Headers from the option `-H`. A header from another option with the same name is not sent, whatever the order of
     /// the options.
     headers: Vec<(String, String)>,
-    /// Headers that options other than `-H` make, such as `-A`.
+    /// Headers from options other than `-H`. For example, `-A` sets the header User-Agent.
     made: Vec<(&'static str, String)>,
     /// Headers that the command line removes, with `-H 'NAME:'`.
     removed: Vec<String>,
