@@ -32,20 +32,19 @@ fn clients(to: SocketAddr) -> Vec<TcpStream> {
 #[test]
 fn a_stopped_io_uring_server_frees_its_port() {
     std::thread::scope(|scope| {
-        for (model, threads) in MODELS {
-            scope.spawn(move || leaves_its_port(model, threads));
+        for (at, (model, threads)) in MODELS.into_iter().enumerate() {
+            scope.spawn(move || leaves_its_port(model, threads, 20_001 + at));
         }
     });
 }
 
-fn leaves_its_port(model: &str, threads: u32) {
-    // Only this test uses this address, which contains the process ID. On `127.0.0.1`, a connection of another program
-    // could use the port.
+fn leaves_its_port(model: &str, threads: u32, port: usize) {
+    // Only this test uses this address, which contains the process ID. The kernel does not give such a low port to a
+    // program that asks for any free port.
     let [.., high, low] = std::process::id().to_be_bytes();
-    let mut listen = format!("127.9.{high}.{low}:0");
+    let listen = format!("127.9.{high}.{low}:{port}");
     for round in 0..20 {
         let server = serve(model, threads, &listen).unwrap();
-        listen = server.local_addr().to_string();
         let clients = clients(server.local_addr());
         server.stop();
         drop(server);

@@ -245,6 +245,23 @@ fn tolerate(e: Errno) -> Result<()> {
     if matches!(e, Errno::TIME | Errno::INTR | Errno::BUSY | Errno::AGAIN) { Ok(()) } else { Err(e) }
 }
 
+impl Ring {
+    /// Completes the cancelled operations in this thread, so that their files close before the ring does. Operations
+    /// that are not yet complete are left to a kernel worker, which closes their files some milliseconds later.
+    fn complete_cancelled(&mut self) {
+        const GETEVENTS: u32 = 1; // IORING_ENTER_GETEVENTS in linux/io_uring.h
+        loop {
+            let completed = self.io.completion().len();
+            // SAFETY: the call submits no entry, and no argument is passed.
+            let entered = unsafe { self.io.submitter().enter::<()>(0, 0, GETEVENTS, None) };
+            // The kernel completes at least one operation per call while operations are left.
+            if entered.is_err() || self.io.completion().len() == completed {
+                return;
+            }
+        }
+    }
+}
+
 impl Drop for Ring {
     fn drop(&mut self) {
         // Cancels running operations before the ring's memory is released. If cancelling fails, the ring's memory is
@@ -259,6 +276,7 @@ impl Drop for Ring {
             std::mem::forget(Rc::clone(&self.slots));
             std::mem::forget(self.buffers.clone());
         }
+        self.complete_cancelled();
         // SAFETY: the value is dropped exactly once, here, and is not used afterwards.
         unsafe { std::mem::ManuallyDrop::drop(&mut self.io) };
     }

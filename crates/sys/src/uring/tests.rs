@@ -107,3 +107,22 @@ fn unknown_slots_and_addresses_are_errors() {
     assert_eq!(ring.connect(File::Fixed(0), 0, OpFlags::empty(), 0), Err(Errno::INVAL));
     assert!(ring.slot(1).is_empty());
 }
+
+/// The kernel keeps the file of an operation until the operation has completed. If a kernel worker completed the
+/// operation, the port would become free only some time after the ring was dropped.
+#[test]
+fn a_dropped_ring_leaves_the_listening_socket_at_once() {
+    for eager in [false, true] {
+        // On `127.0.0.1`, a connection of another program could use the port.
+        let listener = std::net::TcpListener::bind("127.0.0.77:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let Some((mut ring, _)) = ring(&Config { eager, ..Config::default() }) else { return };
+        let file = File::Fd(std::os::fd::AsRawFd::as_raw_fd(&listener));
+        ring.accept_multi(file, false, 1).unwrap();
+        ring.submit().unwrap();
+        drop(listener);
+        drop(ring);
+        let listener = std::net::TcpListener::bind(address);
+        assert!(listener.is_ok(), "eager {eager}: {listener:?}");
+    }
+}
