@@ -136,5 +136,6 @@ pub fn status(run: &Value, name: &str) -> u64 {
 
 /// Returns the sum of a count, such as `completed`, over all trials (loads).
 pub fn total(run: &Value, count: &str) -> u64 {
-    run["trials"].as_array().map_or(0, |t| t.iter().filter_map(|t| t[count].as_u64()).sum())
+    let of_trials: u64 = run["trials"].as_array().map_or(0, |t| t.iter().filter_map(|t| t[count].as_u64()).sum());
+    of_trials + run["findings"]["proof"]["switched_counts"][count].as_u64().unwrap_or(0)
 }

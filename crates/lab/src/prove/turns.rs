@@ -175,6 +175,8 @@ fn turn(
     let point = Point { label, kind: TrialKind::Proof, ..Point::default() };
     let loads = setup.single_load(plan);
     let trial = lab.conduct(&setup.observation.without_samples(), &loads, &point)?;
+    let proof = lab.run.findings.proof.get_or_insert_default();
+    proof.switched_counts.get_or_insert_default().merge(&trial.tally);
     let known = |figure| trial.latency_us.figure(figure).exact().unwrap_or(f64::NAN);
     Ok(match of {
         ProofMetric::Throughput => judge::good(&trial),

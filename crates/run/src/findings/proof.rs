@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
-use crate::{CPU_COUNT_LEVER, ProofTrial, SwitchTrial};
+use crate::{CPU_COUNT_LEVER, ProofTrial, SwitchTrial, Tally};
 
 /// Outcome of the experiment that tests the verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,6 +108,10 @@ pub struct Proof {
     /// Measurements of one load, alternately with and without a lever.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub switched: Vec<SwitchTrial>,
+    /// Exact counts of all loads of `switched`, added up. The loads of `switched` are not among the run's `trials`.
+    /// Absent if no such load ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switched_counts: Option<Tally>,
     /// Effect of each lever in `switched`, in the order of measurement. If `effects` has several entries for one lever,
     /// the last of these entries counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
