@@ -95,8 +95,11 @@ pub(super) fn spread(model: &Model, width: u16) -> Vec<Line<'static>> {
 /// Draws the distribution of the current trial's response times in one line.
 pub(super) fn short_spread(model: &Model, width: u16) -> Vec<Line<'static>> {
     let strip = strip(&model.now.detail, usize::from(width).saturating_sub(LABEL));
-    let line = |(blocks, ends)| {
-        Line::from(vec![label("latency"), Span::from(blocks).fg(Color::Yellow), Span::from(format!(" {ends}"))])
+    let line = |(blocks, ends): (String, String)| match blocks.is_empty() {
+        true => Line::from(vec![label("latency"), Span::from(ends).fg(Color::Red)]),
+        false => {
+            Line::from(vec![label("latency"), Span::from(blocks).fg(Color::Yellow), Span::from(format!(" {ends}"))])
+        }
     };
     vec![strip.map_or_else(no_answers, line)]
 }

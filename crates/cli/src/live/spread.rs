@@ -63,15 +63,15 @@ const NO_ANSWER_WIDTH: usize = ", 99.9 % no answer".len();
 /// share of the requests without an answer. The line and the text together take at most `columns` columns. The line
 /// covers the times from the 0.1 % quantile to the 99.9 % quantile, and shorter or longer times count at its ends. The
 /// scale is logarithmic: from column to column, the times grow by the same factor. A column with at least one response
-/// is visible.
+/// is visible. If no request was answered, there are no blocks. If no request has ended, returns `None`.
 pub(super) fn strip(detail: &TickDetail, columns: usize) -> Option<(String, String)> {
     let responses = &detail.responses;
-    let (low_us, high_us) = (responses.quantile_us(0.001)?, responses.quantile_us(0.999)?);
-    let unanswered = detail.unanswered_share();
-    let (no_answer, no_answer_width) = match unanswered > 0.0 {
-        true => (format!(", {} no answer", quantity(unanswered, Unit::Share)), NO_ANSWER_WIDTH),
-        false => (String::new(), 0),
+    let no_answer = no_answer(detail.unanswered_share());
+    let Some((low_us, high_us)) = responses.quantile_us(0.001).zip(responses.quantile_us(0.999)) else {
+        return no_answer.map(|words| (String::new(), words));
     };
+    let no_answer_width = if no_answer.is_some() { NO_ANSWER_WIDTH } else { 0 };
+    let no_answer = no_answer.map_or(String::new(), |words| format!(", {words}"));
     let ends = format!("{} to {}{no_answer}", quantity(low_us, Unit::Micros), quantity(high_us, Unit::Micros));
     // The text has a fixed width, so the length of the line does not change with the times.
     let room = columns.checked_sub(1 + ENDS_WIDTH + no_answer_width)?;
@@ -88,6 +88,12 @@ pub(super) fn strip(detail: &TickDetail, columns: usize) -> Option<(String, Stri
     let block = |n: f64| EIGHTHS[((n / most * 8.0).ceil() as usize).min(8)];
     let blocks: String = stretched(&sums, room).into_iter().map(block).collect();
     (most > 0.0).then_some((blocks, ends))
+}
+
+/// Returns the words about the share of the requests that failed, so they were never answered. Returns `None` for a
+/// share of zero.
+fn no_answer(unanswered: f64) -> Option<String> {
+    (unanswered > 0.0).then(|| format!("{} no answer", quantity(unanswered, Unit::Share)))
 }
 
 /// Returns the share of the responses that took at most `us` microseconds, as precisely as the buckets allow.
@@ -164,6 +170,13 @@ mod tests {
         let (line, ends) = strip(&detail(times(), 336), 70).unwrap();
         assert!(ends.ends_with(" ms, 25 % no answer"), "{ends}");
         assert!(line.chars().count() + 1 + ends.chars().count() <= 70, "{line:?} {ends}");
+    }
+
+    /// An earlier version of the live view said "no answers in this step yet" for a whole run in which every request
+    /// failed.
+    #[test]
+    fn a_strip_without_answers_says_that_no_request_was_answered() {
+        assert_eq!(strip(&detail([], 7), 70), Some((String::new(), "100 % no answer".into())));
     }
 
     #[test]
