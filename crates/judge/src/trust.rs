@@ -1,10 +1,13 @@
-//! Trust in the figures of a run: laws that must hold, counts that must agree, and disturbances. The most important
+//! Trust in the figures of a run: laws that must hold, counts that must agree, and disturbances. The most serious
 //! warnings come first.
 
 mod disturbance;
+mod report;
 
 use run::{Capacity, Intensity, Run, Summary, TimeSpent, Trial, TrialKind, Trust};
 
+use self::report::Severity::{Imprecise, Misleading, SetUp, Unreliable};
+use self::report::TrustReport;
 use crate::context::laws::little;
 use crate::context::single::{good, server_of, sides_of};
 use crate::course::changes_rate;
@@ -17,41 +20,20 @@ use crate::thresholds::{
 };
 use crate::{Facts, context::ticks, estimate::drift};
 
-#[derive(Default)]
-struct TrustReport {
-    warnings: Vec<String>,
-    held: Vec<String>,
-}
-
-impl TrustReport {
-    fn warn(&mut self, text: String) {
-        self.warnings.push(text);
-    }
-
-    fn hold(&mut self, text: String) {
-        self.held.push(text);
-    }
-}
-
 /// Checks the figures of a run for contradictions and disturbances. Returns the warnings, and the checks that passed.
 pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     let mut report = TrustReport::default();
     failing_everywhere(facts, &mut report);
-    // If the rate changed during the run, no single value describes the rate. The warning about a changed rate matters
-    // more than most other warnings, so it comes early.
-    let changed = drift::throughputs(facts);
-    changed.iter().for_each(|drift| report.warn(drift.sentence.clone()));
-    // On a busy machine, every other figure is less sure, so this warning comes early and always stays visible.
+    let has_changed = throughput(facts, &mut report);
     busy_machine(facts, &mut report);
     let silence = facts.decisive.and_then(crate::failed::silence::sentence);
-    silence.into_iter().for_each(|text| report.warn(text));
-    drift::drifts(facts).into_iter().for_each(|drift| report.warn(drift.sentence));
+    silence.into_iter().for_each(|text| report.warn(Unreliable, text));
+    drift::drifts(facts).into_iter().for_each(|drift| report.warn(Unreliable, drift.sentence));
     let limited = is_limited(facts);
     let probe_share = facts.decisive.and_then(probe_share);
-    placement(facts, &mut report);
     generator(facts, (limited, capacity.is_some_and(|c| c.held)), &mut report);
     if let Some(trial) = facts.decisive {
-        trial.incidents.iter().for_each(|incident| report.warn(incident.text.clone()));
+        trial.incidents.iter().for_each(|incident| report.warn(Unreliable, incident.text.clone()));
         if !changes_rate(facts.run, trial) {
             little_law(trial, &mut report);
         }
@@ -59,21 +41,23 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
         counts(trial, &mut report);
         crate::network::addresses::difference(trial, facts.limits.errors)
             .into_iter()
-            .for_each(|text| report.warn(text));
-        window(trial, !changed.is_empty(), &mut report);
+            .for_each(|text| report.warn(Unreliable, text));
+        window(trial, has_changed, &mut report);
         hypervisor(facts, trial, &mut report);
         left_out(capacity, &mut report);
     }
+    placement(facts, &mut report);
     bounds(facts, &mut report);
     ceiling(facts, &mut report);
     probe(facts.decisive, probe_share, &mut report);
     whole(facts.run, &mut report);
+    let (warnings, held) = report.sorted();
     Trust {
         generator_ceiling: facts.run.findings.trust.generator_ceiling.filter(|c| c.is_finite()),
         ceiling_used: ceiling_used(facts),
         generator_limited: limited,
-        warnings: report.warnings,
-        held: report.held,
+        warnings,
+        held,
         probe_share,
         measured_share: measured_share(facts.run),
         spent: spent(facts.run),
@@ -115,29 +99,46 @@ fn placement(facts: &Facts<'_>, report: &mut TrustReport) {
             Some(busy) => {
                 report.hold(format!("{share}, which were {} busy: neither takes CPU from the other", percent(busy)))
             }
-            None => report.warn(format!("{share} and compete for CPU: the figures are those of both together")),
+            None => {
+                report.warn(Unreliable, format!("{share} and compete for CPU: the figures are those of both together"))
+            }
         }
     } else if facts.server().zip(facts.client()).is_some_and(|(s, c)| s.side.same_cpus(c.side)) {
         report.warn(
+            SetUp,
             "client and server run on one machine, each on its own CPUs, but with shared memory and caches".into(),
         );
     }
     if facts.server().is_some() && crate::context::facts::loopback(facts.run) {
         report.warn(
+            SetUp,
             "on loopback the kernel bills receive work to the sender, so CPU cost per side is approximate".into(),
         );
     }
 }
 
+/// Adds the warnings about loads whose throughput changed during their windows, and returns true if there are any. No
+/// single value describes a rate that changed, so the largest change is among the most serious warnings.
+fn throughput(facts: &Facts<'_>, report: &mut TrustReport) -> bool {
+    let changed = drift::throughputs(facts);
+    for (at, drift) in changed.iter().enumerate() {
+        report.warn(if at == 0 { Misleading } else { Imprecise }, drift.sentence.clone());
+    }
+    !changed.is_empty()
+}
+
 /// Adds a warning about failures that do not depend on the load.
 fn failing_everywhere(facts: &Facts<'_>, report: &mut TrustReport) {
     match Failures::of(facts) {
-        Some(failures) if failures.stretch.is_some() => report.warn(failures.sentence()),
-        Some(failures) if failures.at_every_load => report.warn(format!(
-            "{}{}: mend them, or allow them (--errors)",
-            failures.sentence(),
-            if facts.run.is_of_chosen_loads() { "" } else { ", so no rate holds the objective" }
-        )),
+        Some(failures) if failures.stretch.is_some() => report.warn(Misleading, failures.sentence()),
+        Some(failures) if failures.at_every_load => report.warn(
+            Misleading,
+            format!(
+                "{}{}: mend them, or allow them (--errors)",
+                failures.sentence(),
+                if facts.run.is_of_chosen_loads() { "" } else { ", so no rate holds the objective" }
+            ),
+        ),
         _ => {}
     }
 }
@@ -146,12 +147,12 @@ fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut Trus
     if limited {
         // If no rate met the objective, the run shows no rate that the server can sustain.
         let shown = if held { "the server can take at least this rate" } else { "the figures are the generator's" };
-        report.warn(format!("the generator was at its limit: {shown}"));
+        report.warn(Misleading, format!("the generator was at its limit: {shown}"));
     } else if let Some(busy) = client_limit_threads(facts).filter(|_| !refuses_the_rest(facts)) {
         let text = format!("the generator's threads used {} of a CPU each at the limit", percent(busy));
-        if busy > BUSY { report.warn(format!("{text}: little headroom is left")) } else { report.hold(text) }
+        if busy > BUSY { report.warn(Imprecise, format!("{text}: little headroom is left")) } else { report.hold(text) }
     }
-    crate::context::client_hosts::uneven(facts).into_iter().for_each(|text| report.warn(text));
+    crate::context::client_hosts::uneven(facts).into_iter().for_each(|text| report.warn(Unreliable, text));
     if let Some((ceiling, share)) = facts.run.findings.trust.generator_ceiling.zip(ceiling_used(facts)) {
         report.hold(format!(
             "the rate is {} of the {} that the generator reaches without a network",
@@ -162,11 +163,14 @@ fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut Trus
     let late = facts.run.trials.iter().filter(|t| matches!(t.intensity, Intensity::Open { .. }));
     let late = late.filter(|t| t.start_error_us.count > 0 && t.start_error_us.p99 > SENT_LATE_US);
     if let Some(worst) = late.max_by(|a, b| a.start_error_us.p99.total_cmp(&b.start_error_us.p99)) {
-        report.warn(format!(
-            "the generator sent requests late (p99 {} at {}); response times include this delay",
-            duration(worst.start_error_us.p99),
-            crate::course::offered(facts.run, worst)
-        ));
+        report.warn(
+            Unreliable,
+            format!(
+                "the generator sent requests late (p99 {} at {}); response times include this delay",
+                duration(worst.start_error_us.p99),
+                crate::course::offered(facts.run, worst)
+            ),
+        );
     }
 }
 
@@ -191,7 +195,7 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
     // the difference. If requests at the window's edges may explain the deviation from Little's law, the check neither
     // fails nor passes.
     if difference > LITTLE_DIFFERS + edges {
-        report.warn(format!("Little's law fails, so a count or a time is wrong: {text}"));
+        report.warn(Unreliable, format!("Little's law fails, so a count or a time is wrong: {text}"));
     } else if difference <= LITTLE_DIFFERS {
         report.hold(format!("Little's law holds: {text}"));
     }
@@ -204,16 +208,19 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
         let Some(host) = view.host() else { continue };
         let ticks = view.span_s.map_or(0.0, |s| ticks::error_s(&ticks::OF_HOST) / s);
         if host.busy > (1.0 + MORE_THAN_ALL + ticks) * host.online {
-            report.warn(format!(
-                "{}: the counters contradict each other: {} of {} were busy",
-                view.place(""),
-                figure(host.busy),
-                cpus(host.online)
-            ));
+            report.warn(
+                Unreliable,
+                format!(
+                    "{}: the counters contradict each other: {} of {} were busy",
+                    view.place(""),
+                    figure(host.busy),
+                    cpus(host.online)
+                ),
+            );
         }
         let own = view.cpu_used().unwrap_or(0.0);
         if own > (1.0 + CHARGED_APART) * host.busy + CHARGED_APART {
-            report.warn(format!(
+            report.warn(Imprecise, format!(
                 "{}: its processes used {}, but only {} of the host's were busy: the kernel counts the two differently",
                 view.place(""),
                 cpus(own),
@@ -235,7 +242,7 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     if (foretold - used).abs() <= DEMAND_CHANGES * used {
         report.hold(format!("the CPU cost per request stays the same: {text}"))
     } else {
-        report.warn(format!("the CPU cost per request changes with the load: {text}"))
+        report.warn(Imprecise, format!("the CPU cost per request changes with the load: {text}"))
     }
 }
 
@@ -246,7 +253,7 @@ fn bounds(facts: &Facts<'_>, report: &mut TrustReport) {
         return;
     };
     match crate::context::laws::beyond_bound(facts) {
-        Some(t) => report.warn(format!(
+        Some(t) => report.warn(Imprecise, format!(
             "R1 is too high, so no knee is given: {} clients did more than {} times the work of one client, because each request of a single client also waits for a wake-up",
             figure(crate::context::single::clients(t)),
             figure(crate::context::single::clients(t))
@@ -259,11 +266,11 @@ fn bounds(facts: &Facts<'_>, report: &mut TrustReport) {
 /// knee that follows from Xmax is too low.
 fn ceiling(facts: &Facts<'_>, report: &mut TrustReport) {
     if let Some(text) = facts.outgrown_text() {
-        report.warn(format!("{text}; run `loadline find` again, now that it is warm"));
+        report.warn(Unreliable, format!("{text}; run `loadline find` again, now that it is warm"));
     }
     let Some(knee) = crate::context::knee::of_sweep(facts) else { return };
     if let Some(most) = facts.beyond_closed_loop() {
-        report.warn(format!(
+        report.warn(Imprecise, format!(
             "the closed loop did not reach the highest rate: the open loop completed {} (offered: {}), the closed loop {}; the knee is above {}",
             rate(good(most)),
             rate(most.rates.offered_rate),
@@ -277,16 +284,19 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
     let t = &trial.tally;
     let known = t.completed.saturating_add(t.error_count()).saturating_add(t.unanswered);
     if t.sent > known {
-        report.warn(format!(
-            "unaccounted for: {} sent, but neither answered nor failed",
-            counted((t.sent - known) as f64, "request")
-        ));
+        report.warn(
+            Unreliable,
+            format!(
+                "unaccounted for: {} sent, but neither answered nor failed",
+                counted((t.sent - known) as f64, "request")
+            ),
+        );
     }
-    crate::failed::unopened::unopened(trial).into_iter().for_each(|text| report.warn(text));
+    crate::failed::unopened::unopened(trial).into_iter().for_each(|text| report.warn(Unreliable, text));
     let ours = trial.measured.tally.connected as f64;
     let seen = server_of(trial).and_then(|server| server.value("tcp.passive_opens"));
     if let Some(text) = crate::failed::phantoms::unanswered(t.phantom, ours, seen) {
-        report.warn(text);
+        report.warn(Unreliable, text);
     }
     let Some(seen) = seen.filter(|seen| ours.max(*seen) >= 20.0) else { return };
     // The counters of the two sides are read up to about 10 ms apart. Some connections are in progress at the beginning
@@ -299,10 +309,13 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
             figure(seen)
         ));
     } else if seen > ours {
-        report.warn(format!("not ours on the server's host: {}", counted((seen - ours).round(), "connection")));
+        report.warn(
+            Unreliable,
+            format!("not ours on the server's host: {}", counted((seen - ours).round(), "connection")),
+        );
     } else {
         let (lost, ours) = (figure((ours - seen).round()), figure(ours));
-        report.warn(format!("{lost} of our {ours} new connections did not reach the server's host"));
+        report.warn(Unreliable, format!("{lost} of our {ours} new connections did not reach the server's host"));
     }
 }
 
@@ -311,21 +324,24 @@ fn window(trial: &Trial, changed: bool, report: &mut TrustReport) {
     // If the longest response time is unknown, another tool collected the figures. Figures of another tool need no
     // warning about p99.
     if n < 1000 && trial.latency_us.max > 0.0 {
-        report.warn(format!(
-            "only {} measured{}: p99 depends on {} of them",
-            counted(n as f64, "request"),
-            if trial.kind == TrialKind::Fixed { "" } else { " at the limit" },
-            figure((n as f64 / 100.0).ceil())
-        ));
+        report.warn(
+            Imprecise,
+            format!(
+                "only {} measured{}: p99 depends on {} of them",
+                counted(n as f64, "request"),
+                if trial.kind == TrialKind::Fixed { "" } else { " at the limit" },
+                figure((n as f64 / 100.0).ceil())
+            ),
+        );
     }
     if let Some(text) = stood_at_the_end(trial) {
-        report.warn(text);
+        report.warn(Unreliable, text);
     }
     // A load that the user chose gets no warning about a short warm-up, because the user may have wanted no warm-up.
     if trial.steady.too_short && trial.kind != TrialKind::Fixed {
-        report.warn("the warm-up was too short to show that throughput had settled".into());
+        report.warn(Imprecise, "the warm-up was too short to show that throughput had settled".into());
     } else if !trial.steady.steady && !trial.steady.too_short && !trial.steady.reason.is_empty() {
-        report.warn(format!("throughput had not settled when measuring began: {}", trial.steady.reason));
+        report.warn(Unreliable, format!("throughput had not settled when measuring began: {}", trial.steady.reason));
     } else if trial.steady.steady && !changed {
         report.hold(format!("throughput had settled: {}", trial.steady.reason));
     }
@@ -351,11 +367,11 @@ fn hypervisor(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     for view in sides_of(trial) {
         let Some(host) = view.host() else { continue };
         if host.steal > STOLEN_SHARE * host.online {
-            report.warn(format!("{}: the hypervisor took {} away", view.place(""), cpus(host.steal)));
+            report.warn(Unreliable, format!("{}: the hypervisor took {} away", view.place(""), cpus(host.steal)));
         }
     }
     if let Some(share) = facts.failing.map(crate::stolen).filter(|share| *share > 0.0) {
-        report.warn(format!(
+        report.warn(Unreliable, format!(
             "the hypervisor took a CPU away for {} of the step that failed the objective: the capacity may be higher on \
              dedicated hardware",
             percent(share)
@@ -365,17 +381,24 @@ fn hypervisor(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
 
 /// Adds a warning about time of the search that was left out, because something other than the server disturbed it.
 fn left_out(capacity: Option<&Capacity>, report: &mut TrustReport) {
-    let warning = capacity.and_then(|capacity| Some(disturbance::warning(capacity.rate, &capacity.left_out?)));
-    warning.into_iter().for_each(|text| report.warn(text));
+    let Some((capacity, left_out)) = capacity.and_then(|capacity| Some((capacity, capacity.left_out.as_ref()?))) else {
+        return;
+    };
+    // Time that could not be left out is part of the figures.
+    let severity = if left_out.rate.is_some() { Imprecise } else { Unreliable };
+    report.warn(severity, disturbance::warning(capacity.rate, left_out));
 }
 
 fn busy_machine(facts: &Facts<'_>, report: &mut TrustReport) {
     if let Some((taken, online)) = facts.other_processes_cpu() {
-        report.warn(format!(
-            "other programs used {} of {}: measure again on a quiet machine",
-            figure(taken.min(online)),
-            cpus(online)
-        ));
+        report.warn(
+            Unreliable,
+            format!(
+                "other programs used {} of {}: measure again on a quiet machine",
+                figure(taken.min(online)),
+                cpus(online)
+            ),
+        );
     }
 }
 
@@ -386,14 +409,19 @@ fn probe_share(trial: &Trial) -> Option<f64> {
 
 fn probe(decisive: Option<&Trial>, share: Option<f64>, report: &mut TrustReport) {
     match share {
-        Some(s) if s > PROBE_COSTS => report.warn(format!("reading the counters cost {} of a CPU", percent(s))),
+        Some(s) if s > PROBE_COSTS => {
+            report.warn(Imprecise, format!("reading the counters cost {} of a CPU", percent(s)))
+        }
         Some(s) => report.hold(format!("reading the counters cost {} of a CPU", percent(s))),
         None => {}
     }
     let late = decisive.map(sides_of).unwrap_or_default();
     let late = late.iter().filter_map(|v| v.value("probe.late")).reduce(f64::max);
     if let Some(n) = late.filter(|n| *n >= 1.0) {
-        report.warn(format!("{} counter samples were late: the host was too busy to read them in time", figure(n)));
+        report.warn(
+            Imprecise,
+            format!("{} counter samples were late: the host was too busy to read them in time", figure(n)),
+        );
     }
 }
 
@@ -401,6 +429,9 @@ fn whole(run: &Run, report: &mut TrustReport) {
     // A run that only times function calls has no server and no verdict, so it gets no warning about missing counters
     // of the server.
     if run.sent_requests() && run.trials.iter().all(|t| t.server.is_none()) {
-        report.warn("no counter of the server was read: the verdict depends on the client's side alone".into());
+        report.warn(
+            Unreliable,
+            "no counter of the server was read: the verdict depends on the client's side alone".into(),
+        );
     }
 }
