@@ -1,7 +1,7 @@
 //! Adds causes from inside the processes to the text of a verdict. Causes of waiting never change which bottleneck the
 //! verdict names.
 
-use run::{Bottleneck, Evidence, HotFunction, ThreadState, WaitFinding};
+use run::{Bottleneck, Evidence, HotFunction, ThreadState, WaitCause, WaitFinding};
 
 use super::agreement::{Agreement, UNKNOWN};
 use super::first_advice::{Known, advise};
@@ -14,6 +14,7 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], known:
     let Some(agreement) = Agreement::of(verdict) else { return };
     if let Some(finding) = agreement.cause(verdict, findings) {
         let finding = &fitting(verdict, finding);
+        let order = if is_wait_for_named_upstream(verdict, finding) { WordOrder::WaitsLast } else { order };
         tell(verdict, &finding.sentence, order);
         let line = evidence(finding);
         if !verdict.evidence.contains(&line) {
@@ -23,6 +24,13 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], known:
     } else if let Some(hot) = known.hot.filter(|_| agreement.by_function || verdict.serial) {
         add_function(verdict, hot);
     }
+}
+
+/// Returns true if threads or connections of the server only wait for the full upstream that the verdict names. The
+/// upstream is the cause of such a wait, so the sentence begins with the upstream.
+fn is_wait_for_named_upstream(verdict: &Bottleneck, finding: &WaitFinding) -> bool {
+    let waits_for_peer = matches!(finding.cause, WaitCause::ConnectionPool | WaitCause::Peer);
+    verdict.waits_for.is_some() && waits_for_peer && finding.session.is_none()
 }
 
 /// Adds the function that explains the CPU time to the verdict's sentence, evidence and advice.

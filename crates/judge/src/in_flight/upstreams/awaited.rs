@@ -154,6 +154,8 @@ mod tests {
     fn a_full_upstream_is_named_if_the_load_fills_it() {
         let app = before(four_at_a_time(), &["app:300"], [4.0, 4.0], |_, p| p.x / 200.0 * 0.97).verdict();
         assert!(names_the_upstream(&app) && app.confidence >= 0.85, "{app:#?}");
+        let clause = app.sentence.split("; ").next().and_then(|first| first.split(": ").next()).unwrap_or_default();
+        assert!(clause.contains("(app:300), of which one thread was busy 97 % of the time"), "{clause}");
         let all = |at: usize, p: &Point| if at == 4 { 0.0 } else { p.x / 200.0 * 0.97 };
         let database = before(four_at_a_time(), &DATABASE, [4.0, 4.0], all).verdict();
         assert!(names_the_upstream(&database) && database.confidence >= 0.85, "{database:#?}");

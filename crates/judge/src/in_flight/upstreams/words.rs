@@ -58,12 +58,14 @@ pub(crate) fn sentence(facts: &Facts<'_>) -> Option<String> {
     Some(sentence + &or)
 }
 
+/// Returns the sentence about one upstream. A terminal that is too small shortens a sentence to its first clause, so the
+/// limit is in the same clause as the upstream.
 fn of_one(load: &UpstreamLoad) -> String {
     let (used, allowed) = (load.cpu_used.unwrap_or(0.0), load.cpu_allowed.unwrap_or(0.0));
     let name = named(&load.behind);
     match load.limit {
         Some(UpstreamLimit::Thread) => format!(
-            "the server waits for {name}: one thread of it ran or waited for a CPU {} of the time",
+            "the server waits for {name}, of which one thread was busy {} of the time",
             percent(load.busiest_thread.unwrap_or(0.0))
         ),
         Some(UpstreamLimit::Lock) => format!(
@@ -76,7 +78,7 @@ fn of_one(load: &UpstreamLoad) -> String {
         Some(UpstreamLimit::Disk) => {
             format!("the server waits for {name}, and that waits for the full disk of its host")
         }
-        _ => format!("the server waits for {name}: it used {} of its {}", figure(used), cpus(allowed)),
+        _ => format!("the server waits for {name}, which used {} of its {}", figure(used), cpus(allowed)),
     }
 }
 

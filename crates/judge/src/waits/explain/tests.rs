@@ -148,6 +148,22 @@ fn a_lock_inside_a_full_upstream_comes_before_the_wait_of_the_proxy() {
     assert!(!told("app:7", UpstreamLimit::Disk, Some(cpu)), "a computing holder leaves the disk idle");
 }
 
+/// An earlier version of loadline began with the pool. On a terminal with 80 columns, the sentence was shortened to its
+/// first clause, and the full thread of Redis behind the pool was lost.
+#[test]
+fn a_full_upstream_comes_before_the_connections_that_wait_for_it() {
+    let behind = || Bottleneck { waits_for: Some(run::WaitsFor::default()), ..verdict("server-concurrency") };
+    for cause in [ConnectionPool, WaitCause::Peer] {
+        let mut found = behind();
+        explain(&mut found, &[WaitFinding { cause, ..lock(None) }], None);
+        assert_eq!(found.sentence, "it is full; 14.4 of 17 threads wait for one lock", "{cause:?}");
+    }
+    let mut found = behind();
+    let command = WaitFinding { cause: ConnectionPool, session: Some(SessionState::Running), ..lock(None) };
+    explain(&mut found, &[command], None);
+    assert!(found.sentence.ends_with("; it is full"), "a cause inside the upstream: {}", found.sentence);
+}
+
 #[test]
 fn a_cause_inside_a_database_explains_a_wait_for_it() {
     let row = WaitFinding { cause: RowLock, session: Some(SessionState::RowLock), ..lock(Some(ThreadState::Sleep)) };
