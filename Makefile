@@ -13,7 +13,7 @@ STARTED_S := $(shell date +%s)
 FUZZ_S ?= 60
 SOAK_S ?= 3600
 
-.PHONY: run build dist release test build-tests verify cases lint bench bench-all speed-page fuzz soak docs clean install install-event deb
+.PHONY: run build dist release release-arm64 test build-tests verify cases lint bench bench-all speed-page fuzz soak docs clean install install-event deb
 
 run: | cargo
 	@echo "make run: builds loadline (2 to 3 minutes on 2 CPUs the first time, then seconds), starts its own test server,"
@@ -42,6 +42,14 @@ release: | cargo
 	cargo rustc --profile release-full --locked --package loadline --bin loadline -- -C target-feature=+crt-static
 	rm -rf target/release-files
 	FROM=target/release-full scripts/release target/release-files
+
+# The same files for aarch64, by a cross build, beside those of `release`. It needs Debian's packages gcc-aarch64-linux-gnu and
+# qemu-user-static, and `rustup target add aarch64-unknown-linux-gnu`.
+release-arm64: | cargo
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+	  cargo rustc --profile release-full --target aarch64-unknown-linux-gnu --locked --package loadline --bin loadline \
+	  -- -C target-feature=+crt-static
+	FROM=target/aarch64-unknown-linux-gnu/release-full scripts/release target/release-files
 
 # Formatting, lints, unit and simulated tests, and one live test for each main path: minutes. The program and the tests are built at
 # the same time: cargo builds them in different folders, and neither of the two keeps all CPUs busy until its end.

@@ -60,6 +60,66 @@ fn the_files_of_a_release_are_made_and_work() {
     }
 }
 
+/// Stands for loadline in a cross build, which takes too long for a test. It has the commands that the scripts run.
+const STAND_IN: &str = r#"
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int main(int count, char **words) {
+    char path[4096];
+    if (count > 2 && strcmp(words[1], "man") == 0) {
+        for (char *slash = words[2] + 1; (slash = strchr(slash, '/')); *slash++ = '/') *slash = 0, mkdir(words[2], 0755);
+        mkdir(words[2], 0755);
+        snprintf(path, sizeof path, "%s/loadline.1", words[2]);
+        FILE *page = fopen(path, "w");
+        return fputs(".TH loadline 1", page) < 0 || fclose(page);
+    }
+    return puts(count > 1 && strcmp(words[1], "--version") == 0 ? "VERSION" : "completion") < 0;
+}
+"#;
+
+/// Compiles [`STAND_IN`] for aarch64 as a static program. Returns the folder of the program.
+fn aarch64_program(dir: &Path) -> PathBuf {
+    let (source, folder) = (dir.join("loadline.c"), dir.join("aarch64"));
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(&source, STAND_IN.replace("VERSION", VERSION)).unwrap();
+    output(Command::new("aarch64-linux-gnu-gcc").arg("-static").arg("-o").arg(folder.join("loadline")).arg(source));
+    folder
+}
+
+/// Returns true if a file begins with the header of a program for aarch64 (ELF, machine number 183).
+fn is_for_aarch64(program: &Path) -> bool {
+    let bytes = std::fs::read(program).unwrap();
+    bytes.starts_with(b"\x7fELF") && bytes[18..20] == 183_u16.to_le_bytes()
+}
+
+#[test]
+fn the_files_of_a_release_for_another_cpu_are_made_and_name_it() {
+    let name = "the_files_of_a_release_for_another_cpu_are_made_and_name_it";
+    let tools = ["aarch64-linux-gnu-gcc", "qemu-aarch64-static", "dpkg-deb"];
+    if cfg!(target_arch = "aarch64") || or_skip(name, installed(&tools)).is_none() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (files, unpacked) = (dir.path().join("files"), dir.path().join("unpacked"));
+    let mut make = Command::new(root().join("scripts/release"));
+    make.arg(&files).env("FROM", aarch64_program(dir.path())).envs(podman_configuration(dir.path()));
+    let with_image = is_root() && installed(&["podman", "runc"]).is_ok();
+    output(make.envs((!with_image).then_some(("IMAGE", "no"))));
+    let stem = format!("loadline-{}-aarch64-linux", env!("CARGO_PKG_VERSION"));
+    let package = files.join(format!("loadline_{}_arm64.deb", env!("CARGO_PKG_VERSION")));
+    assert_eq!(output(Command::new("dpkg-deb").arg("-f").arg(&package).arg("Architecture")).trim(), "arm64");
+    output(Command::new("dpkg-deb").arg("-x").arg(&package).arg(&unpacked));
+    assert!(is_for_aarch64(&unpacked.join("usr/bin/loadline")));
+    output(Command::new("tar").arg("xzf").arg(files.join(format!("{stem}.tar.gz"))).current_dir(&files));
+    assert!(is_for_aarch64(&files.join(&stem).join("bin/loadline")));
+    if with_image {
+        let image = Command::new("tar").arg("xzOf").arg(files.join(format!("{stem}-image.tar.gz"))).output().unwrap();
+        assert!(String::from_utf8_lossy(&image.stdout).contains("\"architecture\":\"arm64\""), "{:?}", image.stderr);
+    }
+}
+
 /// `make dist` has already built all crates except the program itself, so the installation is fast.
 #[test]
 fn cargo_installs_the_program_from_a_clone() {
