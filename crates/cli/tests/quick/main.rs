@@ -13,6 +13,7 @@ mod http2;
 mod http3;
 mod json_lines;
 mod kept;
+mod make_run;
 mod messages;
 mod odd_servers;
 mod old_runs;
