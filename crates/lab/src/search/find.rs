@@ -96,12 +96,19 @@ impl LiveTarget<'_> {
         let decisive = self.lab.run.findings.picks.decisive.and_then(|at| self.lab.run.trials.get(at));
         let Some(Intensity::Closed { connections, .. }) = decisive.map(|t| &t.intensity) else { return Ok(()) };
         let connections = *connections;
-        let seconds = self.proof_s.min(self.lab.left_s());
         // If a server refuses every request, it has no throughput that the experiment could change.
         let refuses = self.lab.run.findings.failure == Some(run::Failure::FailedStretch);
-        if seconds <= 0.0 || refuses || self.lab.stopped() {
+        if refuses || self.lab.stopped() {
             return Ok(());
         }
+        let seconds = match experiment_s(self.proof_s, self.lab.left_s()) {
+            None => return Ok(()),
+            Some(Err(why)) => {
+                prove::not_tried(&mut self.lab, why.into());
+                return Ok(());
+            }
+            Some(Ok(seconds)) => seconds,
+        };
         let proved = prove::prove(&mut self.lab, &self.target_setup, connections, seconds);
         proved.inspect_err(|error| prove::ended_early(&mut self.lab, &self.target_setup, error))
     }
@@ -131,5 +138,26 @@ impl LiveTarget<'_> {
             }
             Err(e) => self.lab.note(format!("the generator's own limit is unknown: {e}")),
         }
+    }
+}
+
+/// Returns the time for the experiment, seconds. `planned_s` is the planned time, and `left_s` the time that is left of
+/// the budget. Returns `None` if no experiment is planned, and an error if no time is left.
+fn experiment_s(planned_s: f64, left_s: f64) -> Option<Result<f64, &'static str>> {
+    let seconds = planned_s.min(left_s);
+    let why = "the search took the time that was planned for the experiment: give a longer --budget";
+    (planned_s > 0.0).then_some(if seconds > 0.0 { Ok(seconds) } else { Err(why) })
+}
+
+#[cfg(test)]
+mod tests {
+    /// On a busy machine, starting the generators may take so long that no time is left. An earlier version of loadline
+    /// then said nothing about the experiment.
+    #[test]
+    fn an_experiment_without_time_is_told() {
+        assert_eq!(super::experiment_s(4.0, 9.0), Some(Ok(4.0)));
+        assert_eq!(super::experiment_s(4.0, 3.0), Some(Ok(3.0)));
+        assert!(super::experiment_s(4.0, -0.1).is_some_and(|seconds| seconds.is_err()));
+        assert_eq!(super::experiment_s(0.0, 9.0), None, "no experiment is planned");
     }
 }
