@@ -122,9 +122,14 @@ impl Screen {
 
     /// Returns the screen for a run of about `budget_s` seconds, without a view.
     pub(crate) fn new(out: &OutArgs, budget_s: f64) -> Self {
+        Self { json: out.json, steps: out.json || out.verbose, ..Self::of_bar(budget_s) }
+    }
+
+    /// Returns the screen for a run of about `budget_s` seconds that shows only a progress bar, on a terminal.
+    pub(crate) fn of_bar(budget_s: f64) -> Self {
         Self {
-            json: out.json,
-            steps: out.json || out.verbose,
+            json: false,
+            steps: false,
             lines: Cell::new(0),
             last: String::new(),
             began: false,

@@ -9,6 +9,7 @@ use run::{Address, Comparison, ComparisonOutcome, Intensity, Plan, Run};
 use crate::args::mix::{self, MixArgs};
 use crate::args::{HostArgs, RequestArgs, SecretHeaderArgs, StreamArgs, TlsArgs, apply_deadline, set_protocol, units};
 use crate::kept_pair::KeptPair;
+use crate::screen::Screen;
 use crate::{finish, output, same_target};
 
 /// Default total time for measuring two live servers, seconds.
@@ -181,7 +182,9 @@ impl LiveArgs {
         let (budget_s, whole_budget) = (self.budget.unwrap_or(BUDGET_S), self.whole_budget);
         let duet = self.duet.map(Into::into).unwrap_or_default();
         let settings = lab::InTurnsPlan { budget_s, threshold, whole_budget, duet };
-        let measured = lab::in_turns(plans, settings, kept.map(KeptPair::dirs), &Interrupts);
+        let mut screen = Screen::of_bar(budget_s);
+        let measured = lab::in_turns(plans, settings, kept.map(KeptPair::dirs), &mut screen);
+        screen.done();
         measured.map_err(|error| match kept.and_then(KeptPair::cut_short) {
             Some(place) => anyhow::anyhow!("{error}; the measurements until then are in {place}"),
             None => error.into(),
@@ -250,15 +253,6 @@ fn unless_interrupted<T>(started: anyhow::Result<T>, interrupted: bool) -> anyho
 /// Returns the address at which a plan's server answers.
 fn address(plan: &Plan) -> Result<Address, LabError> {
     lab::resolve(&plan.target.url, &plan.load.protocol).map(|resolved| resolved.addr)
-}
-
-/// Handles Ctrl-C: the measurement ends, and loadline compares the windows that are finished by then.
-struct Interrupts;
-
-impl lab::Watch for Interrupts {
-    fn stop(&self) -> bool {
-        sys::interrupt::seen() > 0
-    }
 }
 
 /// Returns an error about a finished measurement, with the directories of its runs.

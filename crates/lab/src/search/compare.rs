@@ -2,13 +2,14 @@
 //! CPUs.
 
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use judge::Pairing;
-use run::{Plan, Run, WindowOrder};
+use run::{Plan, Run, Tick, WindowOrder};
 
 use crate::search::live_target::LiveTarget;
 use crate::search::turns::{DuetCpus, LivePlacement, Placement, TurnsPlan, take_turns};
-use crate::{Lab, LabError, Nobody, TargetSetup, Watch, resolve};
+use crate::{Lab, LabError, TargetSetup, Watch, resolve};
 
 /// Result of a comparison of two live servers.
 pub struct InTurns {
@@ -58,16 +59,19 @@ pub enum DuetMode {
 /// Loads the targets of both plans, in turns or at the same time. The seed of the first plan determines the order of
 /// the loads. If the servers take turns, the runs are written to `dirs` after each load, so an error loses no finished
 /// load. While both servers are measured at the same time, nothing is written, because this would disturb one of them.
+/// `watch` hears which server is measured, and ends the comparison early.
 pub fn in_turns(
     mut plans: [Plan; 2],
     settings: InTurnsPlan,
     dirs: Option<[&Path; 2]>,
-    watch: &dyn Watch,
+    watch: &mut dyn Watch,
 ) -> Result<InTurns, LabError> {
     let InTurnsPlan { budget_s, threshold, whole_budget, duet } = settings;
     let mut duet = planned_duet(&mut plans, duet)?;
     let [a, b] = plans;
-    let (mut watch_a, mut watch_b) = (Nobody, Nobody);
+    let watch = Mutex::new(watch);
+    let stopped = || locked(&watch).stop();
+    let [mut watch_a, mut watch_b] = ["old server", "new server"].map(|name| SideWatch { watch: &watch, name });
     let [dir_a, dir_b] = match dirs.filter(|_| duet.is_none()) {
         Some(dirs) => dirs.map(Some),
         None => [None; 2],
@@ -80,9 +84,8 @@ pub fn in_turns(
     duet.iter_mut().for_each(|duet| duet.placement.restore());
     let crowded = duet.as_ref().filter(|duet| duet.crowded).map(|_| CROWDED.to_owned());
     let placement = duet.as_mut().map(|duet| &mut duet.placement as &mut dyn Placement);
-    let taken = take_turns([&mut a, &mut b], &plan, placement, &|| watch.stop())?;
-    let runs =
-        [a.lab.finish()?, b.lab.finish()?].map(|run| Run { interrupted: run.interrupted || watch.stop(), ..run });
+    let taken = take_turns([&mut a, &mut b], &plan, placement, &stopped)?;
+    let runs = [a.lab.finish()?, b.lab.finish()?].map(|run| Run { interrupted: run.interrupted || stopped(), ..run });
     Ok(InTurns {
         runs,
         turns: taken.order,
@@ -90,8 +93,29 @@ pub fn in_turns(
         pairing: taken.pairing,
         looks: taken.looks,
         ended_after_s: taken.ended_after_s,
-        interrupted: watch.stop(),
+        interrupted: stopped(),
     })
+}
+
+/// Watch of one server's runs, which tells the watch of the whole comparison what is measured now.
+struct SideWatch<'w, 'c> {
+    watch: &'w Mutex<&'c mut dyn Watch>,
+    /// Name of the server.
+    name: &'static str,
+}
+
+impl Watch for SideWatch<'_, '_> {
+    fn phase(&mut self, name: &str, expected_s: f64) {
+        locked(self.watch).phase(&format!("{}, {name}", self.name), expected_s);
+    }
+
+    fn tick(&mut self, now: &Tick) {
+        locked(self.watch).tick(now);
+    }
+}
+
+fn locked<'w, 'c>(watch: &'w Mutex<&'c mut dyn Watch>) -> MutexGuard<'w, &'c mut dyn Watch> {
+    watch.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Note for the user if both servers are measured at the same time, as requested, without enough CPUs.
@@ -143,8 +167,33 @@ fn listeners(plan: &Plan) -> Result<Vec<u32>, String> {
     probe::find_server(at.addr).map(|found| found.pids).map_err(|e| e.to_string())
 }
 
-fn prepare<'w>(plan: Plan, dir: Option<&Path>, watch: &'w mut Nobody) -> Result<LiveTarget<'w>, LabError> {
+fn prepare<'w>(plan: Plan, dir: Option<&Path>, watch: &'w mut dyn Watch) -> Result<LiveTarget<'w>, LabError> {
     let mut lab = Lab::begin(plan, dir, watch)?;
     let target_setup = TargetSetup::prepare(&mut lab)?;
     Ok(LiveTarget { lab, target_setup, began_s: 0.0, proof_s: 0.0, no_proof: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Phases(Vec<String>);
+
+    impl Watch for Phases {
+        fn phase(&mut self, name: &str, _: f64) {
+            self.0.push(name.into());
+        }
+    }
+
+    /// An earlier version of loadline showed nothing during a comparison of a minute.
+    #[test]
+    fn the_watch_of_a_comparison_hears_which_server_is_measured() {
+        let mut heard = Phases::default();
+        let watch: Mutex<&mut dyn Watch> = Mutex::new(&mut heard);
+        let [mut old, mut new] = ["old server", "new server"].map(|name| SideWatch { watch: &watch, name });
+        old.phase("window 1", 1.0);
+        new.phase("window 1", 1.0);
+        assert_eq!(heard.0, ["old server, window 1", "new server, window 1"]);
+    }
 }

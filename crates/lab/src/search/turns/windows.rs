@@ -68,14 +68,15 @@ impl<'d> Windows<'d> {
         // Both measurements of a pair get the same arrivals and think times. Different pairs get different arrivals and
         // think times.
         let seed = self.order.turns.seed.wrapping_add(self.pairs);
+        let number = self.pairs + 1;
         let order = self.order.pair();
         self.last_s = match self.place(order[0] == 1) {
             true => {
-                let took_s = at_once(sides, |side| window(side, length_s, seed));
+                let took_s = at_once(sides, |side| window(side, number, length_s, seed));
                 self.duet.iter_mut().for_each(|duet| duet.restore());
                 took_s?
             }
-            false => in_turns(sides, order, |side| window(side, length_s, seed))?,
+            false => in_turns(sides, order, |side| window(side, number, length_s, seed))?,
         };
         self.used_s += self.last_s;
         self.pairs += 1;
@@ -119,13 +120,14 @@ fn in_turns(
     Ok(all_s)
 }
 
-fn window(side: &mut dyn Conductor, window_s: f64, seed: u64) -> Result<(), LabError> {
+/// Conducts one measurement of `window_s` seconds. `number` is the number of the pair, counted from 1.
+fn window(side: &mut dyn Conductor, number: u64, window_s: f64, seed: u64) -> Result<(), LabError> {
     let mut plan = side.load().clone();
     (plan.duration_s, plan.warmup_s, plan.seed) = (window_s, MAX_WARM_UP_S, seed);
     if let Intensity::Closed { connections, .. } = plan.intensity {
         plan.threads = plan.threads.min(connections.max(1));
     }
-    let point = Point { label: "in turns".into(), kind: TrialKind::Fixed, ..Point::default() };
+    let point = Point { label: format!("window {number}"), kind: TrialKind::Fixed, ..Point::default() };
     let trial = side.trial(plan, &point)?;
     if trial.measured.tally.completed == 0 && !side.stopped() {
         is_alive(side)?;
