@@ -246,11 +246,14 @@ fn chart_by(result: &SizeResult, name: &str, scale: Scale, amount: Amount) -> Op
     let all = points(&|step| step.capacity.map(|capacity| capacity.rate));
     let differ = all.first().zip(all.last()).is_some_and(|(first, last)| first.0 < last.0);
     let predicted = points(&|step| step.predicted.map(|predicted| predicted.value));
+    let low = points(&|step| rate(step, false).map(|capacity| capacity.low));
+    let high = points(&|step| rate(step, false).map(|capacity| capacity.high));
+    let highest = all.iter().chain(&high).chain(&predicted).map(|(_, rate)| *rate).reduce(f64::max);
     let series = vec![
         Series::new("measured", Look::Dots, Hue::Main, measured),
         Series::new("lower bound", Look::Hollow, Hue::Main, bounds),
-        end("lower end", points(&|step| rate(step, false).map(|capacity| capacity.low))),
-        end("upper end", points(&|step| rate(step, false).map(|capacity| capacity.high))),
+        end("lower end", low),
+        end("upper end", high),
         Series::new("predicted", Look::Hollow, Hue::Second, predicted),
     ];
     differ.then(|| {
@@ -258,7 +261,7 @@ fn chart_by(result: &SizeResult, name: &str, scale: Scale, amount: Amount) -> Op
             title: format!("Capacity against {name}"),
             caption: "Each setting, with the ends of its interval, and the prediction from the first setting.".into(),
             x: Axis::new(format!("{name} of the setting"), Unit::Plain, scale),
-            y: Axis::new("requests per second", Unit::Plain, Scale::Linear),
+            y: Axis { to: highest, ..Axis::new("requests per second", Unit::Plain, Scale::Linear) },
             series: series.into_iter().filter(|series| !series.points.is_empty()).collect(),
             wide: true,
             ..Plot::default()

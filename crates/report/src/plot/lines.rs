@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::area::{Area, LINE};
 use super::labels::{cut, escape, width};
-use super::line_labels::{end_labels, marks, taken};
+use super::line_labels::{edge_labels, end_labels, marks, taken};
 use super::scale::{Tick, View};
 use super::{Frame, Look, Plot, Scale, Series, Spot};
 use run::number::quantity;
@@ -19,6 +19,8 @@ const KEY_GAP: f64 = 16.0;
 /// Minimum space right of the frame in a chart as wide as the page, pixels. The space fits a name such as `completed`.
 /// All wide charts keep at least this space, so their time axes end at the same position.
 const WIDE_END_MARGIN: f64 = 78.0;
+/// Length of the horizontal line that stands for a point without neighbours, pixels.
+const LONE_POINT: f64 = 14.0;
 /// Maximum number of points of a line that has a dot at each point. A line with more points than this has no dots.
 const MAX_DOTS: usize = 80;
 /// Maximum number of points that show their values when the pointer is over them, in a series whose line has no dots.
@@ -56,10 +58,9 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let (under, over): (Vec<&Series>, Vec<&Series>) = plot.series.iter().partition(|s| s.look == Look::Hollow);
     under.into_iter().chain(over).for_each(|s| draw(s, plot, &area, &mut out));
     let mut taken = taken(plot, frame, &area);
+    let named = if frame.narrow() { Vec::new() } else { edge_labels(&named, &area, frame, &mut taken, &mut out) };
     marks(plot, &area, &mut taken, &mut out);
-    if !frame.narrow() {
-        end_labels(&named, &area, frame, &mut taken, &mut out);
-    }
+    end_labels(&named, &area, &mut taken, &mut out);
     (height, out)
 }
 
@@ -262,16 +263,17 @@ fn dot(look: Look, hue: &str, (x, y): (f64, f64), told: &str, out: &mut String) 
     let _ = write!(out, "<circle class=\"{class} {hue}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r}\">{title}</circle>");
 }
 
+/// Returns the path of a line. A point without neighbours is a short horizontal line.
 fn path(series: &Series, area: &Area) -> String {
     let mut out = String::new();
-    let mut pen = 'M';
-    for (x, y) in &series.points {
-        match (area.x.at(*x), area.y.at(*y)) {
-            (Some(x), Some(y)) => {
-                let _ = write!(out, "{pen}{x:.1} {y:.1}");
-                pen = 'L';
-            }
-            _ => pen = 'M',
+    let points: Vec<Option<(f64, f64)>> = series.points.iter().map(|(x, y)| area.x.at(*x).zip(area.y.at(*y))).collect();
+    for part in points.split(Option::is_none) {
+        if let [Some((x, y))] = part {
+            let _ = write!(out, "M{:.1} {y:.1}h{:.1}", x - LONE_POINT / 2.0, LONE_POINT);
+            continue;
+        }
+        for (at, (x, y)) in part.iter().flatten().enumerate() {
+            let _ = write!(out, "{}{x:.1} {y:.1}", if at == 0 { 'M' } else { 'L' });
         }
     }
     out

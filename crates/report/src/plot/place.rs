@@ -60,8 +60,13 @@ impl Taken {
         let wide = width(text);
         let costs = places.iter().map(|p| self.cost(p.rect(wide)));
         let best = costs.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| places[i])?;
-        self.rects.push(best.rect(wide));
+        self.occupy(text, best);
         Some(best)
+    }
+
+    /// Marks the position of a text as occupied.
+    pub(super) fn occupy(&mut self, text: &str, at: Place) {
+        self.rects.push(at.rect(width(text)));
     }
 
     fn cost(&self, [x0, y0, x1, y1]: [f64; 4]) -> f64 {
