@@ -236,14 +236,20 @@ pub(super) fn glue(text: &str) -> String {
             out.push(if after_figure && unit { '\u{a0}' } else { ' ' });
         }
         out.push_str(word);
-        after_figure =
-            word.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '−' | '(')) && !word.is_empty();
+        after_figure = word.contains(|c: char| c.is_ascii_digit())
+            && word.chars().all(|c| c.is_ascii_digit() || ".,−-+(×≥≤".contains(c));
     }
     out
 }
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_number_with_a_sign_keeps_its_unit() {
+        let glued = super::glue("Worse: +27.2 % (-3 % to +4 ms) since - s");
+        assert_eq!(glued, "Worse: +27.2\u{a0}% (-3\u{a0}% to +4\u{a0}ms) since - s");
+    }
+
     #[test]
     fn a_flag_does_not_break_and_its_value_may() {
         let html = super::prose("10 × unloaded; set --p50) and --max-connections 8 <b> (--budget, a--b --)");

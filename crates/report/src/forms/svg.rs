@@ -33,6 +33,7 @@ mod tests {
         let svg = picture(vec![sum("nginx;main;deflate", 0.6)], vec![sum("app;handler;<lock>", 3.0)]).unwrap();
         assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n") && svg.contains("<style>"), "{svg}");
         assert!(!svg.contains("var(") && !svg.contains("@media"), "the colours need no support of a viewer: {svg}");
+        assert!(svg.contains("max-width:100%"), "a phone shows the whole picture: {svg}");
         assert!(svg.contains("deflate") && svg.contains("Waiting threads by function") && !svg.contains("<lock>"));
         assert!(matches!(picture(Vec::new(), Vec::new()), Err(crate::ReportError::NoStacks)));
     }

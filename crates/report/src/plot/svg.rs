@@ -71,8 +71,8 @@ pub(crate) fn flame_picture(flames: &[&Flame]) -> String {
     }
     let (width, height) = (frame.width + 2.0 * PICTURE_MARGIN, y + PICTURE_MARGIN);
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\">\
-         <style>{PICTURE_STYLE}</style>\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+         style=\"max-width:100%;height:auto\"><style>{PICTURE_STYLE}</style>\
          <rect class=\"card\" x=\".5\" y=\".5\" width=\"{}\" height=\"{}\" rx=\"8\"/><g transform=\"translate({PICTURE_MARGIN} {PICTURE_MARGIN})\">{graphs}</g></svg>\n",
         width - 1.0,
         height - 1.0,
