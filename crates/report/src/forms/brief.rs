@@ -7,6 +7,9 @@ use crate::{Block, Doc, Style, Weight};
 /// Maximum number of lines of the answer section. After the answer section, the command prints two more lines, which
 /// say where the full report is.
 const ANSWER_LINES: usize = 12;
+/// Maximum number of lines of an answer section with a histogram. Together with the lines that the command prints before
+/// and after it, and the next prompt, the answer section fits a terminal of 24 lines.
+const HISTOGRAM_ANSWER_LINES: usize = 19;
 /// Maximum number of terminal lines of one summary line or warning, after the first step that shortens sentences in a
 /// long answer section.
 const MANY_LINES: usize = 3;
@@ -24,20 +27,22 @@ pub(super) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
 }
 
 /// Renders the answer section. If the section is too long, leaves out lines, or shortens them to their first whole
-/// clauses, beginning with the least important lines. Never shortens an answer section with bars or a table.
+/// clauses, beginning with the least important lines. Never shortens an answer section with a table.
 fn answer(doc: &Doc, style: &Style) -> String {
     let mut doc = doc.clone();
     doc.subtitle.clear();
     if doc.title_in_answer {
         doc.title.clear();
     }
-    if blocks(&mut doc).any(|block| matches!(block, Block::Bars(_) | Block::Table(_))) {
+    if blocks(&mut doc).any(|block| matches!(block, Block::Table(_))) {
         return Page::of(&doc, style, Weight::Answer).text();
     }
+    let has_histogram = blocks(&mut doc).any(|block| matches!(block, Block::Bars(_)));
+    let most = if has_histogram { HISTOGRAM_ANSWER_LINES } else { ANSWER_LINES };
     // A missing line or warning is a smaller loss than a shorter sentence. Each step that shortens sentences therefore
     // comes after a step that leaves out lines or hides warnings. The most serious warning is hidden last.
     for shorten in [leave_out, shorten_to_many, fold_warning, shorten_to_few, fold_all_warnings] {
-        while Page::of(&doc, style, Weight::Answer).height() > ANSWER_LINES && shorten(&mut doc) {}
+        while Page::of(&doc, style, Weight::Answer).height() > most && shorten(&mut doc) {}
     }
     Page::of(&doc, style, Weight::Answer).text()
 }
@@ -109,7 +114,7 @@ fn first_sections(doc: &Doc, style: &Style, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AnswerLine, Section, Warnings};
+    use crate::{AnswerLine, BarRow, Bars, Section, Warnings};
 
     fn doc(long: &str) -> Doc {
         let line = |name: &str| AnswerLine::new(name, "value:", long);
@@ -118,6 +123,20 @@ mod tests {
         let blocks = vec![Block::Answer(lines), Block::Warnings(warnings)];
         let sections = vec![Section::new("answer", "", Weight::Answer, blocks)];
         Doc { title: "Title".into(), sections, title_in_answer: true, ..Doc::default() }
+    }
+
+    /// In an earlier version of loadline, the answer of a load with warnings had 23 lines. On a terminal of 24 lines, the
+    /// percentiles in its first lines had scrolled away.
+    #[test]
+    fn an_answer_with_a_histogram_fits_a_small_terminal() {
+        let mut doc = doc(&"some words of a sentence; ".repeat(8));
+        let row = BarRow { label: "to 1 ms".into(), ..BarRow::default() };
+        let bars = Bars { rows: vec![row; 7], ..Bars::default() };
+        doc.sections[0].blocks.insert(0, Block::Bars(bars));
+        let text = brief(&doc, &Style::default(), 0);
+        assert!(text.lines().count() <= HISTOGRAM_ANSWER_LINES, "{text}");
+        assert_eq!(text.matches("to 1 ms").count(), 7, "{text}");
+        assert!(!text.contains("Beyond it") && text.contains("Limited by"), "{text}");
     }
 
     #[test]

@@ -174,13 +174,14 @@ fn completed(run: &Run, trial: &Trial, outcome: Outcome) -> AnswerLine {
 }
 
 /// Returns the summary line with the share of the offered rate that was sent, and with the delays until requests were
-/// sent. Returns `None` for a load without a rate.
+/// sent. Returns `None` for a load without a rate. The line is optional, because the line with the completed rate also
+/// has the sent rate.
 fn sent(trial: &Trial) -> Option<AnswerLine> {
     use SummaryFigure::{Max, P50, P99};
     let share = quantity(trial.rate_ratio?, Unit::Share);
     let lag = Some(&trial.schedule_lag_us).filter(|lag| lag.count > 0);
     let lag = lag.map_or(String::new(), |lag| format!("; schedule lag: {}", percentiles(lag, &[P50, P99, Max])));
-    Some(AnswerLine::new("Sent", share, format!("of the offered rate{lag}")))
+    Some(AnswerLine::new("Sent", share, format!("of the offered rate{lag}")).optional())
 }
 
 /// Returns the mean number of requests in flight at the server, and the mean number of requests that waited in the
