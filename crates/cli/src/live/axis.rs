@@ -93,13 +93,17 @@ impl Axis {
     }
 }
 
-/// Rounds up to the next number of the series 1, 2, 5, 10, 20, …
+/// Rounds up to the next round number, which is at most a half larger than the value.
 fn round_up(value: f64) -> f64 {
     if value <= 0.0 || !value.is_finite() {
         return 0.0;
     }
     let power = 10_f64.powf(value.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * power).find(|end| *end >= value).unwrap_or(value)
+    [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0]
+        .into_iter()
+        .map(|step| step * power)
+        .find(|end| *end >= value)
+        .unwrap_or(value)
 }
 
 #[cfg(test)]
@@ -112,6 +116,7 @@ mod tests {
         assert_eq!(axis.bars(&[0.0, 1.0, 8.5, 12.0, 16.0, f64::NAN], 2, 6, None), ["   ▄█ ", " ▁███ "]);
         assert_eq!(Axis::linear(&[0.0, f64::NAN]).bars(&[0.0, f64::NAN], 1, 2, None), ["  "]);
         assert_eq!((Axis::linear(&[488.0]).high, Axis::linear(&[1000.0]).high), (500.0, 1000.0));
+        assert_eq!(Axis::linear(&[560.0]).high, 600.0, "an earlier axis to 1,000 left half of the chart blank");
     }
 
     /// On a logarithmic axis, a bar of 2 ms is visible beside a bar of 1.47 s. The limit has a line and a label.

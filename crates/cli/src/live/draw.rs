@@ -378,6 +378,15 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_line_about_a_step_fits_into_80_columns() {
+        let mut model = model();
+        model.phase("offered 12,500/s", 1.4);
+        (model.now.tick.t_s, model.now.tick.phase) = (1.9, run::Phase::Drain);
+        let text = drawn(&model, 80, 24);
+        assert!(text.contains("offered 12,500/s, awaiting answers, 0.0 s of about 1.4 s"), "{text}");
+    }
+
+    #[test]
     fn a_line_that_is_too_long_ends_with_an_ellipsis() {
         let mut model = model();
         model.note("a note of many words ".repeat(9).as_str());

@@ -108,7 +108,7 @@ fn no_answers() -> Line<'static> {
     Line::from(vec![label("latency"), Span::from("no answers in this step yet")]).dim()
 }
 
-/// Draws the number and name of the current step, its phase (such as warm-up) and its time.
+/// Draws the number and name of the current step, its phase (such as warm-up), its time and its expected length.
 pub(super) fn step(model: &Model) -> Line<'static> {
     let (name, began, expected_s) = &model.step;
     let gone = began.elapsed().as_secs_f64();
@@ -116,10 +116,9 @@ pub(super) fn step(model: &Model) -> Line<'static> {
         _ if model.now.tick.t_s <= 0.0 => ", starting",
         run::Phase::WarmUp => ", warming up",
         run::Phase::Measure => ", measuring",
-        run::Phase::Drain => ", awaiting the last answers",
+        run::Phase::Drain => ", awaiting answers",
     };
-    let of =
-        if *expected_s > 0.0 { format!(" of at most {} with warm-up", seconds(*expected_s)) } else { String::new() };
+    let of = if *expected_s > 0.0 { format!(" of about {}", seconds(*expected_s)) } else { String::new() };
     Line::from(format!("step {}: {name}{phase}, {}{of}", model.trials + 1, seconds(gone)))
 }
 
