@@ -69,7 +69,7 @@ fn least_processor(full: &[&Trial]) -> String {
         known.min_by(|a, b| a.1.total_cmp(&b.1))
     };
     let Some((best, us)) = least(&|_| true) else { return String::new() };
-    let mut text = format!("; least CPU time a message: {best}, {us:.1} µs");
+    let mut text = format!("; least CPU time per message: {best}, {us:.1} µs");
     if let Some((six, us)) = least(&|model| SIX.contains(&model)).filter(|(six, _)| *six != best) {
         text += &format!(" (of the source's six: {six}, {us:.1} µs)");
     }
@@ -84,18 +84,18 @@ fn collapse(rows: &[&Trial]) -> Vec<String> {
         let (held, asked) = (array.results.get(HELD)?, array.key.get(CONNECTIONS)?);
         let rare = row(rows, "select-array", 2).and_then(cost).zip(row(rows, "select", 2).and_then(cost));
         let rare = rare.map_or_else(String::new, |(a, b)| {
-            format!("; where few are ready at once (entry 2), a message takes {a:.0} µs of its CPU time, and {b:.0} µs of select's")
+            format!("; where few are ready at once (entry 2), a message costs it {a:.0} µs of CPU time, and select {b:.0} µs")
         });
         Some(format!(
-            "select-array takes one connection a wait, so it came to accept {held} of {asked} in entry 1{rare}."
+            "select-array accepts one connection per wait, so it accepted only {held} of {asked} in entry 1{rare}."
         ))
     };
     let searching = || {
         let (all, bits) = (row(rows, "select-array:accept_all", 1)?, row(rows, "select", 1)?);
         let user = |t: &Trial| t.server.as_ref()?.costs.get("process_user_us")?.per_request.value();
         Some(format!(
-            "Its searches alone (accept_all, {} held) cost {:.1} µs of user time a message in entry 1, select {:.1} µs: all \
-             that are ready at a wait share them, so they slow it down and do not stop it.",
+            "Its searches alone (accept_all, {} held) cost {:.1} µs of user time per message in entry 1, and those of select \
+             {:.1} µs: all connections that are ready at a wait share one search, so the searches only slow it down.",
             all.results.get(HELD)?,
             user(all)?,
             user(bits)?

@@ -168,8 +168,7 @@ impl Finder {
         let (max_connections, pipeline) = self.pool(conductor, rate, limits);
         let intensity = Intensity::Open { rate, arrival, max_connections, pipeline };
         let plan = LoadPlan { late_us: judge::late_us(limits), ..step::plan(conductor, intensity, length) };
-        let what = if kind == TrialKind::Overload { "overload at" } else { "offered" };
-        self.conduct(conductor, plan, format!("{what} {}", run::number::prose::whole_rate(rate)), kind)
+        self.conduct(conductor, plan, format!("offered {}", run::number::prose::whole_rate(rate)), kind)
     }
 
     /// Returns the maximum number of connections of an open loop at a rate, and the maximum number of requests in
