@@ -5,9 +5,10 @@
 
 use run::{ErrorKind, IncidentKind, NOTHING_LISTENS, Run, Trial};
 
-use crate::context::single::{clients, closed, failed_and_all, good};
+use super::step::{Step, steps};
+use crate::context::single::{clients, closed, good};
 use crate::number::{counted, rate, ratio};
-use crate::thresholds::{FEWEST_REQUESTS, MOST, REFUSED};
+use crate::thresholds::{FEWEST_REQUESTS, MOST};
 
 /// Number of report intervals around the beginning or end of the stretch whose counts may mix requests from before and
 /// after this moment. Several generators report at different times, so two neighbouring intervals may be mixed.
@@ -16,33 +17,6 @@ const MIXED_REPORTS: usize = 2;
 /// succeeded. A report interval is as long as a step but may begin inside a step. [`MIXED_REPORTS`] intervals in a row
 /// may therefore overlap one step more: `MIXED_REPORTS + 1` steps.
 const MAX_EDGE_STEPS: usize = MIXED_REPORTS + 1;
-
-/// Counts of the requests that ended in one step (a short part of equal length) of a trial's window, or in the whole
-/// window.
-#[derive(Clone, Copy, Debug)]
-struct Step<'a> {
-    trial: &'a Trial,
-    /// Start of the step, seconds since the load began.
-    from_s: f64,
-    /// End of the step, seconds since the load began.
-    to_s: f64,
-    good: f64,
-    failed: f64,
-}
-
-impl Step<'_> {
-    fn all(&self) -> f64 {
-        self.good + self.failed
-    }
-
-    fn all_failed(&self) -> bool {
-        self.good <= REFUSED * self.all()
-    }
-
-    fn none_failed(&self) -> bool {
-        self.failed <= REFUSED * self.all()
-    }
-}
 
 /// A stretch of time in which every request failed.
 #[derive(Clone, Debug)]
@@ -160,26 +134,6 @@ fn missed<'s, 'a: 's>(good: impl Iterator<Item = &'s Step<'a>>, failed: &[Step<'
 fn edge<'s, 'a>(steps: &'s [Step<'a>], is_after: bool) -> &'s [Step<'a>] {
     let n = steps.len().min(MAX_EDGE_STEPS);
     if is_after { &steps[..n] } else { &steps[steps.len() - n..] }
-}
-
-/// Returns the steps of a trial. If failures were not counted per step, returns the whole window as one step.
-fn steps(trial: &Trial) -> Vec<Step<'_>> {
-    let measured = &trial.measured;
-    let (window, step_s) = (measured.window, measured.step_s());
-    let at = |series: &[f64], i: usize| step_s * series.get(i).copied().unwrap_or(0.0).max(0.0);
-    if measured.series_failed.is_empty() {
-        let (failed, all) = failed_and_all(trial);
-        let good = (all - failed).max(0.0);
-        return vec![Step { trial, from_s: window.begin_s, to_s: window.end_s, good, failed }];
-    }
-    let step = |i: usize| Step {
-        trial,
-        from_s: window.begin_s + i as f64 * step_s,
-        to_s: window.begin_s + (i + 1) as f64 * step_s,
-        good: (at(&measured.series_completed, i) - at(&measured.series_refused, i)).max(0.0),
-        failed: at(&measured.series_failed, i),
-    };
-    (0..measured.series_completed.len()).map(step).collect()
 }
 
 /// Returns true if a failed load was no larger than a good load. If the failed load is an open loop, its offered rate

@@ -10,5 +10,6 @@ pub(crate) mod phantoms;
 pub(crate) mod refusals;
 pub(crate) mod silence;
 pub(crate) mod standstill;
+pub(crate) mod step;
 pub(crate) mod unanswered;
 pub(crate) mod unopened;
