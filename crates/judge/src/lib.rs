@@ -57,6 +57,7 @@ pub use estimate::fit;
 pub use estimate::hot::hot;
 pub use estimate::objective::{breach, late_us, limits, longest_mean_us};
 pub use estimate::users::{Bracket, bracket};
+pub use failed::period_limit::hold::{knows_period, may_have_period, refuses_for_a_time};
 pub use history::{HistoryLimits, HistoryRuns};
 pub use rules::{RULES, Rule, Tier, Verdict, may_delay};
 pub use signals::{Signal, chance};

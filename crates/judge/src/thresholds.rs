@@ -218,7 +218,8 @@ thresholds! {
             Chosen, "half as much again", "every_rule_wins_its_own_run", also [
             TRIP_QUEUED, "a queue on the way from a window that is too small"];
         ONE_RATE: f64 = 0.15, "share of the middle rate", "a constant rate of good answers from a rate that varies",
-            Chosen, "the rates that one limiter lets pass differ by less", "a_starved_generator_does_not_hold_the_good_answers_at_one_rate";
+            Chosen, "the rates that one limiter lets pass differ by less", "a_starved_generator_does_not_hold_the_good_answers_at_one_rate", also [
+            BURSTS_ALIKE, "bursts of good answers that a limit per period lets pass from bursts of different size"];
         ABOVE_LIMITER: f64 = 1.3, "times the middle rate", "a limiter, which no trial exceeds, from a server that failed in some trials only",
             Chosen, "bursts of a token bucket stay below this rate", "a_starved_generator_does_not_hold_the_good_answers_at_one_rate";
         ALL_REFUSED: f64 = 0.999, "share of the answers", "a wrong path or method from a limit",
@@ -337,7 +338,8 @@ thresholds! {
             Given, "with fewer values, Student's t gives no useful interval", "too_little_that_was_repeated_has_no_interval", also [
             LIMIT_READINGS, "a limit of connections from a pause in which the server accepts none"];
         FEWEST_REQUESTS: u64 = 20, "requests", "a request class or kind of handshake with enough requests from one that shows nothing",
-            Chosen, "with fewer requests, there is no percentile, and one outlier decides the cost", "a_class_with_errors_fails_and_one_that_held_at_the_highest_load_does_not";
+            Chosen, "with fewer requests, there is no percentile, and one outlier decides the cost", "a_class_with_errors_fails_and_one_that_held_at_the_highest_load_does_not", also [
+            FEWEST_IN_BURST, "a burst of good answers from single answers among refusals"];
         CATCHES_UP: f64 = 20.0, "times a pause", "time in which a server recovers from a pause from time that counts",
             Simulated, "on a machine with pauses, 92 of 100 intervals held the exact capacity with 12, and 94 with 20", "the_capacity_of_both_sides_is_made_by_one_rule";
         BETWEEN_RUNS: f64 = 0.01, "standard deviation of the logarithm", "the least scatter between runs of one server from a real difference",
@@ -400,6 +402,7 @@ thresholds! {
             DOSE_GIVEN, "a lever that took its planned dose from one that was kept from its resource",
             HALF_BUSY, "a server that needs its CPUs from one that hardly uses them, where others fill the same CPUs",
             LINK_USED, "a link with a known rate that is full from one beside a link whose rate is not known",
+            BURST_TIME, "a burst that refusals follow for a longer time from one that they follow for a moment",
             MUCH_LOWER, "a trial (by its share of the rate) that shows which CPU use is not the load's from one with about the same load",
             HALF_USED, "a resource whose cost per request shows when it is full from one whose cost is mostly wake-ups",
             OWN_BYTES, "a disk or link that carries the bytes of this load from one that other programs fill",

@@ -29,6 +29,7 @@ use self::votes::Votes;
 use crate::Facts;
 use crate::context::single::good;
 use crate::estimate::objective::{breach, holds, words};
+use crate::failed::period_limit::PeriodLimit;
 use crate::number::{finite, positive};
 use crate::thresholds::LIKELY_HELD;
 
@@ -51,6 +52,9 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
         return None;
     }
     let tried = Tried::of(facts);
+    if let Some(limit) = facts.period_limit.as_ref().filter(|_| !facts.run.plan.search.users) {
+        return of_periods(facts, limit, &tried, chances);
+    }
     let mut trial = tried.found().or_else(|| tried.least())?;
     let votes = Votes::of(facts, chances);
     let whole = tried.estimated.and_then(|estimate| tried.sound(estimate, &votes));
@@ -77,6 +81,33 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
         left_out: whole.and_then(|p| p.left_out),
         own_limit: own_limit(facts),
         variation: None,
+    };
+    Some(Found { capacity, trial, failing })
+}
+
+/// Returns the capacity of a server that limits the number of requests per period: the rate of good answers over whole
+/// periods. A window that is shorter than a period sees only the burst at its beginning, or only refusals, so its rate shows
+/// no capacity. If the length of the period is not known, the capacity is below the returned rate.
+fn of_periods<'a>(
+    facts: &Facts<'a>,
+    limit: &PeriodLimit,
+    tried: &Tried<'_, 'a>,
+    chances: &[Option<f64>],
+) -> Option<Found<'a>> {
+    let (rate, rates, held) = (finite(limit.rate())?, limit.rates(), limit.is_known());
+    let trial = nearest(facts, rate).or_else(|| tried.found()).or_else(|| tried.least())?;
+    let failing = past(facts, chances, rate);
+    let why = if held { "" } else { "; the run saw no whole period" };
+    let capacity = Capacity {
+        rate,
+        failed_at: failing.and_then(|t| finite(t.rates.offered_rate)),
+        failed_why: failing.and_then(|t| breach(t, &facts.limits)).map(|b| words(&b)),
+        objective: facts.limits.text.clone(),
+        method: format!("good answers over whole periods: {}{why}", limit.text()),
+        held,
+        low: held.then_some(rates.low),
+        high: held.then_some(rates.high),
+        ..Capacity::default()
     };
     Some(Found { capacity, trial, failing })
 }

@@ -64,7 +64,9 @@ pub(crate) fn state(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<LoadState
 fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     let all = facts.sweep.iter().chain(&facts.search).copied().filter(|t| t.kind != TrialKind::Experiment);
     let most = all.max_by(|a, b| good(a).total_cmp(&good(b)))?;
-    (capacity.held && capacity.rate < CAPACITY_APART * good(most)).then_some(most)
+    // The rate of a burst that a limit per period lets pass is no rate that lasts.
+    let lasts = capacity.held && facts.period_limit.is_none();
+    (lasts && capacity.rate < CAPACITY_APART * good(most)).then_some(most)
 }
 
 /// Returns the outcome of each trial. `chances` comes from [`crate::capacity::chances`]. The findings in `course` are

@@ -10,6 +10,7 @@ use crate::context::sweep::{Plateau, is_outdone, is_outgrown, lightest, plateau,
 use crate::context::view::View;
 use crate::estimate::objective::{breach, holds, limits};
 use crate::failed::failed_stretch::FailedStretch;
+use crate::failed::period_limit::PeriodLimit;
 use crate::failed::refusals::Refusals;
 use crate::in_flight::upstreams::FullUpstreams;
 use crate::number::{positive, rate};
@@ -55,6 +56,8 @@ pub struct Facts<'a> {
     pub(crate) stretch: Option<FailedStretch<'a>>,
     /// Refused answers in the loaded trials.
     pub(crate) refusals: Refusals<'a>,
+    /// Limit on the number of requests per period.
+    pub(crate) period_limit: Option<PeriodLimit>,
     /// Reasons why requests wait inside the server, found in samples of the server's threads.
     pub(crate) waits: Vec<WaitFinding>,
 }
@@ -141,6 +144,9 @@ impl<'a> Facts<'a> {
         let is_light = |t: &Trial| !t.kind.is_auxiliary() && is_outdone(t, loaded(&sweep, &search, decisive));
         let need = crate::waits::PoolNeed { unloaded, decisive, at_a_time };
         let waits = crate::waits::without_large_pools(crate::waits::of_run(run, is_light), need);
+        let period_limit = PeriodLimit::of(run, stretch.as_ref());
+        // The limit explains why every request failed for a time.
+        let stretch = stretch.filter(|_| period_limit.is_none());
         Self {
             run,
             limits,
@@ -157,6 +163,7 @@ impl<'a> Facts<'a> {
             full_upstreams,
             stretch,
             refusals,
+            period_limit,
             waits,
         }
     }

@@ -140,7 +140,7 @@ fn edge<'s, 'a>(steps: &'s [Step<'a>], is_after: bool) -> &'s [Step<'a>] {
 /// is compared with the other load's good answers per second. A failed closed loop is compared by its number of
 /// clients, and only with other closed loops. Quick refusals raise a closed loop's rate, so this rate does not tell how
 /// large the load was.
-fn is_no_larger(failed: &Trial, other: &Trial) -> bool {
+pub(super) fn is_no_larger(failed: &Trial, other: &Trial) -> bool {
     match (closed(failed), closed(other)) {
         (true, true) => clients(failed) <= clients(other),
         (false, _) => failed.rates.offered_rate <= good(other),

@@ -6,6 +6,7 @@ pub(crate) mod failed_stretch;
 pub(crate) mod failed_upstream;
 pub(crate) mod failures;
 pub(crate) mod overflow;
+pub(crate) mod period_limit;
 pub(crate) mod phantoms;
 pub(crate) mod refusals;
 pub(crate) mod silence;

@@ -60,7 +60,7 @@ pub(crate) struct Refusals<'a> {
 
 /// Returns true if at least half of the refusals have a status for which `is` returns true. Returns `None` if statuses
 /// were not counted.
-fn mostly(trials: &[&Trial], is: fn(&str) -> bool) -> Option<bool> {
+pub(super) fn mostly(trials: &[&Trial], is: fn(&str) -> bool) -> Option<bool> {
     let (mut of_kind, mut other) = (0, 0);
     for (status, n) in trials.iter().flat_map(|t| &t.measured.tally.unexpected_statuses) {
         let sum: &mut u64 = if is(status) { &mut of_kind } else { &mut other };

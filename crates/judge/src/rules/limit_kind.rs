@@ -3,6 +3,7 @@
 use run::{Evidence, FigureUnit};
 
 use super::delaying_limit::delays_for_sure;
+use super::per_period;
 use super::queue_signs::held_places;
 use super::waited::waited;
 use crate::Facts;
@@ -27,6 +28,9 @@ pub(super) fn kept(facts: &Facts<'_>) -> Option<Kept> {
 /// cause. Also returns advice on a limit on requests in flight. Returns `None` for a limit on the rate. Status 429 does
 /// not exclude a full queue as the cause: inference servers and search engines answer 429 if their queue is full.
 pub(super) fn advice(facts: &Facts<'_>) -> Option<String> {
+    if facts.period_limit.is_some() {
+        return per_period::advice(facts);
+    }
     let kept = kept(facts).filter(|_| facts.loaded().any(|trial| refused(trial) >= REFUSED))?;
     if waited(facts).is_some() {
         return Some(format!(

@@ -26,6 +26,7 @@ mod limit_kind;
 mod network_loss;
 mod network_medium;
 mod not_saturated;
+mod per_period;
 mod queue_signs;
 mod refaults;
 mod retransmissions;

@@ -6,6 +6,7 @@ use run::{Evidence, FigureUnit, Trial};
 use super::at_a_time::{AtATime, at_a_time};
 use super::delaying_limit::delays;
 use super::limit_kind::{advice, kept_line};
+use super::per_period;
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
 use crate::context::evidence::measured;
@@ -41,7 +42,9 @@ pub(super) const RULE: Rule = Rule {
               one client without pauses waits for the limit's gap and reaches the highest rate alone, while arrivals \
               below that rate are answered at once. A fixed number of workers would delay both. A worker that still \
               works after its answer has the same times, but leaves the next request unread or waiting for a lock. A \
-              server without file descriptors refuses too, but not on purpose; that rule comes first.",
+              server without file descriptors refuses too, but not on purpose; that rule comes first. A limit of requests per \
+              period (2,000 per 10 s) answers a burst at the beginning of each period, and refuses everything after it. Bursts \
+              with equal numbers of good answers, which begin at equal intervals, show the limit and its period.",
     ..PLAIN
 };
 
@@ -66,6 +69,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     };
     if !facts.run.sent_requests() {
         return Verdict::CannotSay(vec!["the status of the answers".into()]);
+    }
+    if let Some(limit) = &facts.period_limit {
+        return per_period::bind(facts, limit);
     }
     if refused(worst) < REFUSED {
         return delays(facts).unwrap_or_else(|| {
