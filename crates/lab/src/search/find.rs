@@ -88,7 +88,7 @@ impl LiveTarget<'_> {
     /// connections on which the verdict relies is usually the smallest that reaches the highest rate. With more
     /// connections, requests would only wait longer.
     pub(super) fn prove(&mut self) -> Result<(), LabError> {
-        if let Some(why) = self.no_proof.take() {
+        if let Some(why) = self.no_proof.take().or_else(|| prove::refuses_for_a_time(&self.lab.run)) {
             prove::not_tried(&mut self.lab, why);
             return Ok(());
         }

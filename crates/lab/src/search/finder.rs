@@ -2,6 +2,7 @@
 //! sweep, an open-loop search for the highest passing rate, and one step of overload. `docs/explanation/find.md`
 //! explains the order of the steps of `find`.
 
+mod period_phase;
 mod sweep_phase;
 
 use run::{Arrival, Intensity, Limits, LoadPlan, Run, Trial, TrialKind};
@@ -53,6 +54,8 @@ pub struct Finder {
     searched: Vec<usize>,
     /// Rate of good answers in a step in which the server refused most requests.
     let_through: f64,
+    /// Rate that is offered again and again, because the server refuses everything for a time; absent otherwise.
+    held_rate: Option<f64>,
     /// True if the search must end, because the server no longer answers or generators were lost.
     over: bool,
 }
@@ -84,6 +87,7 @@ impl Finder {
             low_rate: None,
             searched: Vec::new(),
             let_through: 0.0,
+            held_rate: None,
             over: false,
         }
     }
@@ -130,6 +134,9 @@ impl Finder {
         if let Some(rate) = self.low_rate.take().filter(|_| in_time && !over) {
             self.offer(conductor, rate, &limits, length, TrialKind::Search)?;
             return Ok(Phase::Rates(search, limits));
+        }
+        if let Some(rate) = self.held_rate(conductor) {
+            return self.hold(conductor, (search, limits), rate, Some(length).filter(|_| searches && !over));
         }
         if let Some(rate) = search.next().filter(|_| searches && !over) {
             let trial = self.offer(conductor, rate, &limits, length, TrialKind::Search)?;

@@ -56,14 +56,15 @@ impl Conductor for LiveTarget<'_> {
         self.prove()
     }
 
-    /// Returns the time reserved for the experiment, if this time is too short for an experiment on this server. If the
+    /// Returns the time reserved for the experiment, if this time is too short for an experiment on this server, or if the
+    /// server refuses everything for a time. If the
     /// search has several repeats, returns 0: the time reserved for the experiment is not divided among the repeats.
     fn unused_s(&mut self) -> Result<f64, LabError> {
         let is_reserved = self.proof_s > 0.0 && self.lab.run.plan.repeat_count() == 1;
         if is_reserved {
             self.lab.save()?;
         }
-        self.no_proof = if is_reserved { prove::too_short(&self.lab.run, self.proof_s) } else { None };
+        self.no_proof = if is_reserved { prove::untestable(&self.lab.run, self.proof_s) } else { None };
         Ok(if self.no_proof.is_some() { self.proof_s } else { 0.0 })
     }
 
