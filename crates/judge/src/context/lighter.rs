@@ -59,8 +59,7 @@ impl<'a> LighterLoads<'a> {
     /// if no lighter load shows the share: a compiler or a polling thread may be idle before the load, and equally busy
     /// under every load. Returns `None` if neither a lighter load nor the recording before any load shows the share.
     pub(crate) fn had_room(&self, share: impl Fn(&View<'a>) -> Option<f64>) -> Option<f64> {
-        let rate = self.now.trial.rates.completed_rate;
-        let loads = self.views.iter().filter_map(|view| Load::of(view, share(view)?, rate));
+        let loads = self.views.iter().filter_map(|view| Load::of(view, share(view)?, self.now.trial));
         let loads: Vec<Load<'a>> = loads.collect();
         let much_lower = loads.iter().filter(|load| load.is_much_lower()).map(|load| load.full);
         let least = much_lower.reduce(if self.grows { f64::max } else { f64::min });

@@ -9,11 +9,13 @@ use run::{ErrorKind, FailureKind, Protocol, Run, SilentCloses, Trial};
 
 use crate::Facts;
 use crate::context::single::{clients, closed, failed_and_all, failed_share, server_of};
+use crate::context::view::View;
 use crate::course::offered;
 use crate::failed::failed_stretch::FailedStretch;
 use crate::in_flight::upstreams::names;
 use crate::number::{counted, figure, percent, ratio};
 use crate::signals::cpu::fullness;
+use crate::signals::good_work::fullness_by_good;
 use crate::thresholds::{ALL_REFUSED, LIKELY, MOST_FAIL, TREND_SURE};
 
 /// Failures that explain a run better than CPU use does.
@@ -46,10 +48,10 @@ impl<'a> Failures<'a> {
     /// Returns the failures of a run, even if the server had no CPU time left. The caller knows that CPU use does not
     /// explain the run.
     pub(crate) fn without_other_cause(facts: &Facts<'a>) -> Option<Self> {
-        Self::with(facts, |_| true)
+        Self::with(facts, |_, _| true)
     }
 
-    fn with(facts: &Facts<'a>, counts: fn(&Trial) -> bool) -> Option<Self> {
+    fn with(facts: &Facts<'a>, counts: fn(&Facts<'_>, &Trial) -> bool) -> Option<Self> {
         let run = Some(facts.run).filter(|run| run.sent_requests())?;
         let failed = |trial: &'a Trial| Some((trial, failed_share(trial)?));
         let decisive = facts.decisive.and_then(failed).filter(|(_, share)| *share > MOST_FAIL);
@@ -66,7 +68,7 @@ impl<'a> Failures<'a> {
         let load = |trial: &Trial| trial.rates.offered_rate;
         let broken = facts.loaded().filter_map(failed).filter(broke);
         let first = broken.reduce(|a, b| if load(b.0) < load(a.0) { b } else { a });
-        let idle = || first.filter(|(trial, _)| counts(trial));
+        let idle = || first.filter(|(trial, _)| counts(facts, trial));
         let (trial, share) = decisive.and(first).or(decisive).or_else(idle)?;
         Some(Self { run, trial, share, most, at_every_load: false, stretch: None })
     }
@@ -214,9 +216,11 @@ fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     (several && is_equal && share > facts.limits.errors).then_some((most, share))
 }
 
-/// Returns true if the server had CPU time left: neither its CPUs nor any of its threads were likely to be full.
-fn had_time(trial: &Trial) -> bool {
-    server_of(trial).and_then(|view| fullness(&view)).is_some_and(|full| full < LIKELY)
+/// Returns true if the server had CPU time left for good answers: neither its CPUs nor any of its threads were likely to be
+/// full, or only refusals filled them.
+fn had_time(facts: &Facts<'_>, trial: &Trial) -> bool {
+    let full = |view: View<'_>| Some(fullness(&view)?.min(fullness_by_good(facts, &view).unwrap_or(1.0)));
+    server_of(trial).and_then(full).is_some_and(|full| full < LIKELY)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::Facts;
 use crate::context::single::sides_of;
 use crate::context::view::View;
 use crate::in_flight::delayed::delayed_answers;
-use crate::signals::cpu::busiest as busiest_cpu;
+use crate::signals::full::busiest as busiest_cpu;
 use crate::thresholds::MOST;
 
 /// Returns true if throughput may mostly follow the speed of the server's CPU. If the result is true, a trial with

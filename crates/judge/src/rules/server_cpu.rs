@@ -71,6 +71,14 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if probability >= HINT {
         return bind(facts, &cpu, (used, allowed), &sign, probability);
     }
+    if let Some(share) = cpu.filled_by_refusals() {
+        return Verdict::RuledOut(format!(
+            "the server used {} of {}, but mostly for refusals: its good answers need {}",
+            figure(used),
+            cpus(allowed),
+            percent(share)
+        ));
+    }
     if cpu.had_room.is_some_and(|room| room < LIKELY) {
         return Verdict::RuledOut(format!("the server used {} of {} {WHATEVER}", figure(used), cpus(allowed)));
     }

@@ -16,6 +16,7 @@ use crate::failed::refusals::{Level, Refusals};
 use crate::number::{cpus, figure, percent, rate};
 use crate::signals::Signal;
 use crate::signals::cpu::fullness;
+use crate::signals::good_work::fullness_by_good;
 use crate::thresholds::{ALL_REFUSED, HINT, LIKELY, REFUSED, SUREST, TWO_SIGNS, WEAK_SIGN};
 
 pub(super) const RULE: Rule = Rule {
@@ -146,9 +147,11 @@ fn limited<'r, 'a>(refusals: &'r Refusals<'a>) -> &'r [&'a Trial] {
 
 /// Returns the probability that the server had CPU time left while it refused requests. Returns `None` if the server's
 /// CPU use is unknown. A server without CPU time left refuses requests because it is full, not on purpose; the rate of
-/// good answers is steady in both cases. Returns 0 for a server that waits for a full upstream.
+/// good answers is steady in both cases. CPU time of refusals counts as left. Returns 0 for a server that waits for a full
+/// upstream.
 fn room(facts: &Facts<'_>, limited: &[&Trial]) -> Option<f64> {
-    let full = limited.iter().filter_map(|t| server_of(t).and_then(|view| fullness(&view))).reduce(f64::min)?;
+    let of = |view: View<'_>| Some(fullness(&view)?.min(fullness_by_good(facts, &view).unwrap_or(1.0)));
+    let full = limited.iter().filter_map(|trial| server_of(trial).and_then(of)).reduce(f64::min)?;
     let waits = crate::in_flight::upstreams::full(facts).is_some();
     Some(if waits { 0.0 } else { 1.0 - full })
 }

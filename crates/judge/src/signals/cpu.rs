@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use run::{Caveat, Instances};
 
-use super::full::{full, full_thread};
+use super::full::{busiest, full, full_thread};
+use super::good_work::good_share;
 use super::ready::ReadyThreads;
 use super::{Signal, chance, spread};
 use crate::Facts;
@@ -24,16 +25,13 @@ use crate::thresholds::{
 /// Words about a thread or CPUs that are full under lighter loads, too.
 pub(crate) const WHATEVER: &str = "whatever the load, as if it polled or had other work";
 
+/// Name of the signal of the CPU time that good answers need.
+const GOOD_SHARE: &str = "share of the CPU time that good answers need";
+
 /// Returns the probability that the server has no CPU time left, because its CPUs or one of its threads are full.
 /// Returns `None` if the server's CPU use is unknown.
 pub(crate) fn fullness(view: &View<'_>) -> Option<f64> {
     Some(full("", view.given(), busiest(view)?).chance())
-}
-
-/// Returns the larger of two utilizations: the utilization of a side's CPUs, and the utilization of its busiest thread
-/// (time running or waiting for a CPU). Returns `None` if the CPU use of the side is unknown.
-pub(crate) fn busiest(view: &View<'_>) -> Option<f64> {
-    Some(view.workers().iter().map(Task::wants).fold(view.cpu_share()?, f64::max))
 }
 
 /// Returns the evidence that some device is full, as log odds. The log odds are 0 if throughput stopped growing. The
@@ -139,6 +137,8 @@ pub(crate) struct ServerCpu<'a> {
     /// CPU time per request, divided by the CPU time per request with the fewest clients, if threads may spin: see
     /// [`spins`].
     pub(crate) spins: Option<f64>,
+    /// Share of the CPUs that good answers need, if the server also refuses requests: see [`good_share`].
+    pub(crate) of_good: Option<Signal>,
 }
 
 /// Returns the probability that a busy share was large in each trial near the highest rate ([`Facts::fast_trials`]).
@@ -215,6 +215,7 @@ impl<'a> ServerCpu<'a> {
         let uncrowded_most = if is_crowded { 1.0 } else { CLOSE };
         let (busy_in_each, thread_in_each) = (in_each(facts, most_busy), in_each(facts, most_wanted));
         let spins = used.and_then(|used| spins(facts, &view, used));
+        let of_good = good_share(facts, &view).map(|share| full(GOOD_SHARE, view.given(), share));
         Some(Self {
             view,
             used,
@@ -230,6 +231,7 @@ impl<'a> ServerCpu<'a> {
             busy_in_each,
             thread_in_each,
             spins,
+            of_good,
         })
     }
 
@@ -253,7 +255,18 @@ impl<'a> ServerCpu<'a> {
     /// that they are fully in use for any reason.
     fn of_server(&self, full: f64) -> f64 {
         let full = if self.spins.is_some() { full.min(LIKELY) } else { full };
-        self.of_load(full, self.had_room) * self.busy_in_each
+        self.of_load(self.by_good(full), self.had_room) * self.busy_in_each
+    }
+
+    /// Returns the probability that good answers, and not only refusals, use up a thread or CPUs. `full` is the probability
+    /// that it is used up by any answers.
+    fn by_good(&self, full: f64) -> f64 {
+        self.of_good.map_or(full, |of_good| full.min(chance(of_good.log_odds() + self.shift)))
+    }
+
+    /// Returns the share of the CPUs that good answers need, if refusals use up the rest.
+    pub(crate) fn filled_by_refusals(&self) -> Option<f64> {
+        self.of_good.filter(|of_good| of_good.chance() < LIKELY).map(|of_good| of_good.value)
     }
 
     /// Returns the probability that a thread or CPU is fully in use because of the load. `full` is the probability that
@@ -298,7 +311,7 @@ impl<'a> ServerCpu<'a> {
     /// do not get a CPU, because all programs together fill the CPUs.
     pub(crate) fn starved(&self) -> f64 {
         let lack = ReadyThreads::of(&self.workers).lack_cpus(self.view.given(), self.shift);
-        self.busy_in_each * self.filled() * lack
+        self.busy_in_each * self.by_good(self.filled()) * lack
     }
 
     /// Returns the probability that server and generator together fill the CPUs that they share, and that one side is
@@ -364,7 +377,7 @@ impl<'a> ServerCpu<'a> {
             let full = runs + (wanted - runs).max(0.0) * mostly * free * self.stays(task);
             // The lighter loads are searched only for threads that may be full.
             let had_room = if full >= HINT { self.lighter.task_had_room(task) } else { None };
-            let chance = self.of_load(full, had_room).min(self.uncrowded_most) * self.thread_in_each;
+            let chance = self.of_load(self.by_good(full), had_room).min(self.uncrowded_most) * self.thread_in_each;
             Thread { task: task.clone(), ran, wants, had_room, chance }
         };
         self.workers.iter().map(of).collect()

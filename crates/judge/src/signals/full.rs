@@ -3,12 +3,19 @@
 use stats::average;
 
 use super::Signal;
+use crate::context::view::{Task, View};
 use crate::thresholds::{FULL_MIDDLE, FULL_WIDTH};
 
 /// Makes a signal from a busy share of CPUs, 0 to 1. The busy share is divided by `given`, the share of the time for
 /// which the hypervisor gave the machine these CPUs ([`View::given`](crate::context::view::View::given)).
 pub(crate) fn full(name: &'static str, given: f64, share: f64) -> Signal {
     Signal::new(name, share / given, (FULL_MIDDLE, FULL_WIDTH))
+}
+
+/// Returns the larger of two utilizations: the utilization of a side's CPUs, and the utilization of its busiest thread
+/// (time running or waiting for a CPU). Returns `None` if the CPU use of the side is unknown.
+pub(crate) fn busiest(view: &View<'_>) -> Option<f64> {
+    Some(view.workers().iter().map(Task::wants).fold(view.cpu_share()?, f64::max))
 }
 
 /// Makes a signal from the busy share of a thread. `stolen` are the shares of the time that the hypervisor took from

@@ -15,6 +15,7 @@ use crate::thresholds::FEWEST_WINDOWS;
 
 pub(crate) mod cpu;
 pub(crate) mod full;
+pub(crate) mod good_work;
 pub(crate) mod medium;
 pub(crate) mod ready;
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use run::Trial;
 
-use crate::context::single::{clients, closed};
+use crate::context::single::{clients, closed, good};
 use crate::context::view::View;
 use crate::number::{positive, ratio};
 use crate::signals::Signal;
@@ -27,10 +27,13 @@ pub(super) struct Load<'a> {
 }
 
 impl<'a> Load<'a> {
-    /// Makes the use of a resource with this busy share in a trial. `rate` is the rate of the load that the trial is
-    /// compared with.
-    pub(super) fn of(view: &View<'a>, share: f64, rate: f64) -> Option<Self> {
-        Some(Self { trial: view.trial, rate: ratio(view.trial.rates.completed_rate, rate)?, full: full(share) })
+    /// Makes the use of a resource with this busy share in a trial. `now` is the load that the trial is compared with. A
+    /// refusal is less work than a good answer, so of the rate of all answers and the rate of good answers, the one that
+    /// differs less between the loads counts.
+    pub(super) fn of(view: &View<'a>, share: f64, now: &Trial) -> Option<Self> {
+        let of_all = ratio(view.trial.rates.completed_rate, now.rates.completed_rate)?;
+        let of_good = ratio(good(view.trial), good(now)).unwrap_or(of_all);
+        Some(Self { trial: view.trial, rate: of_all.max(of_good), full: full(share) })
     }
 
     /// Returns true if the rate of the lighter load was at most half of the rate that it is compared with. A full

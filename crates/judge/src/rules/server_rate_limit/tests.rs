@@ -1,5 +1,6 @@
 //! Tests of the rule `server-rate-limit`.
 
+use crate::planted::servers::uses;
 use crate::planted::{PlantedRun, Who, refuses_beyond_500, refuses_beyond_500_after};
 
 /// This test repeats a situation that was observed on a busy machine: the generator lacked CPU time, and an earlier
@@ -242,4 +243,36 @@ fn a_rate_limit_with_noise_is_sure_if_response_times_change() {
     assert!(sure.sentence.contains("limits the rate on purpose") && !sure.sentence.contains("at a time"), "{sure:#?}");
     assert!(sure.evidence.iter().any(|line| line.text.contains("no limit on their number explains")), "{sure:#?}");
     assert!(same.sentence.ends_with("or of requests at a time"), "{same:#?}");
+}
+
+/// A server takes five requests at a time and refuses the rest with status 503. Clients that are refused send again at
+/// once, so refusals fill the four CPUs. An earlier version of loadline named the CPUs. Without refusals, four clients use
+/// half of the CPUs. If `each` (CPUs per 1,000 good answers a second) is larger, good answers fill the CPUs, too.
+fn takes_5_at_a_time(each: f64) -> PlantedRun {
+    let good = |n: f64| match n {
+        n if n <= 4.0 => 875.0 * n,
+        n => (4000.0 - 125.0 * (n - 8.0)).max(1000.0),
+    };
+    let refuse = move |t: &mut run::Trial, p: &crate::planted::Point| {
+        let (good, refused) = (good(p.n), if p.n > 4.0 { 3000.0 * (p.n / 8.0) + 500.0 } else { 0.0 });
+        (t.rates.completed_rate, t.rates.goodput) = (good + refused, good);
+        t.measured.tally.completed = (2.0 * (good + refused)) as u64;
+        t.measured.tally.unexpected_status = (2.0 * refused) as u64;
+        t.measured.tally.unexpected_statuses =
+            [("503".into(), (2.0 * refused) as u64)].into_iter().filter(|s| s.1 > 0).collect();
+        t.latency_us.mean = 1e6 * p.n.min(5.0) / good;
+    };
+    let used = move |p: &crate::planted::Point| if p.n > 4.0 { 3.98 } else { (each * 0.875 * p.n).min(3.98) };
+    uses(PlantedRun::new(1143.0, 4000.0).steps(&[1, 2, 4, 8, 16, 32]).rates(&[]).change(refuse), used)
+}
+
+#[test]
+fn cpus_full_of_refusals_are_not_the_limit() {
+    let limit = takes_5_at_a_time(0.6).verdict();
+    assert!(limit.id == "server-rate-limit" && limit.confidence >= 0.9, "{limit:#?}");
+    assert!(limit.sentence.contains("it takes only about 5 requests at a time"), "{limit:#?}");
+    let why = limit.ruled_out.iter().find(|out| out.id == "server-cpu").map(|out| out.why.as_str());
+    assert!(why.is_some_and(|why| why.contains("503") || why.contains("mostly for refusals")), "{limit:#?}");
+    let full = takes_5_at_a_time(1.1).verdict();
+    assert!(full.id == "server-cpu" && full.confidence >= 0.9, "{full:#?}");
 }
