@@ -33,7 +33,7 @@ pub use prove_target::prove_target;
 pub(crate) use schedule::{BUDGET_SHARE, MAX_BUDGET_SHARE};
 
 use self::choose::{allowed, load_pair, own};
-use self::operating_point::{OperatingPoint, most_served};
+use self::operating_point::{OperatingPoint, most_served, unrefused};
 use self::slot_levers::{in_slots, note_no_slots};
 use crate::levers::{LEVERS, Lever};
 use crate::trial::put_back;
@@ -67,7 +67,10 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
     }
     let observed = OperatingPoint::observed(&lab.run, connections);
     let is_other = |row: &&'static Lever| own.is_none_or(|own| own.id != row.id);
-    let operating_points = operating_point.or_fewer(&lab.run);
+    // The time slots count all answers, so a load that is mostly refused would show the rate of refusals.
+    let served = unrefused(&lab.run, connections);
+    let of_slots = if served == connections { operating_point } else { OperatingPoint::busy(&lab.run, served) };
+    let operating_points = of_slots.or_fewer(&lab.run);
     let sources = further::more_sources(lab, setup, &observed).filter(is_other);
     if let Some(row) = sources {
         let turns_s = turns_seconds(lab, seconds, least_seconds_for(&operating_points), &observed);

@@ -240,6 +240,16 @@ pub(super) fn most_served(run: &Run) -> u32 {
     refused.map_or(most, |refused| most.min(refused.saturating_sub(1)).max(1))
 }
 
+/// Returns the number of connections for levers that are switched in time slots: `connections`, unless the server refused a
+/// considerable part of the requests of this load. Then returns the largest smaller number of connections that the run
+/// loaded without such refusals, if any.
+pub(super) fn unrefused(run: &Run, connections: u32) -> u32 {
+    let load = run.trials.iter().rfind(|trial| closed_connections(trial) == Some(connections));
+    let served = run.trials.iter().filter(|trial| !refuses(trial)).filter_map(closed_connections);
+    let fewer = || served.filter(|fewer| *fewer < connections).max();
+    load.filter(|load| refuses(load)).and_then(|_| fewer()).unwrap_or(connections)
+}
+
 /// Returns half of the median time that a connection with a request still has to wait for its answer at a random
 /// moment, seconds. If 1 % of the answers are slow, most connections may wait for a slow answer, although the median
 /// response is short. Half of the median is enough for the length of a turn, because a turn lasts many response times

@@ -218,3 +218,15 @@ fn cpus_are_taken_from_a_server_with_enough_requests_for_them() {
     assert_eq!((of(2, 1000), of(8, 1000), of(2, 4)), (Ok(8), Ok(16), Ok(4)));
     assert!(of(2, 1).unwrap_err().contains("1 request in flight"));
 }
+
+/// A server refuses requests beyond five in flight. With eight connections, most answers are refusals, and an earlier
+/// version of loadline measured how many refusals the CPUs allow.
+#[test]
+fn time_slots_use_no_load_that_is_mostly_refused() {
+    let mut run = sweep(&[(1, 800), (2, 1600), (4, 3100), (8, 7500)]);
+    assert_eq!(unrefused(&run, 8), 8);
+    (run.trials[3].measured.tally.completed, run.trials[3].measured.tally.unexpected_status) = (7500, 3500);
+    assert_eq!((unrefused(&run, 8), unrefused(&run, 2)), (4, 2));
+    run.trials.drain(..3);
+    assert_eq!(unrefused(&run, 8), 8, "no other load was tried");
+}
