@@ -197,6 +197,7 @@ thresholds! {
         DEFAULT_MEDIANS: f64 = 10.0, "times the unloaded median", "the default objective on the median",
             Chosen, "a queue of ten requests; the median depends least on pauses of the machine", "without_a_limit_the_unloaded_median_sets_one_that_pauses_do_not_change", also [
             LONG_SILENCE, "a silence of the server from the time of an answer, in medians",
+            FAR_SLOWER, "slow answers that form a second peak from the tail of the usual ones (times the median)",
             MAX_PREDICTED_FACTOR, "a predicted speed-up from one of which only \"at least\" is known, since the other parts of a response are not known exactly"];
         NOTICED_US: f64 = 100_000.0, "µs", "the default objective on the slowest answers: a delay that a person notices",
             Given, "J. Nielsen, *Usability Engineering*, 1993", "without_a_limit_the_unloaded_median_sets_one_that_pauses_do_not_change", also [
@@ -339,7 +340,8 @@ thresholds! {
             LIMIT_READINGS, "a limit of connections from a pause in which the server accepts none"];
         FEWEST_REQUESTS: u64 = 20, "requests", "a request class or kind of handshake with enough requests from one that shows nothing",
             Chosen, "with fewer requests, there is no percentile, and one outlier decides the cost", "a_class_with_errors_fails_and_one_that_held_at_the_highest_load_does_not", also [
-            FEWEST_IN_BURST, "a burst of good answers from single answers among refusals"];
+            FEWEST_IN_BURST, "a burst of good answers from single answers among refusals",
+            FEWEST_SLOW, "slow answers of any load from single slow answers"];
         CATCHES_UP: f64 = 20.0, "times a pause", "time in which a server recovers from a pause from time that counts",
             Simulated, "on a machine with pauses, 92 of 100 intervals held the exact capacity with 12, and 94 with 20", "the_capacity_of_both_sides_is_made_by_one_rule";
         BETWEEN_RUNS: f64 = 0.01, "standard deviation of the logarithm", "the least scatter between runs of one server from a real difference",

@@ -5,6 +5,7 @@ use run::{Intensity, Limits, OwnLimit, Run, Trial, TrialKind, UpstreamLoad, Wait
 use crate::capacity::neighbours::UsualShare;
 use crate::context::lighter::LighterLoads;
 use crate::context::other_programs::other_processes_cpu_of;
+use crate::context::rare_slow::RareSlow;
 use crate::context::single::{clients, closed, good, good_bytes, highest_rate, keeps_up, server_of, several_sizes};
 use crate::context::sweep::{Plateau, is_outdone, is_outgrown, lightest, plateau, plateau_of_open_loops, sweep, top};
 use crate::context::view::View;
@@ -56,6 +57,8 @@ pub struct Facts<'a> {
     pub(crate) stretch: Option<FailedStretch<'a>>,
     /// Refused answers in the loaded trials.
     pub(crate) refusals: Refusals<'a>,
+    /// Slow answers that are as frequent under any load.
+    pub(crate) rare_slow: Option<RareSlow>,
     /// Limit on the number of requests per period.
     pub(crate) period_limit: Option<PeriodLimit>,
     /// Reasons why requests wait inside the server, found in samples of the server's threads.
@@ -65,11 +68,18 @@ pub struct Facts<'a> {
 /// Returns the open-loop step with the lowest rate that missed the objective, above all rates that met the objective.
 /// If a step missed the objective at a lower rate than a step that met it, the step that missed counts as disturbed. If
 /// even the lightest load breaks a limit, breaking this limit says nothing about the server's capacity. A limit that
-/// the lightest load breaks is therefore ignored at all loads at which the server keeps up with the offered rate.
-fn failing<'a>(search: &[&'a Trial], unloaded: Option<&Trial>, limits: &Limits) -> Option<&'a Trial> {
+/// the lightest load breaks is therefore ignored at all loads at which the server keeps up with the offered rate. So is a
+/// limit that only rare slow answers exceed, which are as frequent under light loads.
+fn failing<'a>(
+    search: &[&'a Trial],
+    (unloaded, rare_slow): (Option<&Trial>, Option<&RareSlow>),
+    limits: &Limits,
+) -> Option<&'a Trial> {
     let kind = |t: &Trial| breach(t, limits).map(|breach| breach.kind);
     let always = unloaded.and_then(kind);
-    let by_load = |t: &&'a Trial| !(keeps_up(t) && always.is_some() && kind(t) == always);
+    let is_of_any_load =
+        |t: &Trial| always.is_some() && kind(t) == always || rare_slow.is_some_and(|slow| slow.explains(t, limits));
+    let by_load = |t: &&'a Trial| !(keeps_up(t) && is_of_any_load(t));
     let asked = |t: &Trial| match t.intensity {
         Intensity::Open { rate, .. } => rate,
         _ => t.rates.offered_rate,
@@ -113,7 +123,8 @@ impl<'a> Facts<'a> {
             }
         }
         search.sort_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
-        let failing = failing(&search, lightest(&sweep), &limits);
+        let rare_slow = RareSlow::of(&[&sweep[..], &search[..]].concat(), &limits);
+        let failing = failing(&search, (lightest(&sweep), rare_slow.as_ref()), &limits);
         let (outgrown, sweep) = if is_outgrown(&sweep, &search) { (sweep, Vec::new()) } else { (Vec::new(), sweep) };
         let unloaded = lightest(&sweep);
         let alone = || match several_sizes(run) {
@@ -163,6 +174,7 @@ impl<'a> Facts<'a> {
             full_upstreams,
             stretch,
             refusals,
+            rare_slow,
             period_limit,
             waits,
         }

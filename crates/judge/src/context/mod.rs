@@ -14,6 +14,7 @@ pub(crate) mod lighter;
 pub(crate) mod other_programs;
 pub(crate) mod own_rate;
 pub(crate) mod quota;
+pub(crate) mod rare_slow;
 pub(crate) mod repeats;
 pub(crate) mod sides;
 pub(crate) mod single;

@@ -4,8 +4,9 @@
 use run::{ErrorKind, Intensity, Key, Trial, TrialKind};
 
 use crate::context::single::{clients, closed, good, highest_rate, r1_us};
-use crate::number::positive;
+use crate::number::{positive, ratio};
 use crate::thresholds::{ASKED_FOR_MORE, FLAT, FLAT_BY_ONE, MUCH_LOWER, PLATEAU_KEPT, REACHED};
+use stats::NORMAL_95;
 
 /// Result of a sweep: how throughput behaved at its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,7 +107,7 @@ pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Tri
     let of = |first: &Trial| {
         let growth = (good(last) / good(first).max(f64::MIN_POSITIVE)) - 1.0;
         let (from, to) = (clients(first), clients(last));
-        let enough = to >= 2.0 * from || by_one(sweep, first);
+        let enough = to >= 2.0 * from && !may_have_grown(first, last, growth) || by_one(sweep, first);
         (enough && growth.is_finite() && growth < none(first) - 1.0).then_some(Plateau::Flat { from, to, growth })
     };
     let before = (clients(last), best, f64::INFINITY);
@@ -168,6 +169,22 @@ fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     let next = sweep.get(sweep.partition_point(|t| clients(t) <= from));
     let between = next.is_some_and(|t| clients(t) < to);
     if between || from <= 0.0 { 1.0 } else { (to / from).log2().max(1.0) }
+}
+
+/// Returns true if throughput may have grown in proportion to the clients between two steps, and only chance hides it. If
+/// a few answers take far longer than the others, the rate of a short step depends on the number of slow answers in it.
+/// By renewal theory, the relative error of a number of answers is the coefficient of variation of their times, divided
+/// by the square root of their number.
+fn may_have_grown(first: &Trial, last: &Trial, growth: f64) -> bool {
+    let error = rate_error(first).hypot(rate_error(last));
+    growth + NORMAL_95 * error >= clients(last) / clients(first).max(1.0) - 1.0
+}
+
+/// Returns the relative error of the rate of a step, by the scatter of its response times; 0 if their scatter is unknown.
+fn rate_error(step: &Trial) -> f64 {
+    let times = step.histograms.get("response").filter(|times| !times.is_empty());
+    let variation = times.and_then(|times| ratio(times.sd_us(), times.mean_us())).unwrap_or(0.0);
+    variation / (step.measured.tally.completed as f64).max(1.0).sqrt()
 }
 
 /// Returns true if one more client raised the rate by less than 2 % (condition (a) in `rules/network_medium.rs`). A

@@ -4,12 +4,16 @@
 mod unloaded;
 
 use run::number::{Unit, quantity};
-use run::{AnswerTime, Breach, BreachKind, Limits, Run, Summary, SummaryFigure, TimeFigure, Trial, TrialKind};
+use run::{AnswerTime, Breach, BreachKind, Hist, Limits, Run, Summary, SummaryFigure, TimeFigure, Trial, TrialKind};
 
 use self::unloaded::Unloaded;
-use crate::context::single::{completed_share, failed_share, mostly_refused, none_good, several_sizes, unanswered};
+use crate::context::single::{
+    completed_share, failed_share, good, highest_rate, mostly_refused, none_good, several_sizes, unanswered,
+};
 use crate::number::{duration, finite, percent, positive, ratio};
-use crate::thresholds::{DEFAULT_FAR_MEDIANS, DEFAULT_MEDIANS, HELD_RATE, NOTICED_US, UNANSWERED_P99};
+use crate::thresholds::{
+    DEFAULT_FAR_MEDIANS, DEFAULT_MEDIANS, FEWEST_WINDOWS, HELD_RATE, MUCH_LOWER, NOTICED_US, UNANSWERED_P99,
+};
 
 /// One part of an objective.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,11 +134,28 @@ fn unloaded_steps(run: &Run) -> Vec<&Trial> {
 
 /// Returns the least 99th percentile of the response times in any step, microseconds. A pause of the machine lengthens
 /// the 99th percentile of one step. A server that answers some requests slowly under any load has a long 99th
-/// percentile in all steps. Returns `None` with fewer than two steps.
+/// percentile in all steps. A step with few answers may have no slow one by chance, so the light steps together replace the
+/// steps with few answers, if they have enough. Returns `None` with fewer than two steps.
 fn least_p99_us(run: &Run) -> Option<f64> {
     let steps = unloaded_steps(run);
-    let all = steps.iter().filter_map(|step| positive(step.latency_us.p99));
-    all.min_by(f64::total_cmp).filter(|_| steps.len() >= 2)
+    let slow = |answers: u64| SummaryFigure::P99.share_above().unwrap_or(0.0) * answers as f64;
+    let is_enough = |answers: u64| slow(answers) >= FEWEST_WINDOWS as f64;
+    let of_light = light_times(&steps).filter(|times| is_enough(times.len()));
+    let each = steps.iter().filter(|step| of_light.is_none() || is_enough(step.latency_us.count));
+    let each = each.filter_map(|step| positive(step.latency_us.p99));
+    let light = of_light.as_ref().and_then(|times| positive(times.quantile_us(SummaryFigure::P99.share()?)));
+    each.chain(light).min_by(f64::total_cmp).filter(|_| steps.len() >= 2)
+}
+
+/// Returns the response times of the light steps together: those with at most half of the highest rate, in which hardly any
+/// request waits. Returns `None` if the times of any of them are unknown.
+fn light_times(steps: &[&Trial]) -> Option<Hist> {
+    let most = highest_rate(steps.iter().copied());
+    let light = steps.iter().filter(|step| good(step) <= MUCH_LOWER * most);
+    let each: Option<Vec<&Hist>> = light.map(|step| step.histograms.get("response")).collect();
+    let mut all = Hist::new();
+    each?.into_iter().for_each(|times| all.merge(times));
+    Some(all)
 }
 
 /// Returns the limit of the objective that a trial exceeded. Returns `None` if the trial met the objective.

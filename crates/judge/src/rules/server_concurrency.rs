@@ -80,6 +80,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let places = Places::of(facts);
     let signs = signs(facts, &view, places.as_ref());
     counts_places(facts)?;
+    waits_nowhere(facts, signs.is_empty())?;
     let (confidence, doubt) = match signs.iter().map(|(_, confidence)| *confidence).reduce(f64::max) {
         // Each further sign halves the probability that the verdict is wrong.
         Some(best) => (1.0 - (1.0 - best) / 2_u32.pow(signs.len() as u32 - 1) as f64, None),
@@ -233,6 +234,17 @@ fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
             percent(places)
         ))),
         None => Ok(()),
+    }
+}
+
+/// Checks that response times grow with the load, if no sign of a queue was seen (`is_unseen`). Rare slow answers that are
+/// as frequent and as slow under any load wait in no queue, but they occupy most clients of a closed loop.
+fn waits_nowhere(facts: &Facts<'_>, is_unseen: bool) -> Result<(), Verdict> {
+    match &facts.rare_slow {
+        Some(slow) if is_unseen && waits_longer(facts).is_none() => {
+            Err(Verdict::RuledOut(format!("no answer takes longer under more load: {}", slow.text())))
+        }
+        _ => Ok(()),
     }
 }
 

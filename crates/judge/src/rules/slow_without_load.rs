@@ -4,21 +4,31 @@
 use run::BreachKind;
 
 use crate::Facts;
+use crate::context::rare_slow::RareSlow;
 use crate::context::single::clients;
 use crate::estimate::objective::{breach, holds, words};
 use crate::number::counted;
 
 /// Describes the limit on a time that the lightest step of the sweep exceeded: `p99 was 501 ms, even with 1 client`.
-/// Returns `None` if the lightest step exceeded no limit on a time, or if any load met the objective.
+/// If rare slow answers are as frequent under any load, describes these. Returns `None` if there are none, and the
+/// lightest step exceeded no limit on a time, or any load met the objective.
 pub(super) fn without_load(facts: &Facts<'_>) -> Option<String> {
+    if let Some(slow) = &facts.rare_slow {
+        return Some(slow.text());
+    }
     let lightest = facts.unloaded?;
     let exceeded = breach(lightest, &facts.limits).filter(|exceeded| is_of_a_time(exceeded.kind))?;
     let has_held = facts.loaded().chain(facts.spoiled.iter().copied()).any(|trial| holds(trial, &facts.limits));
     (!has_held).then(|| format!("{}, even with {}", words(&exceeded), counted(clients(lightest), "client")))
 }
 
-/// Returns advice for a run in which answers are too slow under every load.
+/// Returns advice for a run in which answers are too slow under every load. Returns `None` if the objective allows the slow
+/// answers.
 pub(super) fn advice(facts: &Facts<'_>) -> Option<String> {
+    let is_allowed = |slow: &RareSlow| !facts.loaded().any(|trial| slow.explains(trial, &facts.limits));
+    if facts.rare_slow.as_ref().is_some_and(is_allowed) {
+        return None;
+    }
     let slow = without_load(facts)?;
     Some(format!(
         "Read the server's log, or trace requests with --traceparent: they are slow without load ({slow}), and neither more \

@@ -147,7 +147,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         (false, Some(busy)) if facts.plateau == Plateau::NoResult => one_load(facts, busy),
         (false, _) => "the evidence does not point to one cause".into(),
     };
-    Verdict::Binds { confidence: 0.0, sentence, evidence }
+    let slow = facts.rare_slow.as_ref().map_or(String::new(), |slow| format!("; {}", slow.text()));
+    Verdict::Binds { confidence: 0.0, sentence: sentence + &slow, evidence }
 }
 
 /// End of the sentence about threads that lack CPUs.
