@@ -292,6 +292,7 @@ thresholds! {
         DEMAND_CHANGES: f64 = 0.25, "share", "a cost per request that changes with the load from one that stays",
             Chosen, "caches and batching change the cost by less", "no_planted_run_prints_two_figures_that_contradict_each_other", also [
             TIME_MATTERS, "growth of the response time that matters",
+            COST_MATTERS, "growth of the CPU time per answer during a run that matters",
             RATE_MATTERS, "a throughput that changed during a window from one that varied",
             GOES_ON, "growth that goes on from growth that has stopped",
             HARMLESS, "a pause that makes answers late from one that does not"];
@@ -405,6 +406,7 @@ thresholds! {
             HALF_BUSY, "a server that needs its CPUs from one that hardly uses them, where others fill the same CPUs",
             LINK_USED, "a link with a known rate that is full from one beside a link whose rate is not known",
             BURST_TIME, "a burst that refusals follow for a longer time from one that they follow for a moment",
+            MACHINE_SLOWER, "a machine that became slower from a server that did (growth of the generator's CPU time per answer, as a share of the server's)",
             MUCH_LOWER, "a trial (by its share of the rate) that shows which CPU use is not the load's from one with about the same load",
             HALF_USED, "a resource whose cost per request shows when it is full from one whose cost is mostly wake-ups",
             OWN_BYTES, "a disk or link that carries the bytes of this load from one that other programs fill",

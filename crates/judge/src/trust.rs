@@ -11,6 +11,7 @@ use self::report::TrustReport;
 use crate::context::laws::little;
 use crate::context::single::{good, server_of, sides_of};
 use crate::course::changes_rate;
+use crate::estimate::cost_drift::CostDrift;
 use crate::failed::failures::Failures;
 use crate::generator::{ceiling_used, client_limit_threads, is_limited, refuses_the_rest};
 use crate::number::{counted, cpus, duration, figure, percent, positive, rate, ratio};
@@ -24,6 +25,7 @@ use crate::{Facts, context::ticks, estimate::drift};
 pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     let mut report = TrustReport::default();
     failing_everywhere(facts, &mut report);
+    CostDrift::of(facts).into_iter().for_each(|drift| report.warn(Misleading, drift.sentence()));
     let has_changed = throughput(facts, &mut report);
     busy_machine(facts, &mut report);
     let silence = facts.decisive.and_then(crate::failed::silence::sentence);

@@ -28,17 +28,19 @@ impl Pooled {
         self.estimate.low <= other.estimate.low && other.estimate.high <= self.estimate.high
     }
 
-    /// Returns the method that gave this capacity, in words.
-    pub(super) fn method(&self) -> String {
+    /// Returns the method that gave this capacity, in words. `is_server` is true if the server became slower during the run,
+    /// and not the machine.
+    pub(super) fn method(&self, is_server: bool) -> String {
         let left_out = match self.left_out {
             Some(l) if l.rate.is_some() => format!("; {} s that were disturbed are left out", figure(l.seconds)),
             Some(l) => format!("; {} s that were disturbed are included", figure(l.seconds)),
             None => String::new(),
         };
         let windows = counted(self.windows as f64, "window");
-        let lowered = match self.is_lowered {
-            true => "; the machine's speed changed, so this is the highest rate that a window held",
-            false => "",
+        let lowered = match (self.is_lowered, is_server) {
+            (true, true) => "; the server became slower during the run, so this is the highest rate that a window held",
+            (true, false) => "; the machine's speed changed, so this is the highest rate that a window held",
+            (false, _) => "",
         };
         match self.of_overloads {
             true => format!("open loop, mean completed rate in {windows} of overload{left_out}"),

@@ -12,6 +12,7 @@ use super::votes::Votes;
 use super::windows::pooled_search;
 use crate::Facts;
 use crate::context::single::{clients, closed, good, good_bytes, several_sizes};
+use crate::estimate::cost_drift::{CostDrift, Slower};
 use crate::estimate::objective::{breach, holds};
 use crate::number::{counted, figure, positive, rate};
 use crate::thresholds::{FAILURES_BELOW, FEWEST_WINDOWS};
@@ -165,7 +166,9 @@ impl<'f, 'a> Tried<'f, 'a> {
 
     pub(super) fn method(&self, trial: &Trial, whole: Option<&Pooled>) -> String {
         match (self.found(), whole) {
-            (Some(_), Some(p)) => p.method(),
+            (Some(_), Some(p)) => {
+                p.method(CostDrift::of(self.facts).is_some_and(|drift| drift.slower() == Slower::Server))
+            }
             (Some(found), None) if self.is_disturbed() => disturbed_method(found),
             (Some(found), None) => method(self.facts, self.open, found, self.closed_loop(false)),
             (None, _) => format!(

@@ -1,0 +1,235 @@
+//! Growth of the CPU time per answer during a run. A server whose list, table or cache grows with each request needs more
+//! CPU time for each answer than at the beginning. A machine that becomes slower lengthens the generator's CPU time per
+//! answer, too, and in the same proportion. The two figures together tell a slower server from a slower machine.
+
+use run::{Trial, Window};
+use stats::trend::trend;
+
+use crate::Facts;
+use crate::context::single::{closed, good, highest_rate, refused, server_of};
+use crate::context::view::View;
+use crate::number::{duration, grew, median, positive};
+use crate::thresholds::{COST_MATTERS, FEWEST_WINDOWS, MACHINE_SLOWER, MUCH_LOWER, REFUSED, TREND_SURE};
+
+/// Minimum number of measurements for a trend. Fewer measurements cannot exceed [`TREND_SURE`].
+const FEWEST_POINTS: usize = 8;
+/// Number of parts of the window, if the run has a single load.
+const PARTS: usize = 20;
+
+/// Cause of a growing CPU time per answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slower {
+    /// The server needs more CPU time per answer, and the generator does not.
+    Server,
+    /// Server and generator need more CPU time per answer, in about the same proportion.
+    Machine,
+}
+
+/// CPU time per answer at the beginning and at the end of a run, microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Course {
+    begin_us: f64,
+    end_us: f64,
+    /// Growth of the logarithm per second.
+    slope: f64,
+    /// Test statistic of the trend, in standard deviations.
+    z: f64,
+}
+
+impl Course {
+    /// Returns the course of the CPU time, by a straight line through its logarithms. `points` are moments, in seconds, and
+    /// CPU times. Returns `None` if there are fewer than `fewest` of them.
+    fn of(points: &[(f64, f64)], fewest: usize) -> Option<Self> {
+        let logarithms: Vec<(f64, f64)> = points.iter().map(|(t_s, us)| (*t_s, us.ln())).collect();
+        if points.len() < fewest {
+            return None;
+        }
+        // If all values are equal, there is no trend.
+        let (slope, z) = trend(&logarithms).map_or((0.0, 0.0), |found| (found.slope, found.z));
+        let middle = |of: fn(&(f64, f64)) -> f64| median(logarithms.iter().map(of).collect());
+        let (t_s, ln) = (middle(|point| point.0)?, middle(|point| point.1)?);
+        let at = |moment_s: f64| (ln + slope * (moment_s - t_s)).exp();
+        Some(Self { begin_us: at(points.first()?.0), end_us: at(points.last()?.0), slope, z })
+    }
+
+    /// Returns the logarithm of the growth.
+    fn growth(&self) -> f64 {
+        (self.end_us / self.begin_us).ln()
+    }
+
+    fn text(&self, of: &str) -> String {
+        let (begin, end) = (duration(self.begin_us), duration(self.end_us));
+        format!("from {begin} to {end} at the {of} ({})", grew(self.end_us / self.begin_us - 1.0))
+    }
+}
+
+/// Growth of the server's CPU time per answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CostDrift {
+    server: Course,
+    generator: Course,
+}
+
+impl CostDrift {
+    /// Finds the growth in a run. Light loads are left out, because a lightly loaded side needs more CPU time per answer:
+    /// loads with less than half of the highest rate and of the largest CPU use. In a run with a single load, compares the parts of its window. Returns `None` if
+    /// the server's CPU time per answer did not grow, or if too few loads show it.
+    pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
+        let loads = || facts.sweep.iter().chain(&facts.search).copied().filter(|trial| refused(trial) < REFUSED);
+        let used = |trial: &Trial| server_of(trial).and_then(|view| view.cpu_used()).unwrap_or(0.0);
+        let (most_used, most) = (loads().map(used).fold(0.0, f64::max), highest_rate(loads()));
+        let is_light = |t: &Trial| used(t) < MUCH_LOWER * most_used && good(t) < MUCH_LOWER * most;
+        let mut costs: Vec<Cost> = match facts.decisive.filter(|_| loads().next().is_none()) {
+            Some(single) => parts(single).into_iter().filter_map(|window| Cost::within(single, window)).collect(),
+            None => loads().filter(|trial| !is_light(trial)).filter_map(Cost::of).collect(),
+        };
+        costs.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
+        let server: Vec<(f64, f64)> = costs.iter().map(|cost| (cost.t_s, cost.server_us)).collect();
+        let of_loop = |is_closed: bool| -> Vec<(f64, f64)> {
+            let of_kind = costs.iter().filter(|cost| cost.is_closed == is_closed);
+            of_kind.map(|cost| (cost.t_s, cost.generator_us)).collect()
+        };
+        let generator = [of_loop(true), of_loop(false)].into_iter().max_by_key(Vec::len)?;
+        let (server, generator) = (Course::of(&server, FEWEST_POINTS)?, Course::of(&generator, FEWEST_WINDOWS)?);
+        let is_grown = server.z >= TREND_SURE && server.growth() >= (1.0 + COST_MATTERS).ln();
+        is_grown.then_some(Self { server, generator })
+    }
+
+    /// Returns the cause. If the generator's CPU time per answer grew by more than half as much in the same time, the machine
+    /// became slower.
+    pub(crate) fn slower(&self) -> Slower {
+        if self.generator.slope < MACHINE_SLOWER * self.server.slope { Slower::Server } else { Slower::Machine }
+    }
+
+    /// Describes the growth and its cause, with the figures of both sides.
+    pub(crate) fn sentence(&self) -> String {
+        let costs = format!(
+            "the CPU time per answer went {}, and {}",
+            self.server.text("server"),
+            self.generator.text("generator")
+        );
+        match self.slower() {
+            Slower::Server => format!(
+                "the server became slower during the run, not the machine: {costs}; a list, a table or a cache may grow, so each \
+                 rate and time holds only for its moment"
+            ),
+            Slower::Machine => format!("the machine became slower during the run: {costs}"),
+        }
+    }
+}
+
+/// CPU time per answer of both sides, in one load or in a part of it.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    /// Middle of the window, seconds since 1970, or since the load began if there is only one load.
+    t_s: f64,
+    server_us: f64,
+    generator_us: f64,
+    /// True for a closed loop. The generator of an open loop also keeps its times, so it needs more CPU time per answer.
+    is_closed: bool,
+}
+
+impl Cost {
+    /// Returns the costs in the window of a trial.
+    fn of(trial: &Trial) -> Option<Self> {
+        let began_s = trial.measured.load_began_unix_s?;
+        let cost = Self::by_rate(trial, trial.measured.window, trial.rates.completed_rate)?;
+        Some(Self { t_s: began_s + cost.t_s, ..cost })
+    }
+
+    /// Returns the costs in a part of a trial's window.
+    fn within(trial: &Trial, window: Window) -> Option<Self> {
+        let (measured, step_s) = (&trial.measured, trial.measured.step_s());
+        let is_inside =
+            |i: usize| window.holds(measured.window.begin_s + f64::midpoint(i as f64, (i + 1) as f64) * step_s);
+        let rates = measured.series_completed.iter().enumerate().filter(|(i, _)| is_inside(*i)).map(|(_, rate)| *rate);
+        let rates: Vec<f64> = rates.collect();
+        let rate = (!rates.is_empty()).then(|| stats::average(&rates))?;
+        Self::by_rate(trial, window, rate)
+    }
+
+    fn by_rate(trial: &Trial, window: Window, rate: f64) -> Option<Self> {
+        let us = |view: View<'_>| {
+            let span_s = positive(view.side.recording.span_s(window));
+            positive(View { window, span_s, ..view }.cpu_used()? / rate * 1e6)
+        };
+        let server_us = server_of(trial).and_then(us)?;
+        let generator_us = us(View::new("client", trial, &trial.client))?;
+        let t_s = f64::midpoint(window.begin_s, window.end_s);
+        Some(Self { t_s, server_us, generator_us, is_closed: closed(trial) })
+    }
+}
+
+/// Returns equal parts of a trial's window.
+fn parts(trial: &Trial) -> Vec<Window> {
+    let window = trial.measured.window;
+    let at = |part: usize| window.begin_s + window.length_s() * part as f64 / PARTS as f64;
+    (0..PARTS).map(|part| Window { begin_s: at(part), end_s: at(part + 1) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{Run, Side};
+
+    use super::*;
+    use crate::planted::PlantedRun;
+
+    /// Makes each CPU time of a side `factor` times as long.
+    fn lengthen(side: &mut Side, factor: f64) {
+        for column in side.recording.columns.iter_mut().filter(|column| column.counter.as_str() == "process.cpu") {
+            let first = column.values.first().copied().flatten().unwrap_or(0.0);
+            column.values.iter_mut().flatten().for_each(|value| *value = first + factor * (*value - first));
+        }
+    }
+
+    /// Makes a search of twelve windows, 2.5 s apart, in which the CPU time per answer grows: by the factors `server` and
+    /// `generator` from the first to the last.
+    fn search(server: f64, generator: f64) -> Run {
+        let rates = [0.8, 0.9, 0.85, 0.95, 0.8, 0.9, 0.92, 0.88, 0.8, 0.85, 0.9, 0.95];
+        let mut run = PlantedRun::new(1000.0, 2000.0).steps(&[]).rates(&rates).run();
+        for (i, trial) in run.trials.iter_mut().enumerate() {
+            trial.measured.load_began_unix_s = Some(1000.0 + 2.5 * i as f64);
+            let share = i as f64 / (rates.len() - 1) as f64;
+            lengthen(&mut trial.client, generator.powf(share));
+            trial.server.iter_mut().for_each(|side| lengthen(side, server.powf(share)));
+        }
+        crate::judge(&mut run);
+        run
+    }
+
+    fn slower(run: &Run) -> Option<Slower> {
+        CostDrift::of(&Facts::of(run)).map(|drift| drift.slower())
+    }
+
+    /// A list of the server grew with each request. An earlier version of loadline said that the machine's speed changed.
+    #[test]
+    fn a_server_that_becomes_slower_is_told_from_a_slower_machine() {
+        let server = search(2.0, 1.0);
+        assert_eq!(slower(&server), Some(Slower::Server));
+        let warns = |run: &Run, what: &str| run.findings.trust.warnings.iter().any(|text| text.contains(what));
+        assert!(
+            warns(&server, "the server became slower during the run, not the machine"),
+            "{:?}",
+            server.findings.trust
+        );
+        assert!(warns(&server, "to 16.0 µs at the server (grew by 100 %)"), "{:?}", server.findings.trust);
+        let machine = search(1.5, 1.5);
+        assert_eq!(slower(&machine), Some(Slower::Machine));
+        assert!(warns(&machine, "the machine became slower"), "{:?}", machine.findings.trust);
+        assert_eq!(slower(&search(1.0, 1.0)), None);
+        assert_eq!(slower(&search(1.1, 1.0)), None, "a tenth may be chance");
+        assert_eq!(slower(&search(0.5, 1.0)), None, "the server warms up");
+    }
+
+    /// A side with a light load needs more CPU time per answer, however the server changes.
+    #[test]
+    fn light_loads_show_no_drift() {
+        let mut run = search(1.0, 1.0);
+        for (i, trial) in run.trials.iter_mut().enumerate().skip(6) {
+            trial.rates.completed_rate /= i as f64;
+            trial.server.iter_mut().for_each(|side| lengthen(side, 2.0 / i as f64));
+        }
+        crate::judge(&mut run);
+        assert_eq!(slower(&run), None);
+    }
+}
