@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 /// A blocking stream over TCP or a Unix socket, or a connected UDP socket. Each read and each write of a UDP socket is
-/// one datagram.
+/// one datagram. A read or a write that a signal interrupts is repeated.
 #[derive(Debug)]
 pub enum BlockingStream {
     /// A stream over TCP.
@@ -36,24 +36,68 @@ impl BlockingStream {
 
 impl Read for BlockingStream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
+        uninterrupted(|| match self {
             Self::Tcp(stream) => stream.read(into),
             Self::Unix(stream) => stream.read(into),
             Self::Udp(socket) => socket.recv(into),
-        }
+        })
     }
 }
 
 impl Write for BlockingStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
+        uninterrupted(|| match self {
             Self::Tcp(stream) => stream.write(bytes),
             Self::Unix(stream) => stream.write(bytes),
             Self::Udp(socket) => socket.send(bytes),
-        }
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Repeats a system call until no signal interrupts it. Linux interrupts a call that has a timeout even if the process
+/// handles no signals, for example when the process is stopped and continues. Source: signal(7).
+fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd as _;
+
+    use super::*;
+    use crate::poll;
+    use crate::uring::{Config, File, Ring};
+    use crate::wake::Waker;
+
+    /// A completion of an eager ring interrupts the system calls of the thread that created the ring.
+    #[test]
+    fn an_interrupted_read_continues() {
+        let (mut ring, _) = match Ring::new(&Config { files: 1, eager: true, ..Config::default() }) {
+            Ok(made) => made,
+            Err(e) => return testkit::skip("io_uring", e),
+        };
+        let waker = Waker::new().unwrap();
+        ring.poll(File::Fd(waker.as_raw_fd()), u32::from(poll::IN as u16), true, 1).unwrap();
+        ring.submit().unwrap();
+        let (near, mut far) = UnixStream::pair().unwrap();
+        let mut stream = BlockingStream::Unix(near);
+        stream.set_timeout(Duration::from_secs(30)).unwrap();
+        let read = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                (0..20_000).for_each(|_| waker.wake());
+                far.write_all(b"x").unwrap();
+            });
+            stream.read(&mut [0])
+        });
+        assert_eq!(read.unwrap(), 1);
     }
 }

@@ -78,7 +78,8 @@ impl Netlink {
 
     fn walk(&mut self, dump: bool, mut each: impl FnMut(u16, &[u8]) -> DumpControl) -> Result<DumpControl> {
         loop {
-            let (got, _) = net::recv(&self.fd, &mut self.answer[..], RecvFlags::empty())?;
+            let receive = || net::recv(&self.fd, &mut self.answer[..], RecvFlags::empty());
+            let (got, _) = rustix::io::retry_on_intr(receive)?;
             let mut rest = self.answer.get(..got).unwrap_or_default();
             while let Some((head, payload, after)) = split(rest) {
                 rest = after;
