@@ -3,8 +3,11 @@
 use std::io::{BufRead as _, BufReader};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr as UnixAddr, UnixListener};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::net;
@@ -14,11 +17,12 @@ use tempfile::TempDir;
 const LOWEST: u32 = 12_000;
 
 /// Maximum time to wait for an event that must occur. Even on a busy machine, tests wait for a much shorter time.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Returns a port that was free a moment ago, below the kernel's range of ephemeral ports. An ephemeral port would be
-/// unsuitable, because it could become the local port of another test's connection. A client could even connect to
-/// itself, if it connects to an ephemeral port on which no program listens.
+/// Returns a port that was free a moment ago, below the kernel's range of ephemeral ports. No other test gets this port
+/// until this process ends. An ephemeral port would be unsuitable, because it could become the local port of another
+/// test's connection. A client could even connect to itself, if it connects to an ephemeral port on which no program
+/// listens.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
@@ -26,9 +30,19 @@ pub fn free_port() -> u16 {
         range.split_whitespace().next().and_then(|low| low.parse().ok()).unwrap_or(32_768_u32).max(LOWEST + 1_000);
     let free = |at: u32| {
         let port = LOWEST + std::process::id().wrapping_mul(97).wrapping_add(at) % (end - LOWEST);
-        u16::try_from(port).ok().filter(|port| bound(*port).is_ok())
+        u16::try_from(port).ok().filter(|port| reserve(*port) && bound(*port).is_ok())
     };
     (0..1_000).find_map(|_| free(NEXT.fetch_add(1, Ordering::Relaxed))).expect("none of 1,000 ports is free")
+}
+
+/// Reserves a port among all tests of this machine until this process ends. Returns false if another test has reserved
+/// the port. The reservation is a Unix socket with an abstract name, which the kernel removes with the process.
+fn reserve(port: u16) -> bool {
+    static RESERVED: Mutex<Vec<UnixListener>> = Mutex::new(Vec::new());
+    let name = UnixAddr::from_abstract_name(format!("loadline-test-port-{port}")).expect("a short name");
+    let Ok(socket) = UnixListener::bind_addr(&name) else { return false };
+    RESERVED.lock().unwrap_or_else(PoisonError::into_inner).push(socket);
+    true
 }
 
 /// Binds a socket to a port of 127.0.0.1 without listening. A process that another thread starts at the same time
