@@ -124,7 +124,7 @@ mod tests {
         let mut events = Events::with_capacity(4);
         assert_eq!(epoll.wait(&mut events, Some(0)).unwrap(), 0);
         let _client = std::net::TcpStream::connect(socket::local_addr(&listener).unwrap()).unwrap();
-        assert_eq!(epoll.wait(&mut events, Some(1_000_000_000)).unwrap(), 1);
+        assert_eq!(epoll.wait(&mut events, Some(30_000_000_000)).unwrap(), 1);
         assert_eq!(events.get(0).unwrap().token, 42);
     }
 
@@ -133,15 +133,15 @@ mod tests {
         std::thread::spawn(|| {
             limits::exact_timers().unwrap();
             let (epoll, mut events) = (Epoll::new().unwrap(), Events::with_capacity(1));
-            // The shortest of 50 waits is used, because other load on the machine makes waits longer.
-            let best = (0..50)
-                .map(|_| {
-                    let begin = clock::monotonic_ns();
-                    epoll.wait(&mut events, Some(20_000)).unwrap();
-                    clock::monotonic_ns() - begin
-                })
-                .min();
-            assert!(best.unwrap() >= 20_000 && best.unwrap() < 900_000, "{best:?} ns");
+            // One short wait is enough, because other load on the machine makes waits longer. A timeout that is rounded
+            // to milliseconds makes every wait last for at least 1 ms.
+            testkit::eventually(|| {
+                let begin = clock::monotonic_ns();
+                epoll.wait(&mut events, Some(20_000)).unwrap();
+                let waited_ns = clock::monotonic_ns() - begin;
+                assert!(waited_ns >= 20_000, "{waited_ns} ns");
+                (waited_ns < 900_000).then_some(())
+            });
         })
         .join()
         .unwrap();

@@ -109,7 +109,8 @@ mod tests {
         assert_eq!(try_exclusive(&first), Ok(true));
         assert_eq!(try_exclusive(&second), Ok(false));
         drop(first);
-        assert_eq!(try_exclusive(&second), Ok(true));
+        // A child process forked by a test that runs at the same time may hold a copy of the descriptor for a moment.
+        testkit::eventually(|| try_exclusive(&second).unwrap().then_some(()));
     }
 
     #[test]
@@ -120,7 +121,7 @@ mod tests {
         assert!(try_process(own, ProcessPart::Cpus).unwrap().is_some(), "another part");
         assert!(try_process(first, ProcessPart::RunState).unwrap().is_some(), "another process");
         drop(lock);
-        assert!(try_process(own, ProcessPart::RunState).unwrap().is_some());
+        testkit::eventually(|| try_process(own, ProcessPart::RunState).unwrap());
         assert_eq!(try_process(0, ProcessPart::Cpus).unwrap_err(), Errno::SRCH);
     }
 

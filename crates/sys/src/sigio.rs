@@ -129,7 +129,7 @@ mod tests {
             signals.watch(&a).unwrap();
             assert_eq!(signals.wait(0).unwrap(), None);
             b.write_all(b"x").unwrap();
-            assert_eq!(signals.wait(1_000_000_000).unwrap(), Some(Signal::Descriptor(a.as_raw_fd())));
+            assert_eq!(signals.wait(30_000_000_000).unwrap(), Some(Signal::Descriptor(a.as_raw_fd())));
             signals.unwatch(&a).unwrap();
             b.write_all(b"x").unwrap();
             assert_eq!(signals.wait(0).unwrap(), None);

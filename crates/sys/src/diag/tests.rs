@@ -2,7 +2,7 @@ use super::*;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn listeners(port: u16, v6: bool) -> Vec<Listener> {
     let mut found = Vec::new();
@@ -15,9 +15,9 @@ fn a_listener_reports_its_accept_queue() {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = server.local_addr().unwrap();
     let _waiting = [TcpStream::connect(addr).unwrap(), TcpStream::connect(addr).unwrap()];
-    let found = listeners(addr.port(), false);
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!((found[0].local, found[0].queue, found[0].drops), (addr, 2, Some(0)));
+    let has_both = |found: &Vec<Listener>| found.len() == 1 && found[0].queue == 2;
+    let found = testkit::eventually(|| Some(listeners(addr.port(), false)).filter(has_both));
+    assert_eq!((found[0].local, found[0].drops), (addr, Some(0)));
     assert!(found[0].limit >= 1 && found[0].inode > 0);
     assert!(listeners(addr.port(), true).is_empty());
 }
@@ -123,9 +123,11 @@ fn a_sender_has_unsent_bytes_and_a_full_buffer_if_the_peer_does_not_read() {
     let idle = look();
     assert_eq!((idle.write_full, idle.info.unwrap().unsent), (Some(false), Some(0)));
     sender.set_nonblocking(true).unwrap();
-    while sender.write(&[0; 65536]).is_ok() {}
-    let full = look();
-    assert_eq!(full.write_full, Some(true));
+    // On a busy machine, the kernel may handle acknowledgements late. A late acknowledgement makes room in the buffer.
+    let full = testkit::eventually(|| {
+        while sender.write(&[0; 65536]).is_ok() {}
+        Some(look()).filter(|seen| seen.write_full == Some(true))
+    });
     assert!(full.info.unwrap().unsent.unwrap() > 0, "{full:?}");
 }
 
@@ -155,11 +157,7 @@ fn a_dump_of_one_port_returns_its_connections_with_tcp_info() {
     drop((clients.pop(), accepted.pop()));
     // A concurrent test may have forked a child that has copies of the descriptors until it calls exec. A connection
     // that this test closes may therefore end a little later.
-    let end = Instant::now() + Duration::from_secs(5);
-    while diag.connection(&gone.name).unwrap().is_some() {
-        assert!(Instant::now() < end, "a closed connection is still told after 5 s");
-        thread::sleep(Duration::from_millis(1));
-    }
+    testkit::eventually(|| diag.connection(&gone.name).unwrap().is_none().then_some(()));
     let mut theirs = 0;
     let filter = ConnectionFilter { local_port: None, remote_port: Some(addr.port()) };
     let end = diag.connections(false, filter, |_| {

@@ -15,14 +15,11 @@ fn ring(config: &Config) -> Option<(Ring, Option<Buffers>)> {
 
 fn wait_for(ring: &mut Ring, user: u64) -> Cqe {
     let mut got = Vec::with_capacity(64);
-    for _ in 0..50 {
+    testkit::eventually(|| {
         ring.submit_and_wait(1, Some(100_000_000), 0).unwrap();
         ring.reap(&mut got);
-        if let Some(at) = got.iter().position(|c| c.user == user) {
-            return got.swap_remove(at);
-        }
-    }
-    unreachable!("no completion {user} in {got:?}")
+        got.iter().position(|c| c.user == user).map(|at| got.swap_remove(at))
+    })
 }
 
 #[test]
@@ -81,7 +78,7 @@ fn the_peer_sees_a_close_once_the_running_receive_is_cancelled() {
     ring.cancel_file(File::Fixed(0), OpFlags::SKIP_SUCCESS, 4).unwrap();
     ring.close(0, OpFlags::SKIP_SUCCESS, 5).unwrap();
     assert_eq!(wait_for(&mut ring, 3).outcome(), Err(Errno::CANCELED));
-    peer.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+    peer.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
     assert_eq!(peer.read(&mut [0; 8]).unwrap(), 0, "the peer reads an end");
 }
 
@@ -91,9 +88,11 @@ fn a_batch_wait_ends_at_its_limit_with_the_completions_so_far() {
     let (a, _b) = std::os::unix::net::UnixStream::pair().unwrap();
     let fd = File::Fd(std::os::fd::AsRawFd::as_raw_fd(&a));
     ring.poll(fd, libc::POLLOUT as u32, false, 9).unwrap();
+    // A kernel without the shorter limit waits for the whole time.
+    let limit_s = if ring.has_min_wait() { 60 } else { 1 };
     let begin = std::time::Instant::now();
-    ring.submit_and_wait(64, Some(5_000_000_000), 2_000).unwrap();
-    assert!(begin.elapsed().as_secs_f64() < if ring.has_min_wait() { 4.5 } else { 6.0 });
+    ring.submit_and_wait(64, Some(limit_s * 1_000_000_000), 2_000).unwrap();
+    assert!(begin.elapsed().as_secs() < 50);
     let mut got = Vec::with_capacity(4);
     ring.reap(&mut got);
     assert_eq!(got.len(), 1);
