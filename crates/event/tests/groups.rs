@@ -13,7 +13,7 @@ use std::time::Duration;
 use common::every;
 use loadline_event::{Event, EventQueue, Group, Mask};
 
-const LONG: Duration = Duration::from_secs(10);
+const LONG: Duration = Duration::from_secs(30);
 
 #[test]
 fn wake_one_events_are_current_until_their_registration_ends() {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use common::{Stream, descriptors, every};
 use loadline_event::{Backend, Event, EventQueue, Group, Mask};
 
-const LONG: Option<Duration> = Some(Duration::from_secs(10));
+const LONG: Option<Duration> = Some(Duration::from_secs(30));
 
 #[test]
 fn a_wait_ends_after_its_timeout_or_at_an_event() {
@@ -70,7 +70,7 @@ fn between_two_threads(tells: bool) {
         let mut sent = None;
         while sent.as_ref().is_none_or(|(n, _)| *n > got) {
             // If a wait returns no event although the writer has ended, an event was lost.
-            let wait = if sent.is_some() { Duration::from_secs(5) } else { Duration::from_millis(5) };
+            let wait = if sent.is_some() { Duration::from_secs(30) } else { Duration::from_millis(5) };
             let count = queue.get_next_event(&mut events, Some(wait)).unwrap();
             assert!(count > 0 || sent.is_none(), "{name}: {got} of {:?}", sent.map(|s| s.0));
             for event in &events[..count] {
@@ -87,7 +87,7 @@ fn between_two_threads(tells: bool) {
         sent.get_or_insert_with(|| writer.join().unwrap());
         let total = sent.as_ref().unwrap().0;
         while got < total {
-            let count = queue.get_next_event(&mut events, Some(Duration::from_secs(5))).unwrap();
+            let count = queue.get_next_event(&mut events, Some(Duration::from_secs(30))).unwrap();
             assert!(count > 0, "{name}: lost {} of {total}", total - got);
             for event in &events[..count] {
                 let stream = ours.iter_mut().find(|s| s.fd() == event.fd).unwrap();

@@ -47,6 +47,21 @@ impl Stream {
         }
     }
 
+    /// Returns the number of bytes that have arrived at a TCP socket and are not read yet, at most 4,096.
+    pub fn unread(&self) -> usize {
+        match self {
+            Self::Unix(_) => 0,
+            Self::Tcp(s) => s.peek(&mut [0; 4096]).unwrap_or(0),
+        }
+    }
+
+    /// Waits until a TCP socket has more than `unread` unread bytes. Bytes arrive at a Unix socket at once.
+    pub fn await_more_than(&self, unread: usize) {
+        if let Self::Tcp(_) = self {
+            testkit::eventually(|| (self.unread() > unread).then_some(()));
+        }
+    }
+
     /// Reads until a read would block or the input ends. Returns the number of bytes, and true if the input ended.
     pub fn drain(&mut self) -> (usize, bool) {
         let (mut total, mut buffer) = (0, [0; 4096]);
