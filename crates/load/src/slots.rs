@@ -190,10 +190,14 @@ mod tests {
     #[test]
     fn slow_completions_are_timed() {
         let plan = SlotPlan { first_s: 0.0, slot_s: 0.15, settle_s: 0.0, count: 4 };
-        let origin = clock::monotonic_ns();
-        // A request completes every 40 ms, so 3 or 4 complete in a slot (short period).
-        let found = rates(&plan, origin, || clock::monotonic_ns().saturating_sub(origin) / 40_000_000, || false);
         let whole = |rate: &f64| ((rate * 0.15).round() - rate * 0.15).abs() < 0.02;
-        assert!(found.len() == 4 && found[1..].iter().filter(|r| r.is_finite()).any(|r| !whole(r)), "{found:?}");
+        // On a busy machine, all slots (short periods) of an attempt may be missed.
+        testkit::eventually(|| {
+            let origin = clock::monotonic_ns();
+            // A request completes every 40 ms, so 3 or 4 complete in a slot.
+            let found = rates(&plan, origin, || clock::monotonic_ns().saturating_sub(origin) / 40_000_000, || false);
+            assert_eq!(found.len(), 4);
+            found[1..].iter().filter(|r| r.is_finite()).any(|r| !whole(r)).then_some(())
+        });
     }
 }

@@ -5,9 +5,19 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{Behaviour, Server, closed, drive, drive_with, drivers, plan};
+use common::{Behaviour, Server, closed, conduct, drive, drive_until, drivers, plan};
 use loadline_load as _;
-use run::{Arrival, ErrorKind, Intensity, LoadPart, LoadPlan, ThinkTime};
+use run::{Arrival, ErrorKind, Intensity, LoadPart, LoadPlan, ThinkTime, Tick};
+
+/// Returns a condition for [`drive_until`]: at least `responses` responses in the measured window.
+fn completes(responses: u64) -> impl Fn(&Tick, &Tick) -> bool {
+    move |begin, now| now.completed - begin.completed >= responses
+}
+
+/// Returns a condition for [`drive_until`]: at least `failures` failures since the start of the load.
+fn fails(failures: u64) -> impl Fn(&Tick, &Tick) -> bool {
+    move |_, now| now.errors >= failures
+}
 
 /// Checks relations between counts that hold for every result.
 fn consistent(part: &LoadPart) {
@@ -23,7 +33,7 @@ fn keep_alive_counts_agree_with_the_server() {
     for io in drivers() {
         for pipeline in [1, 4] {
             let server = Server::start(Behaviour::Proper);
-            let part = drive(&plan(io, closed(8, pipeline)), server.addr, 200);
+            let part = drive_until(&plan(io, closed(8, pipeline)), server.addr, 200, completes(200));
             consistent(&part);
             let t = &part.total;
             assert_eq!((t.attempted, t.connected, server.connections()), (8, 8, 8), "{io:?}");
@@ -41,7 +51,7 @@ fn simple_clients_open_one_connection_a_request() {
     for io in drivers() {
         let server = Server::start(Behaviour::Proper);
         let plan = LoadPlan { new_connections: true, ..plan(io, closed(4, 1)) };
-        let part = drive(&plan, server.addr, 200);
+        let part = drive_until(&plan, server.addr, 200, completes(100));
         consistent(&part);
         let t = &part.total;
         assert_eq!(t.error_count(), 0, "{io:?} {t:?}");
@@ -79,10 +89,10 @@ fn an_open_loop_sends_what_is_due() {
 fn statuses_and_bodies_are_told_apart() {
     for io in drivers() {
         let server = Server::start(Behaviour::Unavailable);
-        let t = drive(&plan(io, closed(2, 1)), server.addr, 60).total;
+        let t = drive_until(&plan(io, closed(2, 1)), server.addr, 60, completes(20)).total;
         assert!(t.completed > 10 && t.unexpected_status == t.completed && t.status["5xx"] == t.completed, "{t:?}");
         let server = Server::start(Behaviour::Chunked);
-        let t = drive(&plan(io, closed(2, 1)), server.addr, 60).total;
+        let t = drive_until(&plan(io, closed(2, 1)), server.addr, 60, completes(20)).total;
         assert!(t.completed > 10 && t.error_count() == 0 && t.completed == server.requests(), "{t:?}");
     }
 }
@@ -92,7 +102,9 @@ fn a_connection_that_the_server_closes_is_replaced() {
     for io in drivers() {
         let server = Server::start(Behaviour::CloseAfter(5));
         let think = ThinkTime { mean_ms: 10.0, exponential: false };
-        let t = drive(&plan(io, Intensity::Closed { connections: 2, pipeline: 1, think }), server.addr, 400).total;
+        let plan = plan(io, Intensity::Closed { connections: 2, pipeline: 1, think });
+        // Of the four connections, the server has closed at least two.
+        let t = drive_until(&plan, server.addr, 400, |_, _| server.connections() >= 4).total;
         assert!(t.closed_by_server >= 2 && t.connected >= t.closed_by_server, "{io:?} {t:?}");
         assert_eq!((t.completed, t.error_count()), (server.requests(), 0), "{io:?} {t:?}");
     }
@@ -114,7 +126,7 @@ fn resets_short_bodies_and_rubbish_are_errors_and_no_storm() {
         ] {
             let server = Server::start(behaviour);
             let begin = Instant::now();
-            let part = drive(&plan(io, closed(2, 1)), server.addr, 300);
+            let part = drive_until(&plan(io, closed(2, 1)), server.addr, 300, fails(4));
             let most = tries(2, begin.elapsed());
             consistent(&part);
             let t = &part.total;
@@ -129,11 +141,11 @@ fn resets_short_bodies_and_rubbish_are_errors_and_no_storm() {
 fn a_refused_port_is_named_and_not_hammered() {
     for io in drivers() {
         let ((_bound, addr), begin) = (testkit::refusing(), Instant::now());
-        let t = drive(&plan(io, closed(2, 1)), addr, 200).total;
+        let t = drive_until(&plan(io, closed(2, 1)), addr, 200, fails(4)).total;
         assert!(t.errors.0[&ErrorKind::ConnectRefused] >= 4 && t.connected == 0, "{io:?} {t:?}");
         assert!(t.attempted <= tries(2, begin.elapsed()), "{io:?} {t:?}");
         let open = Intensity::Open { rate: 500.0, arrival: Arrival::Poisson, max_connections: 16, pipeline: 1 };
-        let t = drive(&plan(io, open), addr, 200).total;
+        let t = drive_until(&plan(io, open), addr, 200, fails(1)).total;
         assert!(t.due > 50 && t.sent == 0 && t.error_count() > 0, "{io:?} {t:?}");
     }
 }
@@ -143,7 +155,7 @@ fn a_silent_server_times_out_and_leaves_the_rest_unanswered() {
     for io in drivers() {
         let server = Server::start(Behaviour::Silent);
         let plan = LoadPlan { timeout_s: 0.15, drain_s: 0.05, ..plan(io, closed(3, 1)) };
-        let t = drive(&plan, server.addr, 250).total;
+        let t = drive_until(&plan, server.addr, 250, fails(3)).total;
         let timeouts = t.errors.0[&ErrorKind::ResponseTimeout];
         assert!(timeouts >= 3, "{io:?} {t:?}");
         assert_eq!(timeouts + t.unanswered, t.sent, "{io:?} {t:?}");
@@ -157,10 +169,12 @@ fn a_server_that_dies_leaves_honest_counts() {
         let server = Server::start(Behaviour::Proper);
         // On a busy machine, the first answers may come late.
         let answered = || server.counted.requests.load(std::sync::atomic::Ordering::Relaxed) > 100;
-        let part = drive_with(&plan(io, closed(4, 1)), server.addr, 400, || {
+        let dies = || {
             testkit::eventually(|| answered().then_some(()));
             server.die();
-        });
+        };
+        // Each of the four connections fails once when the server dies. Further failures are refused connects.
+        let part = conduct(&plan(io, closed(4, 1)), server.addr, 400, dies, fails(8));
         consistent(&part);
         let t = &part.total;
         assert!(t.completed > 20, "{io:?} {t:?}");

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Behaviour, Server, closed, drive_with, drivers, plan};
+use common::{Behaviour, Server, closed, conduct, drivers, plan};
 use loadline_load as _;
 use run::{Arrival, Intensity, LoadPlan, ThinkTime};
 use sys::alloc;
@@ -47,11 +47,12 @@ fn measured_loops() {
             let what = format!("{io:?} {intensity:?}");
             let plan = LoadPlan { new_connections, ..plan(io, intensity) };
             let mut calls = None;
-            let part = drive_with(&plan, server.addr, 200, || {
+            let measures = || {
                 alloc::arm();
                 std::thread::sleep(std::time::Duration::from_millis(60));
                 calls = Some(alloc::disarm());
-            });
+            };
+            let part = conduct(&plan, server.addr, 200, measures, |begin, now| now.completed > begin.completed + 50);
             assert!(part.measured.completed > 20, "{what}: {:?}", part.measured);
             assert_eq!(calls, Some(0), "{what}");
         }

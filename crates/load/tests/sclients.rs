@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Behaviour, Server, drive, drivers, plan};
+use common::{Behaviour, Server, drive, drive_until, drivers, plan};
 use loadline_load as _;
 use run::{ErrorKind, Intensity, Io, LoadPart, LoadPlan, ThinkTime};
 
@@ -88,7 +88,7 @@ fn a_refused_connect_keeps_its_descriptor_until_t_is_over() {
     let _alone = testkit::alone();
     let (_bound, addr) = testkit::refusing();
     for io in drivers() {
-        let part = drive(&plan(io, sclients(10, 50.0, 0.0)), addr, 300);
+        let part = drive_until(&plan(io, sclients(10, 50.0, 0.0)), addr, 300, |_, now| now.errors > 20);
         let (m, expected) = (&part.measured, 10.0 / 0.05 * part.measured_s);
         assert!(m.attempted as f64 <= 1.1 * expected + 10.0, "{io:?} {m:?}");
         assert!(part.total.errors.0[&ErrorKind::ConnectRefused] > 20, "{io:?} {:?}", part.total);
@@ -98,7 +98,7 @@ fn a_refused_connect_keeps_its_descriptor_until_t_is_over() {
 fn in_processes(two_process: bool) -> (LoadPart, u64, u64) {
     let server = Server::start(Behaviour::Proper);
     let plan = LoadPlan { two_process, threads: 2, ..plan(Io::Epoll, sclients(8, 500.0, 10.0)) };
-    let part = drive(&plan, server.addr, 300);
+    let part = drive_until(&plan, server.addr, 300, |_, now| now.completed > 40);
     (part, server.requests(), server.connections())
 }
 
@@ -130,7 +130,7 @@ fn two_processes_see_the_same_phantoms() {
         let server = Server::start(Behaviour::Silent);
         let mut plan = LoadPlan { two_process, ..plan(Io::Epoll, sclients(4, 500.0, 20.0)) };
         (plan.timeout_s, plan.drain_s) = (0.1, 0.05);
-        let t = drive(&plan, server.addr, 250).total;
+        let t = drive_until(&plan, server.addr, 250, |_, now| now.sent > 10).total;
         assert!(t.sent > 10, "{two_process} {t:?}");
         assert_eq!(t.errors.0[&ErrorKind::ResponseTimeout] + t.unanswered, t.sent, "{two_process} {t:?}");
         assert_eq!(t.phantom, t.sent, "{two_process} {t:?}");

@@ -6,13 +6,13 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd as _;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use loadline_load as load;
-use run::{AgentCommand, AgentReport, HttpPlan, Intensity, Io, LoadPart, LoadPlan, Phase, Protocol, ThinkTime};
+use run::{AgentCommand, AgentReport, HttpPlan, Intensity, Io, LoadPart, LoadPlan, Phase, Protocol, ThinkTime, Tick};
 
 /// Behaviour of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,9 +167,19 @@ pub fn drivers() -> Vec<Io> {
 }
 
 /// Waits until the load is ready, then leads it through the warm-up, a window of `measure_ms`, and the drain. Calls
-/// `midway` in the middle of the measured window. Returns the result of the load.
-pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: impl FnOnce() + Send) -> LoadPart {
+/// `midway` in the middle of the measured window. The window ends only when `is_enough` returns true. `is_enough` gets
+/// the counts at the start of the window and the newest counts. On a busy machine, a load may do little in `measure_ms`.
+/// Returns the result of the load.
+pub fn conduct(
+    plan: &LoadPlan,
+    addr: SocketAddr,
+    measure_ms: u64,
+    midway: impl FnOnce() + Send,
+    is_enough: impl Fn(&Tick, &Tick) -> bool + Send,
+) -> LoadPart {
     let ((control, commands), (ready, is_ready)) = (channel(), channel());
+    let newest = Mutex::new(Tick::default());
+    let newest_tick = || newest.lock().unwrap().clone();
     std::thread::scope(|scope| {
         scope.spawn(move || {
             // If the load fails, `load::run` returns its error.
@@ -179,9 +189,11 @@ pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: im
             let half = Duration::from_millis(measure_ms / 2);
             std::thread::sleep(Duration::from_millis(50));
             control.send(AgentCommand::Enter { phase: Phase::Measure, at_ns: None }).unwrap();
+            let begin = newest_tick();
             std::thread::sleep(half);
             midway();
             std::thread::sleep(half);
+            testkit::eventually_within(Duration::from_secs(60), || is_enough(&begin, &newest_tick()).then_some(()));
             control.send(AgentCommand::Enter { phase: Phase::Drain, at_ns: None }).unwrap();
             // The load ends by itself after its drain. If this thread dropped the sender now, the load would stop
             // before the end of its drain.
@@ -190,11 +202,13 @@ pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: im
             }
         });
         let mut times = 0;
-        let mut report = |r| {
-            if matches!(r, AgentReport::Ready { .. }) {
+        let mut report = |r| match r {
+            AgentReport::Ready { .. } => {
                 times += 1;
                 ready.send(()).unwrap();
             }
+            AgentReport::Tick(tick) => *newest.lock().unwrap() = tick,
+            _ => {}
         };
         let part = load::run(plan, addr, load::Start::AtOnce, commands, &mut report);
         drop(ready);
@@ -203,6 +217,17 @@ pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: im
     })
 }
 
+/// Drives a load as [`conduct`] does, with nothing midway.
+pub fn drive_until(
+    plan: &LoadPlan,
+    addr: SocketAddr,
+    measure_ms: u64,
+    is_enough: impl Fn(&Tick, &Tick) -> bool + Send,
+) -> LoadPart {
+    conduct(plan, addr, measure_ms, || {}, is_enough)
+}
+
+/// Drives a load whose measured window ends after `measure_ms`.
 pub fn drive(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64) -> LoadPart {
-    drive_with(plan, addr, measure_ms, || {})
+    drive_until(plan, addr, measure_ms, |_, _| true)
 }
