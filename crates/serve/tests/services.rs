@@ -27,7 +27,7 @@ fn get(stream: &mut TcpStream, path: &str) -> String {
 
 fn connect(server: &serve::Server) -> TcpStream {
     let stream = TcpStream::connect(server.local_addr()).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     stream
 }
 
@@ -74,10 +74,12 @@ fn time_of_16_requests(sleep: Duration) -> Duration {
 #[test]
 fn four_sleeping_workers_serve_four_requests_at_once() {
     let sleep = Duration::from_millis(25);
-    // A busy machine may delay threads, but a sleep never ends early, so only the shortest of ten attempts counts.
-    let shortest = (0..10).map(|_| time_of_16_requests(sleep)).find(|took| *took < 16 * sleep);
-    let took = shortest.expect("16 requests took as long as one after the other, ten times");
-    assert!(took >= 4 * sleep, "{took:?}: more than four at once");
+    // A busy machine may delay threads, but a sleep never ends early, so one short attempt is enough.
+    testkit::eventually(|| {
+        let took = time_of_16_requests(sleep);
+        assert!(took >= 4 * sleep, "{took:?}: more than four at once");
+        (took < 16 * sleep).then_some(())
+    });
 }
 
 #[test]
@@ -94,9 +96,13 @@ fn connections_are_accepted_in_batches_on_the_timer() {
     assert!(begin.elapsed() >= Duration::from_millis(125), "{:?}", begin.elapsed());
 }
 
+/// Minimum time after which the kernel sends a delayed acknowledgement. Source: `TCP_DELACK_MIN` in the kernel's
+/// include/net/tcp.h, which is 40 ms, less a tick of the slowest kernel timer (10 ms).
+const DELAYED_ACKNOWLEDGEMENT: Duration = Duration::from_millis(30);
+
 #[test]
 fn with_nagle_a_separate_body_waits_for_the_delayed_acknowledgement() {
-    let median = |split: &str| {
+    let times = |split: &str| {
         let server = serve::start(&plan("http", "epoll", &[("split_head", split)])).unwrap();
         let mut stream = connect(&server);
         let mut timed = || {
@@ -106,11 +112,13 @@ fn with_nagle_a_separate_body_waits_for_the_delayed_acknowledgement() {
         };
         let mut times: Vec<Duration> = (0..15).map(|_| timed()).collect();
         times.sort();
-        times[times.len() / 2]
+        times
     };
-    // A delayed acknowledgement takes 40 ms. An exchange without a delayed acknowledgement takes far less time.
-    let (together, apart) = (median("0"), median("1"));
-    assert!(apart > 3 * together, "{apart:?} against {together:?}");
+    // A busy machine makes exchanges longer, but never shorter. At the start of a connection, the kernel sends some
+    // acknowledgements at once.
+    let (together, apart) = (times("0")[0], times("1"));
+    let median = apart[apart.len() / 2];
+    assert!(together < DELAYED_ACKNOWLEDGEMENT && median >= DELAYED_ACKNOWLEDGEMENT, "{together:?}, {apart:?}");
 }
 
 #[test]

@@ -9,12 +9,14 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use loadline_serve::{MODELS, Server, start};
 use run::ServePlan;
 
 const HEAD_MS: &str = "200";
+/// Maximum time until an ordinary client must be served.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 fn plan(service: &str, model: &str, strategy: &str, options: &[(&str, &str)]) -> ServePlan {
     let mut options: std::collections::BTreeMap<String, String> =
@@ -42,15 +44,12 @@ fn trickle(to: SocketAddr, count: usize) -> Trickle {
     let thread = std::thread::spawn(move || {
         let (mut refused, mut buf) = (0, [0; 512]);
         while !streams.is_empty() && !told.load(Ordering::Relaxed) {
-            streams.retain_mut(|stream| {
-                let sent = stream.write(b"x");
-                match stream.read(&mut buf) {
-                    Ok(n) => {
-                        refused += usize::from(buf[..n].starts_with(b"HTTP/1.1 408 "));
-                        false
-                    }
-                    Err(e) => e.kind() == ErrorKind::WouldBlock && sent.is_ok(),
+            streams.retain_mut(|stream| match stream.read(&mut buf) {
+                Ok(n) => {
+                    refused += usize::from(buf[..n].starts_with(b"HTTP/1.1 408 "));
+                    false
                 }
+                Err(e) => e.kind() == ErrorKind::WouldBlock && stream.write(b"x").is_ok(),
             });
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -59,14 +58,25 @@ fn trickle(to: SocketAddr, count: usize) -> Trickle {
     Trickle { stop, thread }
 }
 
-/// Makes one exchange, as an ordinary client would. Returns an error if the client is not served.
-fn exchange(to: SocketAddr) -> std::io::Result<()> {
-    let mut stream = TcpStream::connect(to)?;
-    stream.set_read_timeout(Some(Duration::from_secs(15)))?;
-    stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
-    let mut text = String::new();
-    stream.read_to_string(&mut text)?;
-    if text.starts_with("HTTP/1.1 200 ") { Ok(()) } else { Err(std::io::Error::other(text)) }
+/// Makes exchanges as an ordinary client would, until one of them gets status 200. On a busy machine, an ordinary client
+/// may be late, too, so that it gets status 408. Returns the number of exchanges that were late, or an error if the
+/// client is not served.
+fn exchange(to: SocketAddr) -> std::io::Result<u64> {
+    let (begin, mut late) = (Instant::now(), 0);
+    loop {
+        let mut stream = TcpStream::connect(to)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text)?;
+        if text.starts_with("HTTP/1.1 200 ") {
+            return Ok(late);
+        }
+        if !text.starts_with("HTTP/1.1 408 ") || begin.elapsed() > PATIENCE {
+            return Err(std::io::Error::other(text));
+        }
+        late += 1;
+    }
 }
 
 /// Checks that ordinary clients are served, while `count` slow clients are counted and their connections are closed
@@ -81,9 +91,10 @@ fn holds(server: &Server, count: usize, what: &str) {
     let refused = trickle.thread.join().unwrap();
     assert!(served.iter().all(Result::is_ok), "{what}: {served:?}");
     let stats = server.stats();
+    let late: u64 = served.into_iter().flatten().sum();
     // A client may miss the response 408 if its next byte arrives while the server closes. The server also counts a
     // client that misses the response.
-    assert_eq!(stats.closed_slow, count as u64, "{what}: {stats:?}");
+    assert_eq!(stats.closed_slow, count as u64 + late, "{what}: {stats:?}");
     assert!(refused > 0, "{what}: nobody was told 408");
 }
 
