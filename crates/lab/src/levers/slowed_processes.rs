@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn a_process_that_starts_later_is_slowed_too() {
         let mut command = std::process::Command::new("sh");
-        let server = testkit::ChildProcess::start(command.args(["-c", "sleep 0.1; sleep 5 & sleep 5 & wait"]));
+        let server = testkit::ChildProcess::start(command.args(["-c", "sleep 0.1; sleep 60 & sleep 60 & wait"]));
         let slowed = SlowedProcesses::new(&[server.pid()]);
         let all = testkit::eventually(|| Some(slowed.pids()).filter(|pids| pids.len() == 3));
         assert_eq!(all[0], server.pid());

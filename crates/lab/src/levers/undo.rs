@@ -203,10 +203,11 @@ mod tests {
             undo.switch(true).unwrap();
             eventually(|| sleeper.stopped().then_some(()));
             let record = undo.record.clone().unwrap();
-            // If a process is killed, its locks are released, but its destructors do not run.
-            drop(std::mem::take(&mut undo._locks));
-            undo.record = None;
             assert!(record.exists());
+            // If a process is killed, its locks are released, but its destructors do not run. From now on, any loadline
+            // command on this machine may undo the change.
+            undo.record = None;
+            drop(std::mem::take(&mut undo._locks));
             next(&sleeper);
             eventually(|| (!sleeper.stopped()).then_some(()));
             assert!(!record.exists());
