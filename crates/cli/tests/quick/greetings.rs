@@ -50,7 +50,7 @@ fn a_server_that_speaks_first_is_loaded_after_its_greeting() {
         let before = answers.load(Ordering::Relaxed);
         let run = json(binary!(), &[&args[..], &["--read-first", until]].concat());
         let completed = total(&run, "completed");
-        assert!(completed > 20 && total(&run, "handshakes") >= 2, "{until}: {completed}");
+        assert!(completed > 2 && total(&run, "handshakes") >= 2, "{until}: {completed}");
         assert_eq!(answers.load(Ordering::Relaxed) - before, completed, "{until}");
     }
     let said = refused(binary!(), &args);

@@ -49,10 +49,12 @@ fn several_messages_and_streams_are_timed() {
     let more = ["--grpc-json", r#"[{"id": 1}, {"id": 2}]"#, "--stream", "grpc", "--grpc-gzip"];
     let run = json(binary!(), &[&["load", &url][..], &more, &LOAD].concat());
     let trial = &run["trials"][0];
-    assert!(num(&trial["events"]) > 50.0 && trial["streams_broken"].is_null(), "{trial}");
-    assert!((1.5e3..6e3).contains(&num(&trial["gap_us"]["p50"])), "{trial}");
-    // The head comes with the first event, and the last event 8 ms later.
-    assert!(num(&trial["transfer_us"]["p50"]) > 6e3 && num(&trial["wait_us"]["p50"]) < 6e3, "{trial}");
+    assert!(num(&trial["events"]) > 10.0 && trial["streams_broken"].is_null(), "{trial}");
+    // The head comes with the first event, and the last event comes four gaps later. On a busy machine, all times are
+    // longer.
+    let [gap, transfer, wait] = ["gap_us", "transfer_us", "wait_us"].map(|time| num(&trial[time]["p50"]));
+    assert!(transfer > 6e3 && wait < transfer, "{trial}");
+    assert!((1.5e3..transfer / 2.0).contains(&gap), "{trial}");
     let one = format!("grpc://{}/loadline.Calls/Unary", server.addr);
     let said = refused(binary!(), &["load", &one, "--grpc-json", "[{}, {}]"]);
     assert!(said.contains("has 2 messages, but loadline.Calls.Unary takes one message"), "{said}");

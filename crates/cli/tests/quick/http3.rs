@@ -104,7 +104,7 @@ fn early_data_is_counted_apart_and_exact() {
 fn what_a_user_did_wrong_is_said() {
     let _alone = alone();
     let refused = |url: &str, more: &[&str]| {
-        let args = [&["load", url, "--duration", "200ms", "--timeout", "1s"], more].concat();
+        let args = [&["load", url, "--duration", "200ms"], more].concat();
         let output = loadline(binary!(), &args);
         assert!(!output.status.success(), "{url}");
         String::from_utf8_lossy(&output.stderr).into_owned()
@@ -120,6 +120,6 @@ fn what_a_user_did_wrong_is_said() {
     assert!(gone.contains("nothing listens on this UDP port"), "{gone}");
     // A UDP socket that receives datagrams but never answers.
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    let silence = refused(&format!("h3://{}/", silent.local_addr().unwrap()), &["--insecure"]);
+    let silence = refused(&format!("h3://{}/", silent.local_addr().unwrap()), &["--insecure", "--timeout", "1s"]);
     assert!(silence.contains("no handshake of QUIC"), "{silence}");
 }

@@ -56,7 +56,7 @@ fn command_counts_equal_those_of_the_server() {
         let before = calls(&server, "ping").0;
         let run = load(&server, &["--io", io, "--pipeline", pipeline]);
         let completed = total(&run, "completed");
-        assert!(completed > 500);
+        assert!(completed > 50);
         assert_eq!(calls(&server, "ping").0 - before, completed, "{io} {pipeline}");
     }
     let file = server.dir.path().join("commands");

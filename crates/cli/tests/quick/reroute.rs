@@ -5,7 +5,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
-use testkit::{binary, json, refused, reporting, total};
+use testkit::{binary, eventually, json, refused, reporting, total};
 
 const SHORT: [&str; 8] = ["--connections", "1", "--duration", "200ms", "--warmup", "0s", "--at-rest", "0s"];
 
@@ -38,9 +38,12 @@ fn a_given_address_outside_private_networks_needs_permission_too() {
 /// Starts two servers with the same port at two addresses. The second server answers after 20 ms. Returns the port of
 /// both servers.
 fn two_servers() -> u16 {
-    let first = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = first.local_addr().unwrap().port();
-    let second = TcpListener::bind(("127.0.0.2", port)).unwrap();
+    // At the second address, another test may use the port.
+    let (first, second, port) = eventually(|| {
+        let first = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = first.local_addr().unwrap().port();
+        Some((first, TcpListener::bind(("127.0.0.2", port)).ok()?, port))
+    });
     for (listener, delay_ms) in [(first, 0), (second, 20)] {
         std::thread::spawn(move || {
             for client in listener.incoming() {

@@ -74,8 +74,9 @@ fn metrics_receiver() -> (SocketAddr, Receiver<Value>) {
                     break body;
                 }
             };
-            client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").unwrap();
+            // The test may look for the body as soon as the sender has the answer.
             let _ = told.send(body);
+            client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").unwrap();
         }
     });
     (addr, bodies)

@@ -16,6 +16,15 @@ fn streams(options: &[&str]) -> Running {
 const LOAD: [&str; 9] =
     ["--duration", "1500ms", "--warmup", "200ms", "--at-rest", "0", "--connections", "4", "--stream"];
 
+/// Checks the times of the events. The server sends no event early. On a busy machine, all times are longer, so the
+/// upper bounds follow from the time of a whole response: the first event, and then 19 gaps.
+fn assert_times(trial: &Value, what: &str) {
+    let [first, gap, whole] = ["first_event_us", "gap_us", "latency_us"].map(|time| num(&trial[time]["p50"]));
+    assert!(first >= 58e3 && first < whole / 2.0, "{what}: the first event after {first} us of {whole}");
+    let mean_gap = (whole - first) / 19.0;
+    assert!(gap >= 8e3 && gap < 1.5 * mean_gap, "{what}: gaps of {gap} us, on average {mean_gap}");
+}
+
 fn load(server: &Running, options: &[&str]) -> Value {
     let url = format!("http://{}/", server.addr);
     json(binary!(), &[&["load", &url][..], &LOAD, options].concat())
@@ -37,9 +46,9 @@ fn a_planted_schedule_is_measured_in_each_format() {
         let server = streams(options);
         let run = load(&server, &[format]);
         let trial = &run["trials"][0];
-        let (first, gap) = (num(&trial["first_event_us"]["p50"]), num(&trial["gap_us"]["p50"]));
-        assert!((58e3..80e3).contains(&first) && (9e3..14e3).contains(&gap), "{format}: {first} {gap}");
-        assert!(num(&trial["first_byte_us"]["p50"]) < 30e3, "{format}: the head comes at once");
+        assert_times(trial, format);
+        let [head, first] = ["first_byte_us", "first_event_us"].map(|time| num(&trial[time]["p50"]));
+        assert!(head < first / 2.0, "{format}: the head comes at once, not after {head} us");
         assert_events(trial, format);
         assert!((num(&trial["streams_open"]) - 4.0).abs() < 0.2, "{format}: {trial}");
         assert_eq!((&trial["errors"], &trial["streams_broken"]), (&serde_json::json!({}), &Value::Null), "{format}");
@@ -65,8 +74,7 @@ fn a_planted_schedule_is_measured_over_other_protocols() {
         let end = if options.contains(&"end=[DONE]") { &["--stream-end", "[DONE]"][..] } else { &[] };
         let run = json(binary!(), &[&["load", &url][..], &LOAD, &[format], end].concat());
         let trial = &run["trials"][0];
-        let (first, gap) = (num(&trial["first_event_us"]["p50"]), num(&trial["gap_us"]["p50"]));
-        assert!((58e3..80e3).contains(&first) && (9e3..14e3).contains(&gap), "{service} {format}: {first} {gap}");
+        assert_times(trial, &format!("{service} {format}"));
         assert_events(trial, service);
         assert_eq!((&trial["errors"], &trial["streams_broken"]), (&serde_json::json!({}), &Value::Null), "{service}");
     }
@@ -77,7 +85,7 @@ fn limits_on_events_decide_the_exit_status_and_are_told() {
     let server = streams(&["-o", "end=[DONE]"]);
     let url = format!("http://{}/", server.addr);
     let run = |options: &[&str]| loadline(binary!(), &[&["load", &url][..], &LOAD, &["sse"], options].concat());
-    let held = run(&["--stream-end", "[DONE]", "--gap", "p50<30ms", "--first-event", "p50<200ms"]);
+    let held = run(&["--stream-end", "[DONE]", "--gap", "p50<5s", "--first-event", "p50<20s"]);
     let text = String::from_utf8_lossy(&held.stdout);
     assert!(held.status.success() && text.contains("First event") && text.contains("events/s"), "{text}");
     let broken = run(&["--gap", "p50<5ms"]);

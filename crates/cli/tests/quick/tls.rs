@@ -128,11 +128,14 @@ fn resumed_sessions_equal_the_server_s_log() {
         assert_eq!(reused, resumed, "{version} {resume}");
         // The first handshake of each of the eight connections cannot resume a session. The session ticket for the
         // second handshake may arrive too late, so this handshake may be full, too.
-        let can = handshakes.saturating_sub(16) as f64;
+        let (can, all) = (handshakes.saturating_sub(16) as f64, handshakes as f64);
+        // Four standard deviations of the number of resumed handshakes, if half of them are chosen at random. On a busy
+        // machine, there are only a few handshakes.
+        let chance = 4.0 * 0.5 * all.sqrt();
         let expected = match resume {
-            "on" => can..=handshakes as f64,
+            "on" => can..=all,
             "off" => 0.0..=0.0,
-            _ => 0.4 * can..=0.6 * handshakes as f64,
+            _ => 0.5 * can - chance..=0.5 * all + chance,
         };
         assert!(expected.contains(&(resumed as f64)), "{version} {resume}: {resumed} of {handshakes}");
     }

@@ -21,7 +21,7 @@ fn serve(args: &[&str]) -> Running {
 
 /// Runs `load` against a target that loadline must refuse, and returns the error.
 fn said(url: &str, more: &[&str]) -> String {
-    let output = loadline(binary!(), &[&["load", url, "--duration", "100ms", "--timeout", "2s"], more].concat());
+    let output = loadline(binary!(), &[&["load", url, "--duration", "100ms", "--timeout", "20s"], more].concat());
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{url} {more:?}: {text}");
     text
@@ -103,17 +103,20 @@ fn floods_are_refused_with_a_sentence() {
     }
 }
 
-/// Starts a server that sends `answer` after each read, and once more 100 ms later.
+/// Starts a server that sends `answer` after each read, and on all connections but the first one once more 100 ms
+/// later. The first connection is that of the test request.
 fn twice(answer: &'static [u8]) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
     std::thread::spawn(move || {
-        for stream in listener.incoming() {
+        for (number, stream) in listener.incoming().enumerate() {
             let mut stream = stream.unwrap();
             std::thread::spawn(move || {
                 while stream.read(&mut [0; 4096]).is_ok_and(|n| n > 0) && stream.write_all(answer).is_ok() {
-                    std::thread::sleep(std::time::Duration::from_millis(100));
-                    let _ = stream.write_all(answer);
+                    if number > 0 {
+                        std::thread::sleep(std::time::Duration::from_millis(100));
+                        let _ = stream.write_all(answer);
+                    }
                 }
             });
         }
@@ -121,7 +124,7 @@ fn twice(answer: &'static [u8]) -> SocketAddr {
     addr
 }
 
-/// After the test request, loadline listens for only 50 ms. The second answer to the test request comes later, so only
+/// After the test request, loadline listens only for a short time, so a server's second answer may come later. Then only
 /// the load reveals it.
 #[test]
 fn servers_that_answer_twice_have_no_rate() {
