@@ -14,7 +14,9 @@ const TIMED_OUT: i32 = 124;
 
 /// Name of the test modules whose tests measure, but whose checks still hold while a few other tests of such modules
 /// run.
-const LIGHT_MODULE: &str = "light";
+pub(crate) const LIGHT_MODULE: &str = "light";
+/// Name of the test modules whose tests measure, but leave the CPUs idle.
+pub(crate) const IDLE_MODULE: &str = "idle";
 
 /// A test to run.
 pub(crate) struct Job {
@@ -48,9 +50,9 @@ impl Job {
         format!("{} {}", self.program, self.test)
     }
 
-    /// Returns true if the test is in a module `light`, or in a module inside of a module `light`.
-    pub(crate) fn is_in_module_light(&self) -> bool {
-        self.test.rsplit("::").skip(1).any(|module| module == LIGHT_MODULE)
+    /// Returns true if the test is in a module with this name, or in a module inside of such a module.
+    pub(crate) fn is_in_module(&self, name: &str) -> bool {
+        self.test.rsplit("::").skip(1).any(|module| module == name)
     }
 
     /// Returns this test, marked to run at the same time as other measuring tests.

@@ -26,6 +26,13 @@ pub(crate) struct Workers {
     pub(crate) most: usize,
 }
 
+impl Workers {
+    /// Returns a number of tests that does not depend on idle CPUs. At least one test runs.
+    pub(crate) fn fixed(tests: usize) -> Self {
+        Self { fewest: tests.max(1), most: tests.max(1) }
+    }
+}
+
 /// Runs jobs in the given order, several at a time. Prints each failure as soon as the test has failed.
 pub(crate) fn run(jobs: Vec<Job>, workers: Workers) -> Vec<Outcome> {
     let mut queue = VecDeque::from(jobs);
