@@ -89,7 +89,7 @@ fn work_in_turns_needs_one_cpu_and_work_side_by_side_needs_them_all() {
 }
 
 /// Tests in which the clients mostly wait for the round trip of the network.
-mod light {
+mod idle {
     use super::*;
 
     /// The round trip to the server takes 30 ms, and there are 4 connections. No resource is full, so twice the

@@ -56,7 +56,7 @@ fn a_generator_behind_urgent_programs_blames_no_server() {
 }
 
 /// Limits that leave the CPUs mostly idle.
-mod light {
+mod idle {
     use super::*;
 
     /// The link lets 1 MB pass at once, and further bytes at 10 Mbit/s. The emulated link delays answers in the same

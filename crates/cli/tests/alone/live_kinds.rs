@@ -99,7 +99,7 @@ fn handshakes_belong_to_the_response_time_of_both_loops() {
 }
 
 /// A load of 300 requests per second.
-mod light {
+mod idle {
     use super::*;
 
     /// The accept queue of another program overflows all the time. The kernel counts overflows of accept queues for the

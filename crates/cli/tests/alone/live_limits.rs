@@ -243,7 +243,7 @@ fn a_server_with_less_memory_than_its_data_is_short_of_memory() {
 }
 
 /// The server may use a fifth of a CPU.
-mod light {
+mod idle {
     use super::*;
 
     #[test]

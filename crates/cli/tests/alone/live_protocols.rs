@@ -24,7 +24,7 @@ fn http3_has_a_capacity_costs_and_a_verdict() {
 }
 
 /// A server that completes 400 requests per second.
-mod light {
+mod idle {
     use super::*;
 
     /// The server handles one request at a time, each in 2.5 ms of wall clock time. If a busy machine delays the

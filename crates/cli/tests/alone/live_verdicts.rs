@@ -31,7 +31,7 @@ fn a_rate_limit_is_distinguished_from_a_limit_of_the_machine() {
 }
 
 /// A server that sleeps.
-mod light {
+mod idle {
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! Tests whose results depend on measurements. While one of these tests runs, no other test may run on the machine.
-//! Tests of modules `light` are an exception: they leave the CPUs mostly idle, so they run beside each other.
-//! `make verify` runs these tests.
+//! Tests of modules `idle` are an exception: they leave the CPUs idle, so one of them runs per CPU. Tests of modules
+//! `light` are another exception: one of them runs per two CPUs. `make verify` runs these tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod applications;
@@ -12,6 +12,7 @@ mod compare;
 mod compare_command;
 mod doctored_counters;
 mod hosts;
+mod idle;
 mod inside;
 mod light;
 mod live_connects;

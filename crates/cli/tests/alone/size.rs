@@ -85,7 +85,7 @@ fn capacity_is_the_quota_over_the_burnt_time() {
 }
 
 /// Tests of servers that sleep, so they use little CPU time.
-mod light {
+mod idle {
     use super::*;
 
     #[test]

@@ -136,6 +136,16 @@ mod light {
     use super::*;
 
     #[test]
+    fn thieves_end_with_the_conductor() {
+        kill(3);
+    }
+}
+
+/// A server with a quota of a fifth of a CPU.
+mod idle {
+    use super::*;
+
+    #[test]
     fn a_quota_is_restored_after_a_kill_of_its_lever() {
         let _alone = alone();
         let Some(group) = ControlGroup::fifth_of_a_processor("a kill in the middle of a quota") else { return };
@@ -149,10 +159,5 @@ mod light {
         signal(proving.pid(), "KILL");
         none_left(&pids);
         assert_eq!(group.cpu_quota(), before);
-    }
-
-    #[test]
-    fn thieves_end_with_the_conductor() {
-        kill(3);
     }
 }

@@ -1,10 +1,5 @@
-//! Tests that measure, but leave the CPUs mostly idle: their servers sleep, or a quota, a slow link or a rate limits
-//! the load. These tests run beside each other, so a result may not depend on a little CPU time that other tests use.
-//! Further tests that leave the CPUs mostly idle are in modules `light` of the files whose helpers they use.
+//! Tests that measure, but whose checks hold if a few other tests of this module run at the same time. One of these tests
+//! runs per two CPUs. Further such tests are in modules `light` of the files whose helpers they use.
 
-mod hosts_by_hand;
-mod hosts_levers;
 mod records;
-mod slow_accept;
-mod slowed_media;
 mod small_buffers;

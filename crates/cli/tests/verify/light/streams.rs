@@ -51,23 +51,6 @@ fn planted_schedules_are_measured_within_a_millisecond() {
     panic!("planted 200 ms and 20 ms: {told:?}");
 }
 
-/// By default, nginx sends HTTP/1.0 to the server, and buffers the server's answers.
-#[test]
-fn a_proxy_that_collects_the_events_is_named() {
-    let _alone = alone();
-    let server = streams();
-    for (buffers, signs_expected) in [("on", 1), ("off", 0)] {
-        let location = format!("proxy_pass http://{}; proxy_buffering {buffers};", server.addr);
-        let Some(proxy) = nginx(0, &location, "") else { return skip("nginx that collects events", "no nginx") };
-        let run = load(&format!("http://{}/", proxy.addr), "4");
-        let signs = signs(&run);
-        assert_eq!(signs.len(), signs_expected, "proxy_buffering {buffers}: {signs:?} {}", run["trials"][0]["gap_us"]);
-        if let Some((id, sentence)) = signs.first() {
-            assert!(id == "stream-buffered" && sentence.contains("nginx, which passes requests on to"), "{sentence}");
-        }
-    }
-}
-
 /// Source of a server with one thread. Each event takes 4 ms of the thread's CPU time, and is due 20 ms after the
 /// previous event of its stream.
 const ONE_WORKER: &str = "
@@ -146,16 +129,6 @@ const server = require('http').createServer((q, a) => {
 server.listen(0, '127.0.0.1', () => console.log('127.0.0.1:' + server.address().port));
 ";
 
-#[test]
-fn streams_of_node_are_whole() {
-    let _alone = alone();
-    if !has("streams of node", "node") {
-        return;
-    }
-    let mut server = ChildProcess::start(Command::new("node").args(["-e", NODE]).stdout(Stdio::piped()));
-    check_peer(&format!("http://{}/", first_line(&mut server.0)));
-}
-
 const UVICORN: &str = "
 import asyncio, socket, uvicorn
 async def app(scope, receive, send):
@@ -170,15 +143,56 @@ print('%s:%d' % s.getsockname(), flush=True)
 uvicorn.Server(uvicorn.Config(app, log_level='critical')).run(sockets=[s])
 ";
 
-#[test]
-fn streams_of_uvicorn_are_whole() {
-    let _alone = alone();
-    let test = "streams of uvicorn";
-    let (Some(python), Some(folder)) = (program("python3"), pip_packages(test, "uvicorn", &["uvicorn==0.*"])) else {
-        return;
-    };
-    let mut command = Command::new(python);
-    command.args(["-c", UVICORN]).env("PYTHONPATH", folder).stdout(Stdio::piped());
-    let mut server = ChildProcess::start(&mut command);
-    check_peer(&format!("http://{}/", first_line(&mut server.0)));
+/// Servers that send an event every 20 or 25 ms.
+mod idle {
+    use super::*;
+
+    /// By default, nginx sends HTTP/1.0 to the server, and buffers the server's answers.
+    #[test]
+    fn a_proxy_that_collects_the_events_is_named() {
+        let _alone = alone();
+        let server = streams();
+        for (buffers, signs_expected) in [("on", 1), ("off", 0)] {
+            let location = format!("proxy_pass http://{}; proxy_buffering {buffers};", server.addr);
+            let Some(proxy) = nginx(0, &location, "") else { return skip("nginx that collects events", "no nginx") };
+            let run = load(&format!("http://{}/", proxy.addr), "4");
+            let signs = signs(&run);
+            assert_eq!(
+                signs.len(),
+                signs_expected,
+                "proxy_buffering {buffers}: {signs:?} {}",
+                run["trials"][0]["gap_us"]
+            );
+            if let Some((id, sentence)) = signs.first() {
+                assert!(
+                    id == "stream-buffered" && sentence.contains("nginx, which passes requests on to"),
+                    "{sentence}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn streams_of_node_are_whole() {
+        let _alone = alone();
+        if !has("streams of node", "node") {
+            return;
+        }
+        let mut server = ChildProcess::start(Command::new("node").args(["-e", NODE]).stdout(Stdio::piped()));
+        check_peer(&format!("http://{}/", first_line(&mut server.0)));
+    }
+
+    #[test]
+    fn streams_of_uvicorn_are_whole() {
+        let _alone = alone();
+        let test = "streams of uvicorn";
+        let (Some(python), Some(folder)) = (program("python3"), pip_packages(test, "uvicorn", &["uvicorn==0.*"]))
+        else {
+            return;
+        };
+        let mut command = Command::new(python);
+        command.args(["-c", UVICORN]).env("PYTHONPATH", folder).stdout(Stdio::piped());
+        let mut server = ChildProcess::start(&mut command);
+        check_peer(&format!("http://{}/", first_line(&mut server.0)));
+    }
 }
