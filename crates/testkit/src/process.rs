@@ -276,21 +276,10 @@ pub struct Hog(#[allow(dead_code, reason = "ends when dropped")] ChildProcess);
 impl Hog {
     /// Starts `loops` busy loops on CPU `cpu`.
     pub fn on(cpu: u32, loops: usize) -> Vec<Self> {
-        (0..loops).map(|_| Self::with(Command::new("taskset"), cpu)).collect()
-    }
-
-    /// Starts `loops` busy loops on CPU `cpu`, with the highest priority (nice value -20).
-    pub fn urgent_on(cpu: u32, loops: usize) -> Vec<Self> {
-        let one = || {
-            let mut command = Command::new("nice");
-            command.args(["-n", "-20", "taskset"]);
-            Self::with(command, cpu)
+        let start = || {
+            let mut taskset = Command::new("taskset");
+            Self(ChildProcess::start(taskset.args(["-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"])))
         };
-        (0..loops).map(|_| one()).collect()
-    }
-
-    fn with(mut taskset: Command, cpu: u32) -> Self {
-        let command = taskset.args(["-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"]);
-        Self(ChildProcess::start(command))
+        (0..loops).map(|_| start()).collect()
     }
 }

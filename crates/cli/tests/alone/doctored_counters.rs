@@ -8,7 +8,7 @@
 use std::process::Command;
 
 use serde_json::Value;
-use testkit::{alone_with_release, bottleneck, json, num, recording, serve, verdict};
+use testkit::{OtherPrograms, alone_with_release, bottleneck, json, num, recording, serve, verdict};
 
 /// Names of the counters for CPU time, of a process and of a thread.
 const USED: [&str; 4] = ["process.cpu", "process.user", "process.system", "thread.cpu"];
@@ -81,14 +81,32 @@ fn old_form(run: &mut Value) -> &mut Value {
     &mut run["trials"]
 }
 
+/// Checks that the share of CPU time in the report is the share that the experiment took from the server. An earlier
+/// version of loadline named a share that no experiment had taken.
+fn the_printed_dose_was_given(run: &Value) {
+    let proof = &run["findings"]["proof"];
+    let why = proof["why"].as_str().unwrap();
+    let said = why.split("taking away ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<f64>().ok());
+    let said = said.unwrap_or_else(|| panic!("no share of CPU taken away in {why:?}: {}", verdict(run)));
+    let levers = proof["trials"].as_array().unwrap().iter().flat_map(|trial| trial["levers"].as_array().unwrap());
+    let given: Vec<f64> = levers.filter(|lever| lever["lever"] == "server-cpu").map(|l| num(&l["taken"])).collect();
+    // `said` comes from the CPU's speed with the lever (a process that takes CPU time), relative to the speed without the
+    // lever. Even a lever that is off takes a little CPU time, so `said` differs slightly from the ordered share (`given`).
+    assert!(given.iter().any(|share| (100.0 * share - said).abs() < 2.0), "{said} % of {given:?}: {why}");
+}
+
 #[test]
 fn the_levers_refute_an_argument_from_falsified_counters() {
     let (_alone, binary) = alone_with_release!("a planted wrong argument");
     // The server needs so much CPU time per request that it uses a whole CPU on any machine.
     let server = serve(&binary, 1, &["--option", "work_us=2000"]);
     let url = format!("http://{}/", server.addr);
+    let others = OtherPrograms::watch();
     let mut run = json(&binary, &["prove", &url, "--cpus", "0", "--connections", "8", "--budget", "14s"]);
     assert_eq!(bottleneck(&run), "server-cpu", "{}", verdict(&run));
+    if others.stayed_away("the printed share of CPU taken away") {
+        the_printed_dose_was_given(&run);
+    }
     old_form(&mut run).as_array_mut().unwrap().iter_mut().for_each(exchange);
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("run.json");

@@ -127,12 +127,21 @@ fn our_server_names_its_computing_function() {
     check_own(&binary, "spin=500", &Function(&["planted_spin"]));
 }
 
-/// Applications that mostly wait and use little CPU time.
+/// An application that often waits for the disk.
 mod light {
     use super::*;
 
     applications! {
-        flask_with_a_global_lock: |test| servers::python(test, "flask_lock.py"), [], Wait("lock", "flask_lock.py");
+        // On a fast disk, the holder of the lock spends about as much time on the CPU as in waits for the disk.
+        a_server_in_c_that_flushes_under_a_lock: servers::c_fsync, [], Lock("log_lock", " in write_log ");
+    }
+}
+
+/// Applications that mostly wait and use little CPU time.
+mod idle {
+    use super::*;
+
+    applications! {
         flask_with_a_global_lock_behind_nginx:
             |test| servers::behind_nginx(test, servers::python(test, "flask_lock.py")), [], Wait("lock", "flask_lock.py");
         fastapi_with_a_sleep_in_its_event_loop: |test| servers::python(test, "fastapi_sleep.py"), [], Wait("blocking-call", "index");
@@ -141,21 +150,17 @@ mod light {
         tomcat_with_eight_threads: servers::tomcat, [], Threads(8.0, "http-nio");
         go_with_a_mutex: |test| servers::go(test, "mutex"), [], Wait("lock", "main.underLock");
         go_with_a_semaphore: |test| servers::go(test, "semaphore"), [], Wait("worker-pool", "main.withPlace");
-        php_fpm_with_five_children: |test| servers::php_fpm(test, false), [], Pool(5, "pool www");
-        php_fpm_behind_a_unix_socket: |test| servers::php_fpm(test, true), [], Pool(5, "pool www");
+        php_fpm_with_five_children_behind_a_unix_socket: servers::php_fpm, [], Pool(5, "pool www");
         postgresql_with_a_row_lock: |test| servers::express_row(test, false), [], Wait("row-lock", "UPDATE");
         postgresql_with_a_row_lock_in_its_sessions:
             |test| servers::express_row(test, true), [], Wait("row-lock", "update counters set n = n + ?");
         puma_with_two_threads: servers::puma, [], Threads(2.0, "puma");
         axum_with_a_mutex_of_std: servers::axum, [], Wait("lock", "LOCK");
-        // On a fast disk, the holder of the lock spends about as much time on the CPU as in waits for the disk.
-        a_server_in_c_that_flushes_under_a_lock: servers::c_fsync, [], Lock("log_lock", " in write_log ");
     }
 
     #[test]
-    fn our_server_names_its_lock_and_its_pool() {
-        let (_alone, binary) = alone_with_release!("a lock and a pool of our own server");
-        check_own(&binary, "lock=5", &Lock("PLANTED_LOCK", "; its holder probably sleeps in "));
+    fn our_server_names_its_pool() {
+        let (_alone, binary) = alone_with_release!("a pool of our own server");
         check_own(&binary, "pool=3", &Wait("worker-pool", "planted_pool"));
     }
 }

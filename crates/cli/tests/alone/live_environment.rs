@@ -6,9 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::Value;
-use testkit::{
-    ControlGroup, Hog, TwoHosts, alone_with_release, bottleneck, has, is_root, json, json_of, num, serve, skip, verdict,
-};
+use testkit::{ControlGroup, TwoHosts, alone_with_release, bottleneck, has, json, json_of, num, serve, verdict};
 
 /// Confidence from which a verdict counts as sure.
 const SURE: f64 = 0.9;
@@ -38,21 +36,6 @@ fn is_not_sure_of_another(run: &Value, right: &[&str]) {
         "one of {right:?} is right: {}",
         verdict(run)
     );
-}
-
-/// Three programs with the highest priority leave hardly any CPU time for the generator.
-#[test]
-fn a_generator_behind_urgent_programs_blames_no_server() {
-    let (_alone, binary) = alone_with_release!("a generator behind urgent programs");
-    if !is_root() {
-        return skip("a generator behind urgent programs", "only root may raise a priority");
-    }
-    let server = serve(&binary, 1, &[]);
-    let hogs = Hog::urgent_on(0, 3);
-    let url = format!("http://{}/", server.addr);
-    let run = json(&binary, &["find", &url, "--budget", "15s", "--cpus", "0"]);
-    drop(hogs);
-    is_not_sure_of_another(&run, &["client-cpu"]);
 }
 
 /// Limits that leave the CPUs mostly idle.

@@ -1,6 +1,5 @@
 //! Tests of loads and failures that earlier versions of loadline misjudged. Examples are requests sent before earlier
-//! answers arrive, a proxy that refuses requests beyond the capacity of its upstream, and a generator without enough
-//! descriptors. A further example is three programs that each use a part of the CPUs, and together fill all CPUs.
+//! answers arrive, and a proxy that refuses requests beyond the capacity of its upstream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,8 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use testkit::{
-    OtherPrograms, Running, alone_with_release, bottleneck, free_port, json, json_of, nginx, nginx_workers, num,
-    program, serve, served, skip, verdict,
+    OtherPrograms, Running, alone_with_release, bottleneck, free_port, json, nginx, num, program, serve, skip, verdict,
 };
 
 /// Confidence from which a verdict counts as sure.
@@ -45,30 +43,6 @@ fn requests_sent_ahead_are_sent_in_every_part_of_find() {
     let tried: Vec<f64> = experiments.map(|trial| num(&trial["completed_rate"])).collect();
     assert!(!tried.is_empty(), "no experiment: {}", verdict(&run));
     assert!(tried.iter().all(|rate| *rate > 0.3 * highest), "{tried:?} of {highest}");
-}
-
-/// A proxy, its upstream and the generator share two CPUs. Neither the proxy nor its upstream nor the generator fills a
-/// CPU by itself, but together they fill both CPUs.
-#[test]
-fn cpus_that_three_processes_fill_together_are_the_limit() {
-    let (_alone, binary) = alone_with_release!("CPUs full in sum");
-    let mut command = Command::new(&binary);
-    command.args(["serve", "http", "--model", "epoll-sharded", "--threads", "2", "--option", "work_us=20"]);
-    let upstream = served(command);
-    let kept = format!("upstream app {{ server {}; keepalive 64; }}", upstream.addr);
-    let location = "proxy_pass http://app; proxy_http_version 1.1; proxy_set_header Connection \"\";";
-    let Some(proxy) = nginx_workers((2, "0,1"), location, &kept) else {
-        return skip("CPUs full in sum", "nginx is not installed");
-    };
-    let run = json_of(Command::new(&binary).args(["find", &format!("http://{}/", proxy.addr), "--budget", "16s"]));
-    // The verdict may also name the upstream as the limit, because its CPUs are full.
-    let behind = &run["findings"]["bottleneck"]["waits_for"];
-    let is_upstream = behind["address"] == upstream.addr.to_string() && behind["limit"] == "cpu";
-    let right = match bottleneck(&run) {
-        "server-concurrency" => is_upstream,
-        other => ["server-cpu", "client-cpu"].contains(&other),
-    };
-    assert!(right, "{}", verdict(&run));
 }
 
 /// A proxy and an upstream that sleeps.

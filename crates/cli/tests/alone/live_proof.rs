@@ -80,25 +80,6 @@ fn slowing_a_generator_that_parses_answers_proves_it() {
     proven(&run, "client-cpu");
 }
 
-/// The user gives the ID of nginx's first process. loadline must treat nginx's worker processes as parts of the server,
-/// too. An earlier version of loadline slowed only the first process, which never computes. Slowing only the first
-/// process did not lower the throughput, so the earlier version of loadline concluded that the server's CPU was not the
-/// limit.
-#[test]
-fn the_workers_of_a_process_given_by_number_are_slowed() {
-    let (_alone, binary) = alone_with_release!("proof by --server-pid");
-    let Some(server) = nginx(1, "", "") else {
-        return skip("proof by --server-pid", "nginx is not installed");
-    };
-    let (url, pid) = (format!("http://{}/file", server.addr), server.pid().to_string());
-    // With fewer than 64 connections, neither client nor server would be the limit on a fast machine.
-    let flags = ["--server-pid", &pid, "--connections", "64", "--budget", "16s"];
-    let Some(run) = prove(&binary, &url, &flags) else { return };
-    let parts = run["findings"]["proof"]["elasticities"].as_array().unwrap();
-    let part = parts.iter().find(|part| part["lever"] == "server-cpu").unwrap_or_else(|| panic!("{parts:#?}"));
-    assert!(num(&part["low"]) > 0.5, "{part:#}\n{}", verdict(&run));
-}
-
 /// With an open loop, the experiment observes the response time (p50) instead of the throughput. The server must
 /// explain most of the response time, and the generator less than a quarter. The server computes for 1,000 µs per
 /// request. At 300 requests per second, at least half of the requests find the server idle. The median response time is
@@ -146,30 +127,6 @@ fn a_second_address_proves_a_limit_by_address() {
     // 2.
     let about = (1.8..=2.2).contains(&ratio) || (low <= 2.0 && high >= 2.0 && (1.6..=2.4).contains(&ratio));
     assert!(about, "two addresses let {ratio} ({low} to {high}) times as much through");
-}
-
-/// Under a rate limit that delays answers, the response time grows with the number of connections. Turns with many
-/// connections would therefore not fit into the default time budget.
-#[test]
-fn find_proves_a_limit_by_address_that_delays_answers() {
-    let test = "proof of a limit that delays";
-    let (_alone, binary) = alone_with_release!(test);
-    let zone = "limit_req_zone $binary_remote_addr zone=z:1m rate=100r/s;";
-    let Some(server) = nginx(1, "limit_req zone=z burst=5000;", zone) else {
-        return skip(test, "nginx is not installed");
-    };
-    let others = OtherPrograms::watch();
-    let out = tempfile::tempdir().unwrap();
-    let dir = out.path().join("run");
-    let url = format!("http://{}/file", server.addr);
-    let run = json(&binary, &["find", &url, "--budget", "30s", "--out", dir.to_str().unwrap()]);
-    for (file, max_bytes) in [("run.json", MAX_RUN_BYTES), ("report.html", MAX_PAGE_BYTES)] {
-        let bytes = std::fs::metadata(dir.join(file)).unwrap().len();
-        assert!(bytes < max_bytes, "{file} of a run of 30 s has {bytes} bytes");
-    }
-    if others.stayed_away(test) {
-        proven(&run, "server-rate-limit");
-    }
 }
 
 /// Starts a server that computes, in a control group whose quota is a fifth of a CPU.
@@ -228,8 +185,32 @@ fn an_application_behind_a_proxy_is_named_and_proven() {
 }
 
 /// Tests with servers that mostly wait, or whose CPU quota limits them, so the CPUs of the machine are mostly idle.
-mod light {
+mod idle {
     use super::*;
+
+    /// Under a rate limit that delays answers, the response time grows with the number of connections. Turns with many
+    /// connections would therefore not fit into the default time budget.
+    #[test]
+    fn find_proves_a_limit_by_address_that_delays_answers() {
+        let test = "proof of a limit that delays";
+        let (_alone, binary) = alone_with_release!(test);
+        let zone = "limit_req_zone $binary_remote_addr zone=z:1m rate=100r/s;";
+        let Some(server) = nginx(1, "limit_req zone=z burst=5000;", zone) else {
+            return skip(test, "nginx is not installed");
+        };
+        let others = OtherPrograms::watch();
+        let out = tempfile::tempdir().unwrap();
+        let dir = out.path().join("run");
+        let url = format!("http://{}/file", server.addr);
+        let run = json(&binary, &["find", &url, "--budget", "30s", "--out", dir.to_str().unwrap()]);
+        for (file, max_bytes) in [("run.json", MAX_RUN_BYTES), ("report.html", MAX_PAGE_BYTES)] {
+            let bytes = std::fs::metadata(dir.join(file)).unwrap().len();
+            assert!(bytes < max_bytes, "{file} of a run of 30 s has {bytes} bytes");
+        }
+        if others.stayed_away(test) {
+            proven(&run, "server-rate-limit");
+        }
+    }
 
     #[test]
     fn immediate_acknowledgement_proves_a_delayed_one() {

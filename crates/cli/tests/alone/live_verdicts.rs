@@ -18,18 +18,6 @@ fn a_starved_generator_is_named_and_not_the_server() {
     assert_eq!(bottleneck(&run), "client-cpu", "{}", verdict(&run));
 }
 
-#[test]
-fn a_rate_limit_is_distinguished_from_a_limit_of_the_machine() {
-    let (_alone, binary) = alone_with_release!("server-rate-limit");
-    let zone = "limit_req_zone $server_port zone=z:1m rate=500r/s; limit_req_status 429;";
-    let Some(server) = nginx(1, "limit_req zone=z burst=20 nodelay;", zone) else {
-        return skip("server-rate-limit", "nginx is not installed");
-    };
-    let url = format!("http://{}/file", server.addr);
-    let run = json(&binary, &["find", &url, "--budget", "10s", "--cpus", "0"]);
-    assert_eq!(bottleneck(&run), "server-rate-limit", "{}", verdict(&run));
-}
-
 /// A server that sleeps.
 mod idle {
     use super::*;

@@ -183,7 +183,7 @@ fn without_stacks_no_function_is_told_and_no_stack_is_kept() {
     }
 }
 
-/// Servers that wait.
+/// Servers that wait. Their load, or the cost of sampling them, needs a part of a CPU.
 mod light {
     use super::*;
 
@@ -198,6 +198,25 @@ mod light {
         assert!(figure("rounds") >= 5.0 && once_s > 0.0, "{once_s} s once in {} rounds", figure("rounds"));
         assert!(cpu < MAX_COST, "{cpu} of a CPU, and {once_s} s once");
     }
+
+    /// The samples of one load are taken one after the other.
+    #[test]
+    fn a_pool_without_a_lock_names_none_in_20_of_20() {
+        let _alone = alone();
+        let Some((_server, port)) = python("pool") else { return skip("a pool in Python", "python3 is not installed") };
+        for clients in [1, 4, 8, 14] {
+            let _load = loaded(port, clients);
+            for round in 0..5 {
+                let found = sampled(port, "1s");
+                assert!(!causes(&found).contains(&"lock"), "{clients} clients, round {round}: {found:#}");
+            }
+        }
+    }
+}
+
+/// Servers that wait, under light loads.
+mod idle {
+    use super::*;
 
     #[test]
     fn a_global_lock_is_named_with_its_sleeping_holder() {
@@ -245,16 +264,6 @@ mod light {
         assert_eq!(thread["name"], "keeper-3", "{:#}", found["profile"]["futexes"]);
         let expected = format!("; its holder (thread keeper-3, ID {}) sleeps in hog", thread["id"]);
         assert!(sentence.contains(&expected), "{sentence}");
-    }
-
-    #[test]
-    fn a_pool_without_a_lock_names_none_in_20_of_20() {
-        let _alone = alone();
-        let Some((_server, port)) = python("pool") else { return skip("a pool in Python", "python3 is not installed") };
-        for round in 0..20 {
-            let found = waits(port, 1 + round % 14, "1s");
-            assert!(!causes(&found).contains(&"lock"), "round {round}: {found:#}");
-        }
     }
 
     #[test]

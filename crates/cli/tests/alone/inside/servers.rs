@@ -148,21 +148,17 @@ pub(super) fn nginx_gzip(test: &str) -> Option<Server> {
     nginx(test, "gzip on; gzip_comp_level 9; types { text/plain html; } gzip_types text/plain;", "")
 }
 
-/// Starts nginx in front of PHP-FPM with five child processes. nginx reaches PHP-FPM over a Unix socket if `is_unix` is
-/// true, otherwise over TCP.
-pub(super) fn php_fpm(test: &str, is_unix: bool) -> Option<Server> {
+/// Starts nginx in front of PHP-FPM with five child processes. nginx reaches PHP-FPM over a Unix socket.
+pub(super) fn php_fpm(test: &str) -> Option<Server> {
     let names = ["php-fpm8.2", "php-fpm8.3", "php-fpm8.4", "php-fpm"];
-    let (fpm, port, dir) = (installed(test, &names)?, free_port(), tempfile::tempdir().unwrap());
+    let (fpm, dir) = (installed(test, &names)?, tempfile::tempdir().unwrap());
     let user = if testkit::is_root() { "user = nobody\ngroup = nogroup\n" } else { "" };
     let socket = dir.path().join("socket");
-    let (listen, pass) = match is_unix {
-        true => (socket.display().to_string(), format!("unix:{}", socket.display())),
-        false => (format!("127.0.0.1:{port}"), format!("127.0.0.1:{port}")),
-    };
     assert!(Command::new("chmod").arg("755").arg(dir.path()).status().unwrap().success());
     let config = format!(
-        "[global]\nerror_log = {}/log\ndaemonize = no\n[www]\n{user}listen = {listen}\nlisten.mode = 0666\npm = static\npm.max_children = 5\n",
-        dir.path().display()
+        "[global]\nerror_log = {}/log\ndaemonize = no\n[www]\n{user}listen = {}\nlisten.mode = 0666\npm = static\npm.max_children = 5\n",
+        dir.path().display(),
+        socket.display()
     );
     std::fs::write(dir.path().join("fpm.conf"), config).unwrap();
     let mut command = Command::new(fpm);
@@ -172,14 +168,12 @@ pub(super) fn php_fpm(test: &str, is_unix: bool) -> Option<Server> {
     let script = dir.path().join("sleep.php");
     std::fs::copy(source("sleep.php"), &script).unwrap();
     let location = format!(
-        "location / {{ fastcgi_pass {pass}; fastcgi_param SCRIPT_FILENAME {}; fastcgi_param REQUEST_METHOD GET; }}",
+        "location / {{ fastcgi_pass unix:{}; fastcgi_param SCRIPT_FILENAME {}; fastcgi_param REQUEST_METHOD GET; }}",
+        socket.display(),
         script.display()
     );
-    let children = match is_unix {
-        true => ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null())),
-        false => ChildProcess::listening(&mut command, port),
-    };
-    testkit::eventually(|| (!is_unix || socket.exists()).then_some(()));
+    let children = ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()));
+    testkit::eventually(|| socket.exists().then_some(()));
     Some(nginx(test, "", &location)?.with(children).with(dir))
 }
 
