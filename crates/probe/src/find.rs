@@ -120,9 +120,9 @@ fn of_unix(at: &Address, inodes: &[u32]) -> Result<Found, FindError> {
 /// descriptors.
 fn holders(inodes: &[u32]) -> Vec<u32> {
     let proc = Path::new("/proc");
-    let parents = parents(proc);
-    let all: Vec<u32> = parents.iter().map(|(pid, _)| *pid).filter(|pid| holds_any(*pid, inodes)).collect();
-    if all.is_empty() { all } else { family(proc, &parents, &all) }
+    let pids = parents(proc).into_iter().map(|(pid, _)| pid);
+    let all: Vec<u32> = pids.filter(|pid| holds_any(*pid, inodes)).collect();
+    if all.is_empty() { all } else { family(proc, &all) }
 }
 
 /// Returns the processes that accept connections to `at`. `netns_pid` is a process in the network namespace of the
@@ -218,8 +218,8 @@ fn holders_of(addr: SocketAddr, found: &(Vec<u32>, SocketAddr), netns: Option<u3
 /// socket for its service (socket activation), and still has it open. If another process has the socket open, too, the
 /// result leaves out the service manager. The returned list has no descendants of a service manager, of the calling
 /// process, or of an ancestor of the calling process.
-fn family(proc: &Path, parents: &[(u32, u32)], holders: &[u32]) -> Vec<u32> {
-    let own_line = own_line(parents);
+fn family(proc: &Path, holders: &[u32]) -> Vec<u32> {
+    let own_line = own_line(proc);
     let manager = |pid: &u32| is_manager(proc, *pid);
     let mut servers: Vec<u32> = holders.iter().copied().filter(|pid| !manager(pid)).collect();
     if servers.is_empty() {
@@ -236,7 +236,13 @@ fn family(proc: &Path, parents: &[(u32, u32)], holders: &[u32]) -> Vec<u32> {
 
 /// Returns true for a service manager, which has many children that do not belong to a service whose socket it holds.
 pub(crate) fn is_manager(proc: &Path, pid: u32) -> bool {
-    pid == 1 || std::fs::read(proc.join(format!("{pid}/comm"))).is_ok_and(|comm| comm.trim_ascii() == b"systemd")
+    pid == 1
+        || std::fs::read(proc.join(format!("{pid}/comm"))).is_ok_and(|comm| is_manager_called(pid, comm.trim_ascii()))
+}
+
+/// Returns true for a service manager with this process ID and name.
+pub(crate) fn is_manager_called(pid: u32, name: &[u8]) -> bool {
+    pid == 1 || name == b"systemd"
 }
 
 /// Returns true if a process has one of the sockets in `inodes` open. Returns false if the process's descriptors cannot

@@ -44,13 +44,12 @@ const STOP_SIGNAL_BIT: u64 = 1 << 18;
 /// if the kernel does not list children (CONFIG_PROC_CHILDREN), or if the process ended. Source: proc_tid_children(5).
 pub(crate) fn children_of_main_thread(pid: u32) -> Vec<u32> {
     let text = std::fs::read(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    words(&text).filter_map(|word| u32::try_from(number(word)?).ok()).collect()
+    pids_in(&text).collect()
 }
 
-/// Returns the IDs of this process and of its ancestors, nearest first.
-pub(crate) fn with_ancestors() -> Vec<u32> {
-    let parent = |pid: &u32| parent_of(*pid).filter(|parent| *parent != 0);
-    std::iter::successors(Some(std::process::id()), parent).collect()
+/// Returns the process IDs in the text of a file `children`. Source: proc_tid_children(5).
+pub(crate) fn pids_in(text: &[u8]) -> impl Iterator<Item = u32> {
+    words(text).filter_map(|word| u32::try_from(number(word)?).ok())
 }
 
 fn parent(proc: &Path, pid: u32) -> Option<u32> {
@@ -80,21 +79,22 @@ pub(crate) fn descendants(proc: &Path, pids: &[u32]) -> Vec<u32> {
     below(&parents(proc), pids)
 }
 
-/// Returns the IDs of this process and of its ancestors, nearest first. Returns no IDs if this process is not in the
-/// list, because a `proc` folder made for a test may contain other processes with the same IDs.
-pub(crate) fn own_line(parents: &[(u32, u32)]) -> Vec<u32> {
+/// Returns the IDs of this process and of its ancestors, nearest first. Reads one file for each of them. Returns no IDs if
+/// the `proc` folder, which may be one of a test, does not contain this process.
+pub(crate) fn own_line(proc: &Path) -> Vec<u32> {
+    /// Maximum number of ancestors. Files of a test may contain a circle.
+    const MAX_ANCESTORS: usize = 4096;
     let me = std::process::id();
-    if !parents.iter().any(|(pid, _)| *pid == me) {
-        return Vec::new();
-    }
-    std::iter::once(me).chain(ancestors(parents, me)).collect()
+    let line = std::iter::successors(parent(proc, me), |pid| parent(proc, *pid));
+    let ancestors = line.take(MAX_ANCESTORS).take_while(|pid| *pid != 0);
+    parent(proc, me).map(|_| me).into_iter().chain(ancestors).collect()
 }
 
 /// Returns the IDs of all descendants of a server's processes, in ascending order. Leaves out the processes themselves,
 /// and loadline's own line with all processes below it.
 pub(crate) fn server_descendants(proc: &Path, pids: &[u32]) -> Vec<u32> {
     let mut parents = parents(proc);
-    let own = own_line(&parents);
+    let own = own_line(proc);
     parents.retain(|(pid, _)| !own.contains(pid));
     below(&parents, pids)
 }
@@ -114,30 +114,27 @@ fn below(parents: &[(u32, u32)], pids: &[u32]) -> Vec<u32> {
     found
 }
 
-/// Returns the ancestors of a process, nearest first.
-fn ancestors(parents: &[(u32, u32)], mut pid: u32) -> Vec<u32> {
-    let mut found = Vec::new();
-    while let Some((_, parent)) = parents.iter().find(|(p, _)| *p == pid) {
-        if *parent == 0 || found.contains(parent) {
-            break;
-        }
-        found.push(*parent);
-        pid = *parent;
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn descendants_and_ancestors_are_found() {
+    fn descendants_are_found() {
         let parents = [(1, 0), (5, 1), (6, 5), (7, 6), (8, 5), (9, 1)];
         assert_eq!(below(&parents, &[5]), [6, 7, 8]);
         assert_eq!(below(&parents, &[6, 8]), [7]);
-        assert_eq!(ancestors(&parents, 7), [6, 5, 1]);
-        assert_eq!(ancestors(&[(3, 4), (4, 3)], 3), [4, 3]);
+    }
+
+    #[test]
+    fn the_own_line_is_read_from_the_folder_of_a_test_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let me = std::process::id();
+        assert_eq!(own_line(dir.path()), [0; 0], "this process is not there");
+        for (pid, parent) in [(me, me.wrapping_add(1)), (me.wrapping_add(1), 1), (1, 0)] {
+            std::fs::create_dir_all(dir.path().join(pid.to_string())).unwrap();
+            std::fs::write(dir.path().join(format!("{pid}/stat")), format!("{pid} (x) S {parent} 1")).unwrap();
+        }
+        assert_eq!(own_line(dir.path()), [me, me.wrapping_add(1), 1]);
     }
 
     #[test]
@@ -149,7 +146,7 @@ mod tests {
         assert!(descendants(proc, &[server]).contains(&me));
         assert!(!found.contains(&me) && !found.contains(&child.pid()), "{found:?}");
         assert!(server_descendants(proc, &[me]).contains(&child.pid()), "below a process that was asked for");
-        assert!(own_line(&parents(proc)).starts_with(&[me, server]));
+        assert!(own_line(proc).starts_with(&[me, server]));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Folders that replace the root folder of a machine in tests: a test writes files there, and one source reads them.
+//! Folders that replace the root folder of a machine in tests: a test writes files there, and one source reads them. Also
+//! a process that several tests start.
 
 use std::path::Path;
 
@@ -74,4 +75,11 @@ impl Sampled {
             Reading::Value(v) => panic!("{id} has the value {v}"),
         }
     }
+}
+
+/// Starts a shell that starts a child process as soon as it gets a line.
+pub(crate) fn forks_later() -> testkit::ChildProcess {
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "exec 3<&0; read line; (read other <&3) & wait"]).stdin(std::process::Stdio::piped());
+    testkit::ChildProcess::start(&mut command)
 }

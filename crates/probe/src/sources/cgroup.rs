@@ -95,8 +95,8 @@ struct Group {
     /// group reached the limit, the processes that the kernel killed, and the pages that were read again after the
     /// kernel had evicted them.
     events: Option<(PathBuf, [Gauge; 3])>,
-    /// Memory use of the group with the smallest memory limit; `None` without a limit.
-    limited: Option<Gauge>,
+    /// Folder of the group with the smallest memory limit, and the memory use of this group; `None` without a limit.
+    limited: Option<(PathBuf, Gauge)>,
     pids: Option<[Gauge; 2]>,
 }
 
@@ -148,7 +148,7 @@ impl Group {
                 self.put(writer, at, told);
             }
         }
-        if let Some(told) = self.limited.as_mut().map(Gauge::read) {
+        if let Some(told) = self.limited.as_mut().map(|(_, gauge)| gauge.read()) {
             self.put(writer, 12, told);
         }
         if let Some([now, most]) = &mut self.pids {
@@ -177,7 +177,10 @@ impl Group {
         if let Some(memory) = &self.memory {
             let (told, folder) = memory.tightest(memory_limit);
             let told = told.map(Some).ok_or_else(|| "no memory limit is set".to_owned());
-            self.limited = told.is_ok().then(|| memory_use(memory, &folder));
+            let is_bound = self.limited.as_ref().is_some_and(|(old, _)| *old == folder);
+            if !is_bound || told.is_err() {
+                self.limited = told.is_ok().then(|| (folder.clone(), memory_use(memory, &folder)));
+            }
             if told.is_err() {
                 self.put(writer, 12, told.clone());
             }

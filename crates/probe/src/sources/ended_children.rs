@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::column_writer::Slots;
+use crate::process_tree::pids_in;
 use crate::reread_file::reread;
 use crate::source::Round;
-use crate::text::{name, number, words};
+use crate::text::name;
 use crate::tree_cpu::ended_children;
 use crate::units;
 
@@ -119,7 +120,7 @@ fn child_name(
 ) -> String {
     let child_of = |task: &Path, tid: u32, buffer: &mut Vec<u8>| {
         let file = std::fs::File::open(task.join(format!("{tid}/children"))).ok()?;
-        words(reread(&file, buffer).ok()?).filter_map(number).find_map(|pid| u32::try_from(pid).ok())
+        pids_in(reread(&file, buffer).ok()?).next()
     };
     let name_of = |pid: u32, buffer: &mut Vec<u8>| {
         let file = std::fs::File::open(round.tree.process(pid, "comm")).ok()?;

@@ -42,7 +42,7 @@ pub(super) fn open(_: &Scope, tree: &Tree) -> Box<dyn Source> {
         ended,
         known_children: KnownChildren::new(),
         buffer: Vec::new(),
-        own_line: process_tree::own_line(&process_tree::parents(&tree.path("proc"))),
+        own_line: process_tree::own_line(&tree.path("proc")),
     })
 }
 

@@ -292,18 +292,15 @@ impl Member {
     /// that other threads created. On kernels without `children` files, searches for all descendants at phase starts
     /// and ends.
     pub(super) fn children(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>, into: &mut Vec<u32>) {
-        let pids = |text: &[u8], into: &mut Vec<u32>| {
-            into.extend(words(text).filter_map(number).filter_map(|pid| u32::try_from(pid).ok()));
-        };
         match &self.children {
             Ok(file) => {
                 if let Ok(text) = reread(file, buffer) {
-                    pids(text, into);
+                    into.extend(process_tree::pids_in(text));
                 }
                 if round.full && self.threads.len() > 1 {
                     for tid in self.threads.tids().filter(|tid| *tid != self.pid) {
                         if let Ok(text) = std::fs::read(self.task.join(format!("{tid}/children"))) {
-                            pids(&text, into);
+                            into.extend(process_tree::pids_in(&text));
                         }
                     }
                 }

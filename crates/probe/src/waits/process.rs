@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use run::visible;
 
-use crate::find::sockets_of;
+use crate::find::{is_manager_called, sockets_of};
 use crate::process_tree::started_ticks;
 use crate::reread_file::reread;
 use crate::text::{number, stat_fields, stat_state};
@@ -42,6 +42,8 @@ pub(super) struct Process {
     kernel_name: Option<Arc<str>>,
     /// ID of the parent process when this process was found.
     parent: u32,
+    /// True for a service manager, which has many children that do not belong to a service whose socket it holds.
+    pub(super) is_manager: bool,
     /// True if the process has an epoll descriptor that it did not inherit. Inherited descriptors do not count, because
     /// a child does not wait on the epoll descriptor of its parent.
     pub(super) epoll: bool,
@@ -85,6 +87,7 @@ impl Process {
             name: visible(&comm).chars().take(MAX_NAME_CHARS).collect::<String>().into(),
             kernel_name: None,
             parent,
+            is_manager: is_manager_called(pid, comm.as_bytes()),
             epoll: own_epolls(pid, parent).next().is_some(),
             accepted: None,
             is_child: false,

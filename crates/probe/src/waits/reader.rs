@@ -5,11 +5,12 @@ mod processes;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use run::ThreadState;
 
-use crate::process_tree::with_ancestors;
+use crate::process_tree::own_line;
 
 use super::futex::Waits;
 use super::futex_reader;
@@ -69,7 +70,7 @@ impl Reader {
             upstreams: HashSet::new(),
             answers: HashMap::new(),
             behind: Vec::new(),
-            own_line: with_ancestors(),
+            own_line: own_line(Path::new("/proc")),
             rounds: sys::clock::monotonic_ns(),
             buffer: Vec::new(),
             missing: Vec::new(),

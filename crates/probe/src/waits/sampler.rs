@@ -365,9 +365,7 @@ mod tests {
     /// child.
     #[test]
     fn a_child_that_starts_before_the_measurement_is_in_every_round_of_it() {
-        let mut command = std::process::Command::new("sh");
-        command.args(["-c", "exec 3<&0; read line; (read other <&3) & wait"]).stdin(std::process::Stdio::piped());
-        let mut parent = testkit::ChildProcess::start(&mut command);
+        let mut parent = crate::testing::forks_later();
         let sampler = WaitSampler::start(vec![parent.pid()], None, None).unwrap();
         testkit::eventually(|| (sampler.so_far().rounds > 0).then_some(()));
         std::io::Write::write_all(parent.0.stdin.as_mut().unwrap(), b"go\n").unwrap();

@@ -85,7 +85,7 @@ impl Reader {
         let parents: HashSet<u32> = self.processes.values().map(Process::parent).collect();
         let is_root = |pid: &u32| self.roots.contains(pid) || self.behind.contains(pid);
         let may = self.processes.values().filter(|process| is_root(&process.pid) || parents.contains(&process.pid));
-        let is_own = |process: &&Process| !process.behind || !is_manager(Path::new("/proc"), process.pid);
+        let is_own = |process: &&Process| !process.behind || !process.is_manager;
         may.filter(is_own).map(|process| (process.pid, process.behind)).collect()
     }
 

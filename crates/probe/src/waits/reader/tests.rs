@@ -21,17 +21,10 @@ fn an_upstream_that_runs_the_same_program_as_the_server_has_another_name() {
     assert!(names.1.threads.iter().all(|thread| &*thread.name == "sleep"), "{:?}", names.1.threads);
 }
 
-/// Starts a shell that starts a child process as soon as it gets a line.
-fn forks_later() -> testkit::ChildProcess {
-    let mut command = std::process::Command::new("sh");
-    command.args(["-c", "exec 3<&0; read line; (read other <&3) & wait"]).stdin(std::process::Stdio::piped());
-    testkit::ChildProcess::start(&mut command)
-}
-
 /// The situation of this test also occurs with PostgreSQL, which starts a process for each connection of the load.
 #[test]
 fn a_child_that_starts_after_the_search_is_found_without_another_search() {
-    let mut parent = forks_later();
+    let mut parent = crate::testing::forks_later();
     let mut reader = Reader::new(vec![parent.pid()], None);
     reader.find_processes();
     assert_eq!(reader.round().processes.len(), 1);
