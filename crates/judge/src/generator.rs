@@ -156,7 +156,7 @@ fn server_takes(facts: &Facts<'_>) -> f64 {
     if !facts.shared() {
         return 0.0;
     }
-    let chain = facts.server().and_then(|server| crate::in_flight::chain::Chain::of(server.trial, &server));
+    let chain = facts.server().and_then(|server| crate::in_flight::chain::Chain::of(&server));
     chain.and_then(|chain| ratio(chain.serving(), chain.busy)).unwrap_or(0.0).clamp(0.0, 1.0)
 }
 

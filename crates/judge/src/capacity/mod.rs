@@ -128,12 +128,15 @@ fn nearest<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
 
 /// Returns the trial with the lowest offered rate, at or above `rate`, that clearly missed the objective. If no trial
 /// missed the objective clearly, returns the trial with the lowest rate that missed the objective at all. Ignores
+/// Returns the entry of `chances` for a trial of the run.
+fn chance_of(facts: &Facts<'_>, chances: &[Option<f64>], trial: &Trial) -> Option<f64> {
+    let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, trial))?;
+    *chances.get(at)?
+}
+
 /// trials below `rate`, because a disturbance, not the load, made these trials fail.
 fn past<'a>(facts: &Facts<'a>, chances: &[Option<f64>], rate: f64) -> Option<&'a Trial> {
-    let told = |t: &Trial| {
-        let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, t));
-        at.and_then(|at| *chances.get(at)?).is_some_and(|chance| chance < LIKELY_HELD)
-    };
+    let told = |t: &Trial| chance_of(facts, chances, t).is_some_and(|chance| chance < LIKELY_HELD);
     let broke = facts.search.iter().copied().filter(|t| t.rates.offered_rate >= rate && !holds(t, &facts.limits));
     let order = |t: &&Trial| (!told(t), t.rates.offered_rate);
     broke.min_by(|a, b| order(a).0.cmp(&order(b).0).then(order(a).1.total_cmp(&order(b).1)))

@@ -3,10 +3,10 @@
 //! A model may put the capacity far above the rates that held. On a machine whose speed changes, the estimate mostly
 //! follows the closed loop, which may have run at a better moment than the windows.
 
-use run::Trial;
 use stats::shares::chance_above_half;
 use stats::{NORMAL_95, normal_tail};
 
+use super::chance_of;
 use super::left_out::left_out;
 use super::neighbours::UsualShare;
 use super::pooled::Pooled;
@@ -30,13 +30,9 @@ impl Votes {
     /// Counts the windows of a search. `chances` is the result of [`super::chances`] for the run.
     pub(super) fn of(facts: &Facts<'_>, chances: &[Option<f64>]) -> Self {
         let usual = UsualShare::of(facts.run.trials.iter());
-        let chance = |t: &Trial| {
-            let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, t));
-            at.and_then(|at| *chances.get(at)?)
-        };
         let mut votes = Self::default();
         for trial in facts.search.iter().copied() {
-            let (rate, chance) = (trial.rates.offered_rate, chance(trial));
+            let (rate, chance) = (trial.rates.offered_rate, chance_of(facts, chances, trial));
             let is_disturbed = || left_out(trial, &facts.limits, usual).seconds > 0.0;
             match (holds(trial, &facts.limits), chance.map(|chance| chance >= LIKELY_HELD)) {
                 (true, _) => votes.held.push(rate),

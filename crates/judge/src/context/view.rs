@@ -230,10 +230,14 @@ impl<'a> View<'a> {
         ratio(self.cpu_used()?, self.cpu_allowed()?)
     }
 
+    /// Returns the processes of this side's upstreams on its machine, the busiest process first.
+    pub(crate) fn upstream_processes(&self) -> Vec<Task> {
+        self.processes_of(&InstanceFilter::new(self.side.behind.iter().flat_map(|behind| &behind.processes)))
+    }
+
     /// Returns the CPU use of this side's upstream processes on its machine, in CPUs.
     pub(crate) fn upstream_cpu(&self) -> f64 {
-        let behind = InstanceFilter::new(self.side.behind.iter().flat_map(|behind| &behind.processes));
-        self.processes_of(&behind).iter().map(|p| p.busy).sum()
+        self.upstream_processes().iter().map(|p| p.busy).sum()
     }
 
     /// Returns a bit mask of the CPUs that the busy processes of this side (client or server) may use. Returns `None`

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use run::{InstanceFilter, Trial};
-
 use crate::context::single::sides_of;
 use crate::context::view::{Task, View, busy, program};
 use crate::number::figure;
@@ -37,15 +35,16 @@ const OTHERS: &str = "other programs";
 
 impl Chain {
     /// Adds up the CPU use of all programs on the machine of `side`.
-    pub(crate) fn of(trial: &Trial, side: &View<'_>) -> Option<Self> {
+    pub(crate) fn of(side: &View<'_>) -> Option<Self> {
         let mut own: Vec<(String, Task)> = Vec::new();
-        for view in sides_of(trial).iter().filter(|v| std::ptr::eq(v.side, side.side) || v.side.same_cpus(side.side)) {
+        for view in
+            sides_of(side.trial).iter().filter(|v| std::ptr::eq(v.side, side.side) || v.side.same_cpus(side.side))
+        {
             let name = |task: &Task| match view.role {
                 "client" => GENERATOR.to_string(),
                 _ => program(&task.name).to_string(),
             };
-            let behind = InstanceFilter::new(view.side.behind.iter().flat_map(|behind| &behind.processes));
-            let tasks = view.processes().into_iter().chain(view.processes_of(&behind));
+            let tasks = view.processes().into_iter().chain(view.upstream_processes());
             own.extend(tasks.map(|task| (name(&task), task)));
         }
         let set = connected(&side.processes(), own.iter().map(|(_, task)| task));
@@ -167,7 +166,7 @@ mod tests {
 
     fn chain(run: &Run) -> Chain {
         let view = server_of(&run.trials[0]).unwrap();
-        Chain::of(view.trial, &view).unwrap()
+        Chain::of(&view).unwrap()
     }
 
     #[test]

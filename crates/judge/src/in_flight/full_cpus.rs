@@ -30,7 +30,7 @@ impl FullCpus {
     /// Returns the full CPUs that the server, its upstreams and the generator share.
     fn of_all_programs(facts: &Facts<'_>) -> Option<Self> {
         let view = facts.full_server()?;
-        let chain = Chain::of(view.trial, &view).filter(Chain::is_full)?;
+        let chain = Chain::of(&view).filter(Chain::is_full)?;
         let most = chain.largest_serving()?;
         let is_own = view.side.processes.iter().any(|name| program(name) == most.name);
         Some(Self { program: most.name.clone(), used: most.cpus, cpus: chain.cpus, is_upstream: !is_own })

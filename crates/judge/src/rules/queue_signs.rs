@@ -150,7 +150,7 @@ pub(super) fn waits_for_a_disk(view: &View<'_>) -> Option<Evidence> {
 
 /// Returns a line of evidence with the CPU use of all programs, if the limit of the nearest full upstream is its CPUs.
 pub(super) fn filled_cpus(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
-    let chain = upstreams::fills_cpus(facts).then(|| Chain::of(view.trial, view)).flatten()?;
+    let chain = upstreams::fills_cpus(facts).then(|| Chain::of(view)).flatten()?;
     let text = format!("the CPUs were busy {} of the time: {}", percent(chain.share()), chain.text());
     Some(line(view, "cpu.idle", "", text))
 }

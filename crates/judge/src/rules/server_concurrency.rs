@@ -194,7 +194,7 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
             percent(thread)
         )));
     }
-    let chain = (!by_upstream).then(|| Chain::of(view.trial, view)).flatten();
+    let chain = (!by_upstream).then(|| Chain::of(view)).flatten();
     if let Some(chain) = chain.filter(Chain::is_full) {
         return Err(Verdict::RuledOut(format!("the CPUs were full: {}", chain.text())));
     }

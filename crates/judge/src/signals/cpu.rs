@@ -207,7 +207,7 @@ impl<'a> ServerCpu<'a> {
         // If an upstream fills the CPUs, the server waits for this upstream, so full CPUs do not show that the server
         // lacks CPU time.
         let is_lacking = !crate::in_flight::upstreams::fills_cpus(facts);
-        let chain = is_lacking.then(|| Chain::of(view.trial, &view)).flatten();
+        let chain = is_lacking.then(|| Chain::of(&view)).flatten();
         let shift = plateau(facts) + queue(facts);
         let (lighter, unseen_most) = (facts.lighter_than(&view), most_if_unseen(facts));
         let had_room = lighter.had_room(View::cpu_share);

@@ -1,7 +1,5 @@
 //! Processes of upstreams that work on the CPUs of the server.
 
-use run::InstanceFilter;
-
 use crate::context::view::{Task, View, busy};
 
 /// Returns the working processes of all upstreams of the server on its machine that may run on a CPU of the server.
@@ -9,8 +7,7 @@ use crate::context::view::{Task, View, busy};
 pub(crate) fn on_server_cpus(view: &View<'_>) -> Vec<Task> {
     let own = view.mask();
     let may_share = |task: &Task| own.zip(task.mask).is_none_or(|(own, theirs)| own & theirs != 0);
-    let behind = InstanceFilter::new(view.side.behind.iter().flat_map(|behind| &behind.processes));
-    let mut tasks = view.processes_of(&behind);
+    let mut tasks = view.upstream_processes();
     tasks.retain(|task| task.busy > 0.0 && !view.side.processes.contains(&task.name) && may_share(task));
     tasks
 }
