@@ -3,6 +3,8 @@
 //! keeps its upstream connections open, its descriptors are therefore searched only once. The number of the server's
 //! client connections does not matter.
 //!
+//! A server may also open a connection for each request. The file `short.rs` finds the upstreams that such a server uses.
+//!
 //! A CPU quota may limit an upstream, so this source also reads the quotas of the control groups of its processes.
 //!
 //! The source lists sockets in the server's network namespace. The processes of an upstream may be in any namespace of
@@ -10,13 +12,15 @@
 
 mod limits;
 mod same_port;
+mod short;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use run::{Address, Upstream};
-use sys::diag::{Diag, Listener, OtherConnection, Traffic};
+use sys::diag::{Diag, Listener, OtherConnection, SocketName, Traffic};
 
 use crate::Scope;
 use crate::bound_address::serves;
@@ -30,6 +34,7 @@ use super::cgroup_paths::{Mount, mounts};
 use super::upstream_traffic::{Open, TrafficCounts};
 use limits::{MAX_ENDS, MAX_UPSTREAMS};
 use same_port::SamePort;
+use short::ShortConnections;
 
 const IDS: &[&str] = &["behind.connections"];
 const QUEUE_IDS: &[&str] = &["behind.queue", "behind.unread"];
@@ -65,6 +70,7 @@ struct UpstreamChain {
     quotas: Family,
     counts: TrafficCounts,
     same_port: SamePort,
+    short: ShortConnections,
     mounts: Option<Vec<Mount>>,
     stops: Vec<Step>,
     /// Addresses at which the server connects to itself.
@@ -75,21 +81,7 @@ struct UpstreamChain {
 }
 
 pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
-    Box::new(UpstreamChain {
-        listen: scope.listen.clone(),
-        edition: None,
-        diag: None,
-        family: Family::new(IDS).at_most(MAX_UPSTREAMS),
-        queues: Family::new(QUEUE_IDS).at_most(MAX_UPSTREAMS),
-        traffic: Family::new(TRAFFIC_IDS).at_most(MAX_UPSTREAMS),
-        quotas: Family::new(QUOTA_IDS).at_most(MAX_UPSTREAMS),
-        counts: TrafficCounts::default(),
-        same_port: SamePort::default(),
-        mounts: None,
-        stops: Vec::new(),
-        own: HashSet::new(),
-        holders: HashMap::new(),
-    })
+    Box::new(UpstreamChain::new(scope))
 }
 
 impl Source for UpstreamChain {
@@ -103,7 +95,7 @@ impl Source for UpstreamChain {
         self.begin(round);
         match self.sockets(&listen, round.tree) {
             Ok(sockets) => {
-                self.look(&sockets.ends, round);
+                self.look(&sockets, round);
                 self.put_queues(&sockets, round);
                 self.put_traffic(&sockets.ends, round);
             }
@@ -122,8 +114,10 @@ struct ConnectionEnd {
     /// Address of the connection's other end.
     to: Address,
     traffic: Option<Traffic>,
-    /// True if data waits at the other end, because the upstream has not read it yet.
+    /// True if a request waits at the other end, because the upstream has not read it or not accepted the connection.
     is_unread: bool,
+    /// Identity of a TCP socket, by which the kernel finds the socket again; `None` for a unix socket.
+    name: Option<SocketName>,
 }
 
 /// The sockets of a network namespace, without those of the server's own clients.
@@ -136,23 +130,49 @@ struct Sockets {
 }
 
 impl UpstreamChain {
+    fn new(scope: &Scope) -> Self {
+        Self {
+            listen: scope.listen.clone(),
+            edition: None,
+            diag: None,
+            family: Family::new(IDS).at_most(MAX_UPSTREAMS),
+            queues: Family::new(QUEUE_IDS).at_most(MAX_UPSTREAMS),
+            traffic: Family::new(TRAFFIC_IDS).at_most(MAX_UPSTREAMS),
+            quotas: Family::new(QUOTA_IDS).at_most(MAX_UPSTREAMS),
+            counts: TrafficCounts::default(),
+            same_port: SamePort::default(),
+            short: ShortConnections::default(),
+            mounts: None,
+            stops: Vec::new(),
+            own: HashSet::new(),
+            holders: HashMap::new(),
+        }
+    }
+
     fn nothing(&self, round: &mut Round<'_>, why: &str) {
         [&self.family, &self.queues, &self.traffic, &self.quotas]
             .into_iter()
             .for_each(|family| none(round, family, why));
     }
 
-    /// At the first sample of a load test, adds the upstreams that earlier load tests found to the process set.
+    /// At the first sample of a load test, adds the upstreams that earlier load tests found to the process set. An
+    /// upstream whose processes have all ended may have been started again, so its processes are searched again.
     fn begin(&mut self, round: &mut Round<'_>) {
         let edition = round.process_set.edition();
-        if self.edition.replace(edition) != Some(edition) {
-            self.holders.clear();
-            self.stops.iter().for_each(|stop| round.process_set.met(stop.behind.clone(), stop.pids.clone()));
+        if self.edition.replace(edition) == Some(edition) {
+            return;
+        }
+        self.holders.clear();
+        for stop in &mut self.stops {
+            if !stop.pids.iter().any(|pid| round.tree.process(*pid, "stat").exists()) {
+                stop.pids = who_answers(&stop.to, round.tree.netns_pid());
+            }
+            round.process_set.met(stop.behind.clone(), stop.pids.clone());
         }
     }
 
     /// Returns the sockets of the server's network namespace, without those of the server's own clients.
-    fn sockets(&mut self, listen: &Address, tree: &Tree) -> std::io::Result<Sockets> {
+    fn sockets(&mut self, listen: &Address, tree: &Tree) -> io::Result<Sockets> {
         let diag = match &mut self.diag {
             Some(diag) => diag,
             none => none.insert(tree.diag()?),
@@ -178,12 +198,13 @@ impl UpstreamChain {
         let has_unread = |end: &&OtherConnection| listening.contains(&end.local.port()) && end.receive_queue > 0;
         let unread: HashSet<[SocketAddr; 2]> =
             tcp.iter().filter(has_unread).map(|end| [end.local, end.remote]).collect();
-        for OtherConnection { local, remote, inode, receive_queue, traffic, .. } in tcp {
+        for OtherConnection { local, remote, inode, receive_queue, is_connecting, traffic, name } in tcp {
             if listening.contains(&local.port()) {
                 *found.unread.entry(local).or_default() += f64::from(receive_queue);
             } else if inode != 0 {
-                let is_unread = unread.contains(&[remote, local]);
-                found.ends.push(ConnectionEnd { inode, to: Address::Inet(remote), traffic, is_unread });
+                let (to, name) = (Address::Inet(remote), Some(name));
+                let is_unread = is_connecting || unread.contains(&[remote, local]);
+                found.ends.push(ConnectionEnd { inode, to, traffic, is_unread, name });
             }
         }
         found.ends.extend(unix_ends(diag, listen)?);
@@ -243,34 +264,49 @@ impl UpstreamChain {
         }
     }
 
-    /// Finds out which connecting ends are open in the server's processes, and then which are open in each upstream's
-    /// processes. Writes the number of connecting ends per address.
-    fn look(&mut self, ends: &[ConnectionEnd], round: &mut Round<'_>) {
-        let mut counts: BTreeMap<String, f64> =
-            self.stops.iter().map(|stop| (stop.behind.address.clone(), 0.0)).collect();
+    /// Finds out which connecting ends belong to the server's processes, and which belong to each upstream's processes.
+    /// Writes the number of connecting ends per address.
+    fn look(&mut self, sockets: &Sockets, round: &mut Round<'_>) {
+        let ends = &sockets.ends;
         self.forget(ends);
-        let mut at = 0;
-        while at <= self.stops.len() {
-            self.claim(at, ends, round);
-            let held: Vec<&Address> =
-                ends.iter().filter(|end| self.holders.get(&end.inode) == Some(&Some(at))).map(|end| &end.to).collect();
-            for to in held {
-                *counts.entry(to.to_string()).or_default() += 1.0;
-                self.meet(at, to, round);
-            }
-            at += 1;
-        }
+        self.follow(ends, round);
+        self.follow_short(sockets, round);
         // The source does not look up a socket again that is open in no process of the server or of an upstream.
         // Sockets usually stay with the process that created them.
         for end in ends {
             self.holders.entry(end.inode).or_insert(None);
+        }
+        self.put_connections(ends, round);
+        self.throttled(round);
+    }
+
+    /// Finds out which connecting ends are open in the server's processes, and then which are open in each upstream's
+    /// processes. Adds the addresses to which they lead as upstreams.
+    fn follow(&mut self, ends: &[ConnectionEnd], round: &mut Round<'_>) {
+        let mut at = 0;
+        while at <= self.stops.len() {
+            self.claim(at, ends, round);
+            for end in ends {
+                if self.holders.get(&end.inode) == Some(&Some(at)) {
+                    self.meet(at, &end.to, round);
+                }
+            }
+            at += 1;
+        }
+    }
+
+    /// Writes the number of connecting ends per address.
+    fn put_connections(&mut self, ends: &[ConnectionEnd], round: &mut Round<'_>) {
+        let mut counts: BTreeMap<String, f64> =
+            self.stops.iter().map(|stop| (stop.behind.address.clone(), 0.0)).collect();
+        for end in ends.iter().filter(|end| matches!(self.holders.get(&end.inode), Some(Some(_)))) {
+            *counts.entry(end.to.to_string()).or_default() += 1.0;
         }
         for (address, count) in counts {
             if let Some(slots) = self.family.slots(round.writer, address.as_bytes()) {
                 round.writer.put(slots, 0, count);
             }
         }
-        self.throttled(round);
     }
 
     /// Writes the CPU quota of each upstream, the number of quota periods, and the number of throttled periods.
@@ -354,7 +390,7 @@ impl UpstreamChain {
 
 /// Returns the connecting ends of unix connections. Only the accepting end of a connection has a path: the path of the
 /// listener that accepted the connection.
-fn unix_ends(diag: &mut Diag, listen: &Address) -> std::io::Result<Vec<ConnectionEnd>> {
+fn unix_ends(diag: &mut Diag, listen: &Address) -> io::Result<Vec<ConnectionEnd>> {
     let mut accepted: Vec<(u32, PathBuf)> = Vec::new();
     diag.unix_pairs(|_, peer, name| {
         let own = matches!(listen, Address::Unix(path) if path == name);
@@ -362,7 +398,8 @@ fn unix_ends(diag: &mut Diag, listen: &Address) -> std::io::Result<Vec<Connectio
             accepted.push((peer, name.to_owned()));
         }
     })?;
-    let end = |(inode, path)| ConnectionEnd { inode, to: Address::Unix(path), traffic: None, is_unread: false };
+    let end =
+        |(inode, path)| ConnectionEnd { inode, to: Address::Unix(path), traffic: None, is_unread: false, name: None };
     Ok(accepted.into_iter().map(end).collect())
 }
 

@@ -67,6 +67,7 @@ mod tests {
             remote: address,
             inode: 1,
             receive_queue,
+            is_connecting: false,
             traffic,
             name: SocketName::default(),
         };

@@ -150,7 +150,8 @@ mod tests {
             Traffic { data_in, data_out, received_ms_ago, sent_ms_ago, acknowledged_ms_ago, ..Traffic::default() };
         let address = std::net::SocketAddr::from(([127, 0, 0, 1], 80));
         let name = sys::diag::SocketName::default();
-        OtherConnection { local: address, remote: address, inode: 1, receive_queue, traffic: Some(traffic), name }
+        let (local, remote, is_connecting) = (address, address, false);
+        OtherConnection { local, remote, inode: 1, receive_queue, is_connecting, traffic: Some(traffic), name }
     }
 
     #[test]

@@ -208,6 +208,7 @@ impl Sockets {
                     let port = connection.local.port();
                     let kind = match connection.inode {
                         0 => return,
+                        _ if connection.is_connecting => return,
                         _ if front.iter().any(|(_, front)| *front == port) => &mut found.clients,
                         _ if ports.contains(&port) => &mut found.behind,
                         inode if held.contains_key(&inode) => &mut found.held,

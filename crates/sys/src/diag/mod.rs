@@ -12,7 +12,7 @@ use rustix::net::netlink::SOCK_DIAG;
 
 use crate::netlink::{DumpControl, Netlink, u32_at};
 use crate::{Errno, Result};
-use parse::{connection, ends_of, listener, other};
+use parse::{connection, ends_of, listener, other, state_of};
 use request::{INET6, INFO, SKMEMINFO, bytecode, excluding_port, request, to_port};
 pub use sockets::{Connection, ConnectionFilter, Listener, OtherConnection, SocketName, TcpInfo, Traffic};
 
@@ -20,6 +20,10 @@ const SOCK_DIAG_BY_FAMILY: u16 = 20;
 /// Attributes requested for a connection: `tcp_info` and socket memory.
 const CONNECTION_EXTENSIONS: u8 = 1 << (INFO - 1) | 1 << (SKMEMINFO - 1);
 const ESTABLISHED: u32 = 1 << 1;
+const SYN_SENT: u32 = 1 << 2;
+/// States of a connection that this end has closed, or that both ends have closed: FIN_WAIT1, FIN_WAIT2, TIME_WAIT,
+/// LAST_ACK and CLOSING.
+const CLOSED: u32 = 1 << 4 | 1 << 5 | 1 << 6 | 1 << 9 | 1 << 11;
 const CLOSE_WAIT: u32 = 1 << 8;
 const LISTEN: u32 = 1 << 10;
 
@@ -71,16 +75,34 @@ impl Diag {
         Ok(())
     }
 
-    /// Calls `each` with every established connection that does not use `port` at either end. The kernel, and not this
-    /// process, selects the connections. With `traffic`, the kernel adds `tcp_info`, for which it must lock each
-    /// connection.
+    /// Calls `each` with every connection that does not use `port` at either end, and that is established or being
+    /// opened by this end. The kernel, and not this process, selects the connections. With `traffic`, the kernel adds
+    /// `tcp_info`, for which it must lock each connection.
     pub fn others(&mut self, v6: bool, port: u16, traffic: bool, each: impl FnMut(&OtherConnection)) -> Result<()> {
         let extensions = if traffic { 1 << (INFO - 1) } else { 0 };
-        self.each_other(&request(v6, extensions, ESTABLISHED), &excluding_port(port), each)
+        self.each_other(&request(v6, extensions, ESTABLISHED | SYN_SENT), &excluding_port(port), each)
     }
 
-    /// Calls `each` with every established connection to a remote port, except connections to the IP addresses
-    /// `except`. The kernel, and not this process, selects the connections. With `traffic`, the kernel adds `tcp_info`.
+    /// Calls `each` with the local and the remote address of connections that were closed a short time ago (for TCP, up
+    /// to a minute), until `each` returns [`DumpControl::Stop`]. Leaves out connections that use `port` at either end.
+    /// No process holds a closed connection, so it has no inode. If `each` has returned [`DumpControl::Stop`], drop
+    /// this socket and open another one, because the kernel still keeps the rest of the dump.
+    pub fn closed(
+        &mut self,
+        v6: bool,
+        port: u16,
+        mut each: impl FnMut(SocketAddr, SocketAddr) -> DumpControl,
+    ) -> Result<DumpControl> {
+        let (head, filter) = (request(v6, 0, CLOSED), excluding_port(port));
+        self.0.ask(SOCK_DIAG_BY_FAMILY, true, &[&head, &filter], |_, payload| match ends_of(payload) {
+            Some((local, remote)) => each(local, remote),
+            None => DumpControl::Continue,
+        })
+    }
+
+    /// Calls `each` with every connection to a remote port that is established or being opened, except connections to
+    /// the IP addresses `except`. The kernel, and not this process, selects the connections. With `traffic`, the kernel
+    /// adds `tcp_info`.
     pub fn to_port(
         &mut self,
         v6: bool,
@@ -90,7 +112,7 @@ impl Diag {
         each: impl FnMut(&OtherConnection),
     ) -> Result<()> {
         let extensions = if traffic { 1 << (INFO - 1) } else { 0 };
-        self.each_other(&request(v6, extensions, ESTABLISHED), &to_port(port, except), each)
+        self.each_other(&request(v6, extensions, ESTABLISHED | SYN_SENT), &to_port(port, except), each)
     }
 
     /// Calls `each` with every established connection to a local port, with its traffic. The kernel, and not this
@@ -139,11 +161,12 @@ impl Diag {
     }
 
     fn known<T>(&mut self, name: &SocketName, extensions: u8, parse: fn(&[u8]) -> Option<T>) -> Result<Option<T>> {
+        const OPEN: u32 = SYN_SENT | ESTABLISHED | CLOSE_WAIT;
         let mut head = request(name.family == INET6, extensions, u32::MAX);
         head[8..56].copy_from_slice(&name.id);
         let mut found = None;
         let asked = self.0.ask(SOCK_DIAG_BY_FAMILY, false, &[&head], |_, payload| {
-            let open = payload.get(1).is_some_and(|state| (ESTABLISHED | CLOSE_WAIT) >> state & 1 == 1);
+            let open = state_of(payload).is_some_and(|state| OPEN & state != 0);
             found = parse(payload).filter(|_| open);
             DumpControl::Continue
         });

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::request::{INET6, INFO, SKMEMINFO};
-use super::{Connection, Listener, OtherConnection, SocketName, TcpInfo, Traffic};
+use super::{Connection, Listener, OtherConnection, SYN_SENT, SocketName, TcpInfo, Traffic};
 use crate::netlink::{attributes, u32_at, u64_at};
 
 const SKV6ONLY: u16 = 11;
@@ -20,6 +20,11 @@ pub(super) fn ends_of(payload: &[u8]) -> Option<(SocketAddr, SocketAddr)> {
     let v6 = *payload.first()? == INET6;
     let port = |at: usize| payload.get(at..)?.first_chunk().map(|b| u16::from_be_bytes(*b));
     Some((SocketAddr::new(address(payload, 8, v6)?, port(4)?), SocketAddr::new(address(payload, 24, v6)?, port(6)?)))
+}
+
+/// Parses the state of a socket, as one bit of a request's set of states.
+pub(super) fn state_of(payload: &[u8]) -> Option<u32> {
+    1_u32.checked_shl(u32::from(*payload.get(1)?))
 }
 
 fn address(payload: &[u8], at: usize, v6: bool) -> Option<IpAddr> {
@@ -74,6 +79,7 @@ pub(super) fn other(payload: &[u8]) -> Option<OtherConnection> {
         remote,
         inode: u32_at(payload, 68)?,
         receive_queue: u32_at(payload, 56)?,
+        is_connecting: state_of(payload)? == SYN_SENT,
         traffic: info.and_then(|(_, info)| traffic(info)),
         name: socket_name(payload)?,
     })

@@ -103,7 +103,7 @@ pub struct TcpInfo {
     pub peer_window: Option<u32>,
 }
 
-/// An established connection, as [`super::Diag::others`] and [`super::Diag::accepted`] describe it.
+/// A connection that is established or being opened, as [`super::Diag::others`] and [`super::Diag::accepted`] describe it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OtherConnection {
     /// Local address of the connection.
@@ -114,6 +114,8 @@ pub struct OtherConnection {
     pub inode: u32,
     /// Number of bytes that arrived but were not yet read by the program.
     pub receive_queue: u32,
+    /// True if this end is opening the connection and has no answer yet (SYN_SENT).
+    pub is_connecting: bool,
     /// Counters and times of sent and received data. `None` if the request did not ask for traffic, or on kernels
     /// before 4.6.
     pub traffic: Option<Traffic>,

@@ -44,6 +44,43 @@ fn the_filter_excludes_a_port_at_either_end() {
 }
 
 #[test]
+fn a_closed_connection_is_listed_without_a_holder() {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = server.local_addr().unwrap();
+    drop((TcpStream::connect(at).unwrap(), server.accept().unwrap()));
+    let closed = |excluded: u16| {
+        let mut found = 0;
+        let end = Diag::open().unwrap().closed(false, excluded, |local, remote| {
+            found += u32::from([local, remote].contains(&at));
+            DumpControl::Continue
+        });
+        assert_eq!(end, Ok(DumpControl::Continue));
+        found
+    };
+    assert!(testkit::eventually(|| Some(closed(0)).filter(|found| *found > 0)) > 0);
+    assert_eq!(closed(at.port()), 0);
+}
+
+#[test]
+fn a_connection_that_is_being_opened_is_listed() {
+    let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    let server = crate::peer::Peer::from(any).listen(0).unwrap();
+    let at = crate::socket::local_addr(&server).unwrap();
+    // The accept queue has room for one connection. The kernel drops the requests for further connections.
+    let clients = [(); 3].map(|()| crate::socket::tcp(at).unwrap());
+    assert!(clients.iter().all(|fd| crate::socket::connect(fd, at).is_ok()));
+    let mut connecting = Vec::new();
+    let look = |c: &OtherConnection| {
+        if c.remote == at {
+            connecting.push(c.is_connecting);
+        }
+    };
+    Diag::open().unwrap().others(false, 0, true, look).unwrap();
+    connecting.sort_unstable();
+    assert_eq!(connecting, [false, true, true]);
+}
+
+#[test]
 fn the_filter_excludes_the_highest_port_too() {
     let server = std::net::TcpListener::bind("127.0.0.65:65535").unwrap();
     let _client = std::net::TcpStream::connect(server.local_addr().unwrap()).unwrap();

@@ -115,6 +115,49 @@ fn processes_that_an_upstream_starts_later_are_followed() {
     assert!(probe.processes().iter().all(|own| own != name), "it is no process of the server");
 }
 
+/// An earlier version of loadline followed the ended process in all later loads, and attributed the CPU time of the new one
+/// to other programs.
+#[test]
+fn an_upstream_that_was_started_again_is_found_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s");
+    let unix = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let start = |port: u16| {
+        let code = format!(
+            "import socket,sys\ns=socket.socket()\ns.setsockopt(socket.SOL_SOCKET,socket.SO_REUSEADDR,1)\n\
+             s.bind(('127.0.0.1',{port})); s.listen()\nprint('%s:%d' % s.getsockname(), flush=True)\nsys.stdin.read()"
+        );
+        let mut command = Command::new("python3");
+        let mut child = command.args(["-c", &code]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        (child, line.trim().parse::<SocketAddr>().unwrap())
+    };
+    let (mut first, at) = start(0);
+    let (mut server, listen) = server(at, &path);
+    let _accepted = unix.accept().unwrap();
+    let mut probe = Probe::new(Scope {
+        processes: vec![server.id()],
+        listen: Some(listen.into()),
+        sources: Some(vec!["process", "behind"]),
+        ..Scope::default()
+    });
+    probe.sample(0.0);
+    drop(first.stdin.take());
+    first.wait().unwrap();
+    let (mut second, _) = start(at.port());
+    probe.take();
+    probe.follow(&[server.id()]);
+    // The processes are followed from the next sample on.
+    [0.0, 1.0].into_iter().for_each(|t_s| probe.sample(t_s));
+    let found = probe.behind().into_iter().find(|b| b.address == at.to_string()).unwrap();
+    drop((second.stdin.take(), server.stdin.take()));
+    let second_id = second.id();
+    second.wait().unwrap();
+    server.wait().unwrap();
+    assert_eq!(found.pids, [second_id]);
+}
+
 /// The upstream answers the first request, and leaves the second request unread. The server sends the second request as
 /// soon as it has the answer, and the kernel acknowledges it at once.
 #[test]
