@@ -41,7 +41,7 @@ mod what_if;
 #[cfg(any(test, feature = "planted"))]
 pub mod planted;
 
-pub use capacity::{Pooled, own_pool, pooled, spoiled};
+pub use capacity::{Pooled, own_pool, pooled, served_connections, spoiled};
 pub use compare::{Pairing, compare, compare_at, same_protocol};
 pub use conclude::principles::{PRINCIPLES, Principle};
 pub use context::costs::{COSTS, CostSpec, Part, Rest};

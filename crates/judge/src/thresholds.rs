@@ -139,7 +139,8 @@ thresholds! {
     "Queues" {
         QUEUE_IN_FLIGHT: f64 = 8.0, "requests in flight", "a load that can queue from one too small to see a queue",
             Chosen, "with fewer requests, no queue lasts long enough to be sampled", "messages_wait_before_the_slower_side", also [
-            HOLDS_MANY, "a process that holds many connections at a time from a worker that handles one (further descriptors under load)"];
+            HOLDS_MANY, "a process that holds many connections at a time from a worker that handles one (further descriptors under load)",
+            SERVES_SOME, "a server that serves only some of its connections from one that has not yet answered the others (answers per answered connection)"];
         QUEUE_RATIO: f64 = 3.0, "times", "the side with the queue from two sides with queues",
             Chosen, "queues of two equally fast sides differ by less", "messages_wait_before_the_slower_side", also [
             TRIP_GREW, "a round trip with a queue from one without",

@@ -11,6 +11,7 @@ mod own_pool;
 mod pooled;
 #[cfg(test)]
 mod search_tests;
+mod served;
 mod tenths;
 mod tried;
 mod votes;
@@ -19,6 +20,7 @@ mod windows;
 pub use neighbours::spoiled;
 pub use own_pool::own_pool;
 pub use pooled::Pooled;
+pub use served::served_connections;
 pub use windows::pooled;
 pub(crate) use windows::{chances, pooled_users};
 
@@ -126,14 +128,14 @@ fn nearest<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
     held.min_by(|a, b| off(a).total_cmp(&off(b)))
 }
 
-/// Returns the trial with the lowest offered rate, at or above `rate`, that clearly missed the objective. If no trial
-/// missed the objective clearly, returns the trial with the lowest rate that missed the objective at all. Ignores
 /// Returns the entry of `chances` for a trial of the run.
 fn chance_of(facts: &Facts<'_>, chances: &[Option<f64>], trial: &Trial) -> Option<f64> {
     let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, trial))?;
     *chances.get(at)?
 }
 
+/// Returns the trial with the lowest offered rate, at or above `rate`, that clearly missed the objective. If no trial
+/// missed the objective clearly, returns the trial with the lowest rate that missed the objective at all. Ignores
 /// trials below `rate`, because a disturbance, not the load, made these trials fail.
 fn past<'a>(facts: &Facts<'a>, chances: &[Option<f64>], rate: f64) -> Option<&'a Trial> {
     let told = |t: &Trial| chance_of(facts, chances, t).is_some_and(|chance| chance < LIKELY_HELD);

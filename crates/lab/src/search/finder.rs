@@ -45,6 +45,8 @@ pub struct Finder {
     search_s: f64,
     /// Smallest number of clients with which the closed-loop sweep reached the highest rate.
     connections: u32,
+    /// Number of connections on which the server answers at the same time, if it leaves further connections unanswered.
+    served: Option<u32>,
     /// Mean response time with `connections` clients, seconds, by Little's law.
     mean_at_best_s: f64,
     /// Low rate that is offered before the rate search. Response times at the low rate distinguish a rate limit that
@@ -83,6 +85,7 @@ impl Finder {
             pause_s: 0.0,
             search_s: f64::INFINITY,
             connections: 1,
+            served: None,
             mean_at_best_s: 0.0,
             low_rate: None,
             searched: Vec::new(),
@@ -146,11 +149,8 @@ impl Finder {
                 return Ok(Phase::Done);
             }
             self.searched.push(conductor.run().trials.len().saturating_sub(1));
-            let trials = conductor.run().last_repeat();
-            let spoiled = judge::spoiled(trials);
-            if !spoiled(&trial) {
-                let windows = windows(conductor.run(), &self.searched, &limits, spoiled);
-                search.record(&windows, judge::pooled(trials, &limits).as_ref());
+            if !judge::spoiled(conductor.run().last_repeat())(&trial) {
+                self.record(conductor.run(), &mut search, &limits);
             }
             return Ok(if is_last { Phase::Done } else { Phase::Rates(search, limits) });
         }
@@ -158,6 +158,13 @@ impl Finder {
             self.offer(conductor, search.overload(), &limits, overload, TrialKind::Overload)?;
         }
         Ok(Phase::Done)
+    }
+
+    /// Records the results of all windows of the rate search so far, which determine the next rate.
+    fn record(&self, run: &Run, search: &mut RateSearch, limits: &Limits) {
+        let trials = run.last_repeat();
+        let windows = windows(run, &self.searched, limits, judge::spoiled(trials));
+        search.record(&windows, judge::pooled(trials, limits).as_ref());
     }
 
     fn offer(
@@ -174,7 +181,10 @@ impl Finder {
         };
         let (max_connections, pipeline) = self.pool(conductor, rate, limits);
         let intensity = Intensity::Open { rate, arrival, max_connections, pipeline };
-        let plan = LoadPlan { late_us: judge::late_us(limits), ..step::plan(conductor, intensity, length) };
+        let plan = step::plan(conductor, intensity, length);
+        // Each thread has at least one connection, so more threads would open more connections.
+        let threads = plan.threads.min(max_connections);
+        let plan = LoadPlan { late_us: judge::late_us(limits), threads, ..plan };
         self.conduct(conductor, plan, format!("offered {}", run::number::prose::whole_rate(rate)), kind)
     }
 
@@ -184,8 +194,12 @@ impl Finder {
     /// Without a pipeline, [`connections_for`] gives the number of connections. With a pipeline, the open loop has as
     /// many connections as the sweep had at its highest rate. With more connections, the pipelines would be shorter,
     /// which would be a different load.
+    ///
+    /// A server whose workers keep their connections gets no more connections than it has workers. A request on a
+    /// further connection would wait although other workers have nothing to do.
     fn pool(&self, conductor: &dyn Conductor, rate: f64, limits: &Limits) -> (u32, u32) {
         let (load, most) = (conductor.load(), conductor.run().plan.search.max_connections.max(1));
+        let most = self.served.map_or(most, |served| served.min(most));
         let pipeline = load.intensity.pipeline();
         if pipeline > 1 {
             return (self.connections.clamp(1, most), pipeline);

@@ -42,6 +42,34 @@ fn the_number_of_connections_that_the_user_chose_is_tried() {
     assert!(slow.notes.iter().any(|note| note.text.starts_with("64 connections (--connections) were not tried")));
 }
 
+/// Each worker keeps its connection, as the processes of Apache do: for 100 requests, and for 5 s without a request. A
+/// request on a connection without a worker waits, although other workers have nothing to do. An earlier version of
+/// loadline opened 64 connections, and reported half of the capacity.
+#[test]
+fn a_server_with_a_connection_per_worker_gets_as_many_connections_as_workers() {
+    for (workers, closes_after) in [(8, 0), (10, 0), (8, 100), (3, 100)] {
+        let apache = SimServer {
+            accept_at_once: false,
+            keeps_connections: true,
+            keep_alive_ns: 5_000_000_000,
+            closes_after,
+            ..server(Service::Constant, 20_000, workers)
+        };
+        let full = f64::from(workers) * 50.0;
+        for seed in 1..=SEEDS {
+            let run = VirtualServer::new(apache.clone(), Plan::default(), seed).find().unwrap();
+            let capacity = run.findings.capacity.as_ref().unwrap();
+            let share = capacity.rate / full;
+            assert!((0.85..=1.03).contains(&share), "{workers}, {closes_after}, {seed}: {share} {capacity:?}");
+            let open = run.trials.iter().filter_map(|t| match t.intensity {
+                Intensity::Open { max_connections, .. } => Some(max_connections),
+                _ => None,
+            });
+            assert!(open.clone().all(|most| most == workers), "{workers}: {:?}", open.collect::<Vec<_>>());
+        }
+    }
+}
+
 fn plan_of(plan: &Plan, budget_s: f64, service_us: u64, seed: u64) -> VirtualServer {
     let mut plan = plan.clone();
     plan.search.budget_s = budget_s;

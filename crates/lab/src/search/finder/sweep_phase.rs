@@ -1,5 +1,6 @@
 //! The first phase of a search: the closed-loop sweep, which adds clients until the throughput stops growing.
 
+use run::number::prose::counted;
 use run::number::{number, span};
 use run::{Intensity, ThinkTime, TrialKind};
 
@@ -90,6 +91,8 @@ impl Finder {
             return Ok(Phase::Done);
         }
         self.connections = sweep.fewest_at_best();
+        self.served = judge::served_connections(conductor.run().last_repeat());
+        self.served.into_iter().for_each(|served| conductor.note(serves_few(served)));
         self.mean_at_best_s = f64::from(self.connections) / best;
         let limits = judge::limits(conductor.run());
         // At the end of the sweep, the server was busy, so requests of different clients waited for one another. The
@@ -103,6 +106,15 @@ impl Finder {
         let precision = conductor.run().plan.search.precision;
         Ok(Phase::Rates(RateSearch::new(best, precision, sweep.still_grows()), Box::new(limits)))
     }
+}
+
+/// Returns a note that the open loop has only as many connections as the server serves at the same time.
+fn serves_few(served: u32) -> String {
+    let connections = counted(f64::from(served), "connection");
+    format!(
+        "the server answered on {connections} at a time and left all others waiting, so the search for the capacity used at \
+         most {connections}; users on further connections wait until another connection ends"
+    )
 }
 
 /// Returns a note that the user's own number of connections does not fit into the budget. `round_s` is the time in

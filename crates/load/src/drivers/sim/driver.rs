@@ -216,10 +216,10 @@ impl SimOps {
             }
             Event::ServiceEnd(c) => {
                 let is_free = self.answer(c);
-                if !self.server.accept_at_once {
+                if !self.server.accept_at_once && !self.server.keeps_connections {
                     self.schedule(self.now_ns + self.half_rtt(), Event::Closed(c));
                 }
-                self.idle += u32::from(is_free);
+                self.idle += u32::from(is_free && !self.keeps(c));
                 self.start_services();
             }
             Event::AnsweredAgain(c) => {
@@ -269,7 +269,31 @@ impl SimOps {
         }
     }
 
+    /// Lets the worker of a connection go on with this connection. Returns false if workers do not keep their
+    /// connections, or if this connection has ended.
+    fn keeps(&mut self, c: Conn) -> bool {
+        let keeps = !self.server.accept_at_once && self.server.keeps_connections;
+        if !keeps || !self.lives(c) || self.served[c.0 as usize].is_over {
+            return false;
+        }
+        match self.asked[c.0 as usize] > 0 {
+            true => self.begin_service(c),
+            false => self.held[c.0 as usize] = true,
+        }
+        true
+    }
+
+    /// Frees the worker that waits for a request on a connection that the server closes.
+    pub(super) fn release(&mut self, c: Conn) {
+        if std::mem::take(&mut self.held[c.0 as usize]) {
+            self.idle += 1;
+            self.start_services();
+        }
+    }
+
     fn begin_service(&mut self, c: Conn) {
+        let asked = &mut self.asked[c.0 as usize];
+        *asked = asked.saturating_sub(1);
         let mean = self.server.service_ns as f64;
         let length = match self.server.service {
             Service::Constant => mean,

@@ -96,6 +96,7 @@ impl SimOps {
         if served.requests == requests && !served.is_over {
             served.is_over = true;
             self.schedule(self.now_ns + self.half_rtt(), Event::Closed(c));
+            self.release(c);
         }
     }
 }

@@ -51,9 +51,12 @@ pub struct SimServer {
     /// Maximum number of requests that the server handles at the same time.
     pub workers: u32,
     /// True for a server with an event loop: it accepts every connection at once, and handles requests in the order of
-    /// their arrival. If false, a worker accepts one connection, answers one request and closes the connection. While
-    /// all workers serve a connection, other connections wait in the accept queue.
+    /// their arrival. If false, a worker accepts one connection, answers one request and closes the connection, unless
+    /// `keeps_connections` is set. While all workers serve a connection, other connections wait in the accept queue.
     pub accept_at_once: bool,
+    /// True if a worker answers all requests on the connection that it accepted, until the connection ends. Has no
+    /// effect with `accept_at_once`.
+    pub keeps_connections: bool,
     /// Backlog of the listener. The accept queue holds one connection more than the backlog. If the queue is full, a
     /// SYN is dropped, and the client sends it again after a second.
     pub backlog: u32,
@@ -93,6 +96,7 @@ impl Default for SimServer {
             service_ns: 1_000_000,
             workers: 1,
             accept_at_once: true,
+            keeps_connections: false,
             backlog: 4096,
             rtt_ns: 0,
             stalls_ns: Vec::new(),
