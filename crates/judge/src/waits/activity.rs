@@ -98,7 +98,8 @@ fn silent<'a>(profile: &'a WaitProfile, process: &str, groups: &[&WaitGroup]) ->
     own.filter(owes_none).map(|peer| peer.address.as_str()).collect()
 }
 
-/// Returns the object for which at least half of the threads of some groups wait. If there is none, returns the system
+/// Returns the object for which at least half of the threads of some groups wait. The key of a sleeping thread is no
+/// object: a database was locked meanwhile, but the thread need not wait for it. If there is none, returns the system
 /// call in which at least half of the threads wait. Returns an empty text if there is neither: threads that wait for
 /// many objects do not wait for one of them.
 fn object(groups: &[&WaitGroup]) -> String {
@@ -114,7 +115,8 @@ fn object(groups: &[&WaitGroup]) -> String {
         let (name, threads) = sums.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
         Some(name).filter(|name| !name.is_empty() && threads >= WAIT_MOSTLY * all)
     };
-    most(&|group| group.key.clone()).or_else(|| most(&call)).unwrap_or_default()
+    let key = |group: &WaitGroup| if group.state == ThreadState::Sleep { String::new() } else { group.key.clone() };
+    most(&key).or_else(|| most(&call)).unwrap_or_default()
 }
 
 /// Returns true if a thread in this state waits in the middle of its work.

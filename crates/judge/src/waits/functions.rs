@@ -49,6 +49,13 @@ pub(super) fn mostly_in(profile: &WaitProfile, process: &WaitProcess) -> String 
     most.filter(|(_, weight)| *weight >= WAIT_MOSTLY * all).map(|(function, _)| function.into()).unwrap_or_default()
 }
 
+/// Returns the mean number of blocked threads and tasks of a process in whose stacks a function occurs for which
+/// `is_meant` returns true.
+pub(super) fn threads_in(profile: &WaitProfile, process: &WaitProcess, is_meant: impl Fn(&str) -> bool) -> f64 {
+    let own = stacks(profile).filter(|(name, ..)| names(name, &process.process));
+    own.filter(|(_, frames, _)| frames.split(';').any(&is_meant)).map(|(.., weight)| weight).sum()
+}
+
 /// Returns the process, the functions and the weight of each stack of waiting threads. The functions are separated by
 /// semicolons, the outermost first.
 fn stacks(profile: &WaitProfile) -> impl Iterator<Item = (&str, &str, f64)> {

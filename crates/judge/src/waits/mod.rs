@@ -186,6 +186,7 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
     found.extend(runtime_cpus::causes(profile, &requests));
     found.extend(monitors::causes(profile, &requests));
     found.extend(file_locks::causes(profile, &requests));
+    explain_by_lock(&mut found, library_locks::causes(profile, &requests));
     let collections = collectors::causes(profile, &requests);
     // Threads that a collector has stopped hold monitors, so other threads wait for the monitors.
     found.retain(|lock| !monitors::is_named(&lock.name) || collections.iter().all(|work| work.process != lock.process));
@@ -225,6 +226,13 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
         finding.sentence = sentence::sentence(finding);
     }
     found
+}
+
+/// Adds locks for which threads sleep. A sleep in the same process is no cause of its own.
+fn explain_by_lock(found: &mut Vec<WaitFinding>, locks: Vec<WaitFinding>) {
+    let is_explained = |other: &WaitFinding| locks.iter().any(|lock| lock.process == other.process);
+    found.retain(|other| other.cause != WaitCause::Sleep || !is_explained(other));
+    found.extend(locks);
 }
 
 /// Returns true if threads sleep in one process while requests queue in another process that probably calls it. If as many

@@ -31,6 +31,7 @@ mod round;
 mod rows;
 mod sampler;
 mod sockets;
+mod sqlite;
 mod stacks;
 mod tasks;
 mod thread;

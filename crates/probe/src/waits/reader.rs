@@ -19,6 +19,7 @@ use super::process::Process;
 use super::refusal::refusal;
 use super::round::{Round, WaitKey};
 use super::sockets::Sockets;
+use super::sqlite::SqliteLocks;
 use super::thread_reader::ThreadReader;
 use super::turn::Turn;
 
@@ -37,6 +38,7 @@ pub(super) struct Reader {
     processes: BTreeMap<u32, Process>,
     sockets: Sockets,
     pipes: PipeEnds,
+    databases: SqliteLocks,
     /// Name of a process in which each socket is open, by the socket's inode.
     held: HashMap<u32, Arc<str>>,
     /// Upstream addresses whose processes must still be searched.
@@ -65,6 +67,7 @@ impl Reader {
             processes: BTreeMap::new(),
             sockets: Sockets::new(netns_pid),
             pipes: PipeEnds::default(),
+            databases: SqliteLocks::default(),
             held: HashMap::new(),
             new_upstreams: Vec::new(),
             upstreams: HashSet::new(),
@@ -88,11 +91,13 @@ impl Reader {
         let mut round = Round::default();
         let mut waits = Waits::new();
         let mut in_turn = 0;
+        self.databases.begin_round();
         let begin_ns = off_cpu_ns();
         for (index, process) in self.processes.values_mut().enumerate() {
             round.processes.push(process.sample(&mut self.buffer));
             let (sockets, pipes, buffer) = (&self.sockets, &mut self.pipes, &mut self.buffer);
-            let mut reader = ThreadReader { index, sockets, pipes, buffer, waits: &mut waits, looked_up: 0 };
+            let (databases, waits) = (&mut self.databases, &mut waits);
+            let mut reader = ThreadReader { index, sockets, pipes, databases, buffer, waits, looked_up: 0 };
             let (all_of_turn, tids) = process.open_threads(turn);
             in_turn += all_of_turn;
             round.threads.extend(tids.into_iter().filter_map(|tid| reader.read(process, tid)));
@@ -108,7 +113,8 @@ impl Reader {
         round.weight = turn.weight(all, in_turn);
         let mut none = Waits::new();
         let (sockets, pipes, buffer) = (&self.sockets, &mut self.pipes, &mut self.buffer);
-        let reader = ThreadReader { index: 0, sockets, pipes, buffer, waits: &mut none, looked_up: 0 };
+        let (databases, waits_of_owners) = (&mut self.databases, &mut none);
+        let reader = ThreadReader { index: 0, sockets, pipes, databases, buffer, waits: waits_of_owners, looked_up: 0 };
         round.futexes = futex_reader::read(&mut self.processes, reader, &waits);
         self.take_refusals();
         round

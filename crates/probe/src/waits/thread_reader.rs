@@ -14,6 +14,7 @@ use super::pipe_ends::PipeEnds;
 use super::process::{Process, thread_folder};
 use super::round::{ThreadSample, WaitKey};
 use super::sockets::{SocketUse, Sockets};
+use super::sqlite::SqliteLocks;
 use crate::udp_sockets::connected_to;
 
 /// Maximum length of a file's path in a [`WaitKey`], characters.
@@ -34,6 +35,7 @@ pub(super) struct ThreadReader<'a> {
     pub(super) index: usize,
     pub(super) sockets: &'a Sockets,
     pub(super) pipes: &'a mut PipeEnds,
+    pub(super) databases: &'a mut SqliteLocks,
     pub(super) buffer: &'a mut Vec<u8>,
     /// Collects the futexes for which threads wait.
     pub(super) waits: &'a mut Waits,
@@ -86,7 +88,7 @@ impl ThreadReader<'_> {
             Call::Select if a == 0 => (ThreadState::Sleep, WaitKey::None),
             Call::Poll => self.poll(pid, a, b),
             Call::Select | Call::Events => (ThreadState::Events, WaitKey::None),
-            Call::Sleep => (ThreadState::Sleep, WaitKey::None),
+            Call::Sleep => (ThreadState::Sleep, self.databases.locked_for(pid).map_or(WaitKey::None, WaitKey::Text)),
             Call::Child => (ThreadState::Child, WaitKey::None),
             Call::FileLock => (ThreadState::FileLock, named()),
             Call::Flock => (ThreadState::FileLock, file(pid, a).map_or_else(named, WaitKey::Text)),
@@ -208,7 +210,7 @@ fn file(pid: u32, fd: u64) -> Option<Arc<str>> {
 }
 
 /// Makes a path safe to show and limits its length. The end of the path is the most informative part.
-fn short_path(path: &str) -> Arc<str> {
+pub(super) fn short_path(path: &str) -> Arc<str> {
     let path = visible(path);
     let skip = path.chars().count().saturating_sub(MAX_PATH_CHARS);
     path.chars().skip(skip).collect::<String>().into()
