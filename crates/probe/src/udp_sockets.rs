@@ -1,6 +1,7 @@
 //! UDP sockets: unconnected ones, on which servers receive datagrams, and those that are connected to a peer. Source:
 //! proc_net(5) (`/proc/net/udp` and `/proc/net/udp6`).
 
+use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -10,15 +11,24 @@ use crate::bound_address::{is_same_ip, serves};
 /// network namespace of the process `netns_pid`, or the caller's namespace if `netns_pid` is `None`. Returns `None` if
 /// there is no such socket.
 pub(crate) fn receivers(addr: SocketAddr, netns_pid: Option<u32>) -> Option<(Vec<u32>, SocketAddr)> {
-    let process = netns_pid.map_or_else(|| "thread-self".to_owned(), |pid| pid.to_string());
-    let unconnected = sockets(&process).into_iter().filter(|socket| socket.remote.port() == 0);
-    let found: Vec<(SocketAddr, u32)> = unconnected.map(|socket| (socket.local, socket.inode)).collect();
+    let found: Vec<(SocketAddr, u32)> = unconnected(netns_pid).map(|socket| (socket.local, socket.inode)).collect();
     // The list of sockets does not show whether a socket at a wildcard address of IPv6 serves IPv4, too.
     let mut found: Vec<_> = found.into_iter().filter(|(local, _)| serves(*local, false, addr)).collect();
     // An exact address identifies the server better than a wildcard.
     found.sort_by_key(|(local, _)| !is_same_ip(*local, addr));
     let bound = found.first()?.0;
     Some((found.into_iter().map(|(_, inode)| inode).collect(), bound))
+}
+
+/// Returns the inodes of the sockets that receive datagrams at one of the ports, in the same network namespace as
+/// [`receivers`].
+pub(crate) fn receivers_at(ports: &HashSet<u16>, netns_pid: Option<u32>) -> HashSet<u32> {
+    unconnected(netns_pid).filter(|socket| ports.contains(&socket.local.port())).map(|socket| socket.inode).collect()
+}
+
+fn unconnected(netns_pid: Option<u32>) -> impl Iterator<Item = UdpSocket> {
+    let process = netns_pid.map_or_else(|| "thread-self".to_owned(), |pid| pid.to_string());
+    sockets(&process).into_iter().filter(|socket| socket.remote.port() == 0)
 }
 
 /// Returns the peer to which a UDP socket is connected. The socket has the inode `inode`, and is in the network

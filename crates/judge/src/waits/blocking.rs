@@ -6,7 +6,7 @@ use run::{ThreadState, WaitCause, WaitFinding, WaitProfile};
 use super::activity::{Activity, cause_of, is_blocked};
 use super::functions;
 use super::library_locks::lock_of;
-use super::loops::is_event_loop;
+use super::loops::{is_event_loop, works_in_loop};
 use super::only_worker;
 use super::pools;
 use super::requests::Requests;
@@ -89,7 +89,8 @@ fn waits_in_calls(
     }
     // A thread that waits for a full pipe is never idle. If requests are unread meanwhile, no other thread reads them.
     let is_only_loop = idle < WAIT_FEW || state == ThreadState::FullPipe && requests.queued >= WAIT_QUEUE;
-    if is_event_loop(process) && is_only_loop && demand >= threads + WAIT_QUEUE && per_process <= 1.0 + WAIT_FEW {
+    let is_loop = is_event_loop(process) && works_in_loop(profile, process);
+    if is_loop && is_only_loop && demand >= threads + WAIT_QUEUE && per_process <= 1.0 + WAIT_FEW {
         // If a runtime also has idle threads, most sampled stacks belong to them and not to the event loop.
         let function = if idle < WAIT_FEW { functions::mostly_in(profile, process) } else { String::new() };
         let blocked = WaitFinding { function, ..finding(WaitCause::BlockingCall, threads, key.clone()) };
@@ -141,7 +142,8 @@ fn has_no_room(requests: &Requests, threads: f64) -> bool {
 fn loop_without_rest(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let (state, key) = activity.wait_of(process.busiest_blocked)?;
-    let is_only = is_event_loop(process) && activity.workers < 1.0 + WAIT_FEW;
+    let is_loop = is_event_loop(process) && works_in_loop(profile, process);
+    let is_only = is_loop && activity.workers < 1.0 + WAIT_FEW;
     let does_both = process.busiest.min(process.busiest_blocked) >= WAIT_FEW;
     let is_used_up = does_both && process.busiest + process.busiest_blocked >= FULL_MIDDLE;
     // If other threads are blocked, too, most stacks may be theirs.

@@ -1,10 +1,10 @@
-//! Requests that stay inside a server while its event loop is idle. Requests inside an idle event loop wait in a queue
+//! Requests that stay inside a server while its event loop, or its pool of threads, is idle. Such requests wait in a queue
 //! of the program or for a timer, which no counter of the kernel shows.
 
 use run::{Bottleneck, Run, ThreadState, WaitFinding, WaitProcess, WaitProfile};
 
 use super::explain::line;
-use super::loops::is_event_loop;
+use super::loops::{is_event_loop, without_shared_connections, works_in_loop};
 use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
 use super::sentence::mean_count;
@@ -16,17 +16,21 @@ pub(crate) fn explain_idle_loop(verdict: &mut Bottleneck, findings: &[WaitFindin
     if verdict.id != "server-concurrency" || verdict.serial || verdict.waits_for.is_some() || !findings.is_empty() {
         return;
     }
-    let Some((process, requests)) = run.sampled_waits().and_then(idle_with_requests) else { return };
-    let waiting = run.sampled_waits().map_or(0.0, |profile| threads_waiting(profile, process));
-    let objects = if waiting >= requests { LOCK_OR_OTHERS } else { OTHERS };
+    let Some(at) = run.sampled_trial() else { return };
+    let Some(profile) = run.trials.get(at).and_then(|trial| trial.server.as_ref()?.waits.as_deref()) else { return };
+    let profile = &*without_shared_connections(profile, run, &run.trials[at]);
+    let Some((idle, requests)) = idle_with_requests(profile) else { return };
+    let (process, is_loop) = (&idle.process, works_in_loop(profile, idle));
+    let is_idle = if is_loop { "its event loop is idle" } else { "its threads are idle or wait for one another" };
+    let waiting = threads_waiting(profile, process);
+    let objects = if waiting >= requests || !is_loop { LOCK_OR_OTHERS } else { OTHERS };
     let text = format!(
-        "{} {} inside {process} while its event loop is idle and no other server owes a reply; {objects} of the program may hold \
-         them",
+        "{} {} inside {process} while {is_idle} and no other server owes a reply; {objects} of the program may hold them",
         mean_count(requests, "request"),
         if requests == 1.0 { "is" } else { "are" }
     );
     verdict.evidence.push(line(&text, process, requests));
-    let advice = format!("Look for {objects} in {process}: it holds requests while its event loop is idle.");
+    let advice = format!("Look for {objects} in {process}: it holds requests while {is_idle}.");
     verdict.advice.insert(0, advice);
 }
 
@@ -47,7 +51,7 @@ fn threads_waiting(profile: &WaitProfile, process: &str) -> f64 {
 ///
 /// Returns `None` if threads work, if a connection to another server awaits a reply or may await one, or if something
 /// could not be read.
-fn idle_with_requests(profile: &WaitProfile) -> Option<(&str, f64)> {
+fn idle_with_requests(profile: &WaitProfile) -> Option<(&WaitProcess, f64)> {
     let (requests, _) = Requests::of(profile).in_progress()?;
     let threads = |is_counted: &dyn Fn(&run::WaitGroup) -> bool| -> f64 {
         profile.groups.iter().filter(|group| is_counted(group)).map(|group| group.threads).sum()
@@ -61,7 +65,7 @@ fn idle_with_requests(profile: &WaitProfile) -> Option<(&str, f64)> {
     let owes = profile.peers.iter().any(|peer| peer.busy.is_nan() || peer.busy > WAIT_FEW);
     let works = threads(&|group| group.state.is_active()) >= WAIT_MOSTLY;
     let is_unknown = !profile.missing.is_empty() || !profile.tasks.is_empty();
-    (requests >= MIN_MEMBERS && !owes && !works && !is_unknown).then_some((process.process.as_str(), requests))
+    (requests >= MIN_MEMBERS && !owes && !works && !is_unknown).then_some((process, requests))
 }
 
 #[cfg(test)]
@@ -79,11 +83,12 @@ mod tests {
 
     #[test]
     fn an_idle_event_loop_with_requests_holds_them_itself() {
-        assert_eq!(idle_with_requests(&idle()), Some(("app:7", 51.0)));
+        let found = |profile: &WaitProfile| idle_with_requests(profile).map(|(of, n)| (of.process.clone(), n));
+        assert_eq!(found(&idle()), Some(("app:7".into(), 51.0)));
         let not = |why: &str, change: fn(&mut WaitProfile)| {
             let mut profile = idle();
             change(&mut profile);
-            assert_eq!(idle_with_requests(&profile), None, "{why}");
+            assert_eq!(found(&profile), None, "{why}");
         };
         not("one request", |p| p.clients = Some(clients(1.0, 0.0)));
         not("requests that were not read", |p| p.clients = Some(clients(0.0, 51.0)));
@@ -118,6 +123,22 @@ mod tests {
         };
         assert!(advice(60.0).contains("a lock, a semaphore"), "{}", advice(60.0));
         assert!(!advice(4.0).contains("a lock"), "{}", advice(4.0));
+    }
+
+    /// Modelled on a Java server whose dispatcher waits for events, while the threads of a pool hold the requests.
+    #[test]
+    fn a_pool_of_threads_is_not_called_an_event_loop() {
+        let mut profile = idle();
+        profile.groups[0].thread = "HTTP-Dispatcher".into();
+        profile.groups[1].thread = "pool-#-thread-#".into();
+        profile.groups[1].threads = 0.4;
+        let server = Some(run::Side { waits: Some(Box::new(profile)), ..run::Side::default() });
+        let run = Run { trials: vec![run::Trial { server, ..run::Trial::default() }], ..Run::default() };
+        let mut verdict = Bottleneck { id: "server-concurrency".into(), ..Bottleneck::default() };
+        explain_idle_loop(&mut verdict, &[], &run);
+        let text = &verdict.evidence[0].text;
+        assert!(text.contains("its threads are idle") && !text.contains("event loop"), "{text}");
+        assert!(!verdict.advice[0].contains("event loop"), "{:?}", verdict.advice);
     }
 
     #[test]

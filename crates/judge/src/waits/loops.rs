@@ -1,8 +1,12 @@
 //! Event loops: processes whose threads handle several requests at a time.
 
-use run::WaitProcess;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
-use crate::thresholds::WAIT_MOSTLY;
+use run::{Protocol, Run, ThreadState, Trial, WaitGroup, WaitProcess, WaitProfile};
+
+use super::pools::MIN_MEMBERS;
+use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY};
 
 /// Returns true if the processes handle several requests at a time in an event loop.
 ///
@@ -16,13 +20,99 @@ pub(super) fn is_event_loop(process: &WaitProcess) -> bool {
     process.epoll && process.multiplexing.is_none_or(|share| share >= WAIT_MOSTLY)
 }
 
+/// Returns true if the threads that wait for events also do most of the work, as in an event loop. In a server with a
+/// pool of threads, such as Tomcat, the thread that waits for events only hands the requests to other threads. Returns
+/// true if no thread was seen to wait for events, or if the process hardly works: then either may be true.
+pub(super) fn works_in_loop(profile: &WaitProfile, process: &WaitProcess) -> bool {
+    let own = || profile.groups.iter().filter(|group| group.process == process.process);
+    let loops: BTreeSet<&str> =
+        own().filter(|group| group.state == ThreadState::Events).map(|group| group.thread.as_str()).collect();
+    let cpu = |is_counted: &dyn Fn(&WaitGroup) -> bool| -> f64 {
+        own().filter(|group| group.state.wants_cpu() && is_counted(group)).map(|group| group.threads).sum()
+    };
+    let all = cpu(&|_| true);
+    let in_loops = cpu(&|group| loops.contains(group.thread.as_str()));
+    loops.is_empty() || all < WAIT_FEW || in_loops >= WAIT_MOSTLY * all
+}
+
+/// Returns a profile in which the accepted connections are unknown for processes of the server that had too few of them
+/// for their streams: a single connection of HTTP/2 carries many requests, so the number of connections does not show if a
+/// process handles several requests at a time.
+pub(super) fn without_shared_connections<'a>(
+    profile: &'a WaitProfile,
+    run: &Run,
+    trial: &Trial,
+) -> Cow<'a, WaitProfile> {
+    let has_streams = matches!(run.plan.load.protocol, Protocol::Http2(_) | Protocol::Http3(_) | Protocol::Grpc(_));
+    let open = profile.clients.as_ref().map_or(0.0, |clients| clients.max_open);
+    let are_too_few = |process: &WaitProcess| {
+        !process.behind && process.multiplexing.is_some() && open < MIN_MEMBERS * process.processes.max(1.0)
+    };
+    if !has_streams || trial.intensity.pipeline() <= 1 || !profile.processes.iter().any(are_too_few) {
+        return Cow::Borrowed(profile);
+    }
+    let mut profile = profile.clone();
+    profile.processes.iter_mut().filter(|process| are_too_few(process)).for_each(|process| process.multiplexing = None);
+    Cow::Owned(profile)
+}
+
 #[cfg(test)]
 mod tests {
-    use run::{ThreadState, WaitCause, WaitProfile};
+    use run::{HttpPlan, Intensity, ThinkTime, WaitCause};
 
     use super::super::tests::{clients, process};
     use super::super::waits;
     use super::*;
+
+    /// Makes a profile of named threads: name, state and number.
+    fn threads(rows: &[(&str, ThreadState, f64)]) -> WaitProfile {
+        let states: Vec<(ThreadState, &str, f64)> = rows.iter().map(|(_, state, n)| (*state, "", *n)).collect();
+        let mut profile = process(rows.iter().map(|(.., n)| n).sum(), &states);
+        profile.groups.iter_mut().zip(rows).for_each(|(group, (name, ..))| group.thread = (*name).into());
+        (profile.processes[0].epoll, profile.processes[0].multiplexing) = (true, Some(1.0));
+        profile
+    }
+
+    /// Tomcat's poller waits for events, and a pool of threads handles the requests. The workers of tokio do both.
+    #[test]
+    fn a_pool_of_threads_beside_a_poller_is_no_event_loop() {
+        let works = |rows: &[_]| {
+            let profile = threads(rows);
+            works_in_loop(&profile, &profile.processes[0])
+        };
+        let poller = ("http-nio-#-Poller", ThreadState::Events, 0.97);
+        let exec = |state, n| ("http-nio-#-exec-#", state, n);
+        let own = ("http-nio-#-Poller", ThreadState::OnCpu, 0.03);
+        assert!(!works(&[poller, own, exec(ThreadState::Futex, 7.0), exec(ThreadState::OnCpu, 1.0)]));
+        let tokio = |state, n| ("tokio-runtime-w", state, n);
+        assert!(works(&[
+            tokio(ThreadState::Events, 1.0),
+            tokio(ThreadState::Futex, 2.0),
+            tokio(ThreadState::OnCpu, 1.0)
+        ]));
+        assert!(works(&[poller, own, exec(ThreadState::Futex, 8.0)]), "it hardly works");
+        assert!(works(&[exec(ThreadState::Sleep, 1.0), exec(ThreadState::OnCpu, 1.0)]), "no thread waits for events");
+    }
+
+    /// All requests of the load use one connection. An earlier version of loadline took its server for a worker that
+    /// handles one request at a time.
+    #[test]
+    fn a_single_connection_with_many_streams_may_belong_to_an_event_loop() {
+        let is_loop = |protocol: Protocol, pipeline: u32, max_open: f64| {
+            let mut profile = threads(&[("node", ThreadState::Sleep, 1.0)]);
+            profile.processes[0].multiplexing = Some(0.0);
+            profile.clients = Some(run::ClientConnections { max_open, ..clients(8.0, 0.0) });
+            let mut run = Run::default();
+            run.plan.load.protocol = protocol;
+            let intensity = Intensity::Closed { connections: 1, pipeline, think: ThinkTime::default() };
+            let trial = Trial { intensity, ..Trial::default() };
+            is_event_loop(&without_shared_connections(&profile, &run, &trial).processes[0])
+        };
+        let [http1, http2] = [Protocol::Http1, Protocol::Http2].map(|of| of(HttpPlan::default()));
+        assert!(is_loop(http2.clone(), 16, 1.0));
+        assert!(!is_loop(http2.clone(), 1, 1.0) && !is_loop(http1, 16, 1.0));
+        assert!(!is_loop(http2, 16, 8.0), "a process with several connections would hold them at a time");
+    }
 
     #[test]
     fn only_processes_with_several_connections_are_event_loops() {

@@ -77,7 +77,7 @@ pub(crate) fn of_run(run: &Run, is_light: impl Fn(&Trial) -> bool) -> Vec<WaitFi
     let of_trial = |at: usize| {
         let trial = run.trials.get(at).filter(|trial| !is_light(trial))?;
         let threads = trial.server.as_ref().and_then(|side| {
-            let profile = side.waits.as_deref()?;
+            let profile = loops::without_shared_connections(side.waits.as_deref()?, run, trial);
             Some(without_polls(profile, &View::new("server", trial, side)))
         });
         Some(waits(threads.as_deref().unwrap_or(&none), &trial.databases)).filter(|causes| !causes.is_empty())
@@ -87,14 +87,14 @@ pub(crate) fn of_run(run: &Run, is_light: impl Fn(&Trial) -> bool) -> Vec<WaitFi
 
 /// Returns a profile without the connections on which a reply takes longer than the slowest request. No request waits
 /// for such a reply: the server polls for news.
-fn without_polls<'a>(profile: &'a WaitProfile, view: &View<'_>) -> Cow<'a, WaitProfile> {
+fn without_polls<'a>(profile: Cow<'a, WaitProfile>, view: &View<'_>) -> Cow<'a, WaitProfile> {
     let may_hold = |peer: &PeerConnections| {
         !peer.busy.is_finite() || long_polls::may_hold_requests(view, &peer.address, peer.busy, peer.open)
     };
     if profile.peers.iter().all(may_hold) {
-        return Cow::Borrowed(profile);
+        return profile;
     }
-    let mut left = profile.clone();
+    let mut left = profile.into_owned();
     left.peers.retain(may_hold);
     Cow::Owned(left)
 }

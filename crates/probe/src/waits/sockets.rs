@@ -95,9 +95,9 @@ impl Sockets {
         self.uses.get(&inode)
     }
 
-    /// Returns true if a TCP port is known at which the server or an upstream service listens.
-    pub(super) fn has_listeners(&self) -> bool {
-        !self.ports.is_empty()
+    /// Returns the TCP ports at which the server or an upstream service listens.
+    pub(super) fn listening_ports(&self) -> &HashSet<u16> {
+        &self.ports
     }
 
     /// Finds the ports at which sockets of the server (`front`) and of its upstream services (`behind`) listen.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Reader;
+use crate::udp_sockets::receivers_at;
 use crate::waits::process::Process;
 use crate::waits::round::{Accepted, ConnectionSample, PeerSample};
 use crate::waits::sockets::SocketUse;
@@ -74,15 +75,20 @@ impl Reader {
     }
 
     /// Notes how many accepted connections each process holds. `loops` has the sockets of processes with epoll. Without
-    /// known listeners, the accepted connections are unknown: a server that only uses UDP (HTTP/3) has no TCP listener.
+    /// known listeners, the accepted connections are unknown: a server that only uses UDP (HTTP/3) has no TCP listener. A
+    /// server that uses both receives datagrams at the same port. Its few connections do not show how many requests it
+    /// handles at a time.
     fn note_accepted(&mut self, loops: &[FreshSockets]) {
-        if !self.sockets.has_listeners() {
+        if self.sockets.listening_ports().is_empty() {
             return;
         }
+        let datagrams = receivers_at(self.sockets.listening_ports(), self.netns_pid);
         for (pid, sockets) in loops {
             let is_accepted = |inode: u32| self.sockets.socket_use(inode) == Some(&SocketUse::Client);
             let accepted = sockets.iter().filter(|(inode, _)| is_accepted(*inode)).count();
-            self.processes.get_mut(pid).into_iter().for_each(|process| process.note_accepted(accepted));
+            let may_use_datagrams = accepted <= 1 && sockets.iter().any(|(inode, _)| datagrams.contains(inode));
+            let process = self.processes.get_mut(pid).filter(|_| !may_use_datagrams);
+            process.into_iter().for_each(|process| process.note_accepted(accepted));
         }
     }
 }

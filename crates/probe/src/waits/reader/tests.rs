@@ -86,6 +86,37 @@ fn the_connections_of_a_server_without_tcp_listeners_are_unknown() {
     assert!(process.epoll && process.accepted.is_none(), "{process:?}");
 }
 
+/// Python program that waits for UDP datagrams with epoll, and listens for TCP connections at the same port, as a server
+/// of HTTP/3 and of HTTP/1.1 does.
+const RECEIVES_BOTH: &str = "
+import select, socket
+listener = socket.create_server(('127.0.0.1', 0))
+receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+receiver.bind(listener.getsockname())
+loop = select.epoll()
+loop.register(receiver, select.EPOLLIN)
+print('ready', flush=True)
+loop.poll(60)
+";
+
+/// An earlier version of loadline took a server of HTTP/3 that also listens for TCP connections for the parent of workers,
+/// because it had accepted no connection.
+#[test]
+fn the_connections_of_a_server_with_datagrams_are_unknown() {
+    let Some(python) = testkit::program("python3") else {
+        return testkit::skip("a server with datagrams", "python3 is not installed");
+    };
+    let mut command = std::process::Command::new(&python);
+    command.args(["-c", RECEIVES_BOTH]).stdout(std::process::Stdio::piped());
+    let mut server = testkit::ChildProcess::start(&mut command);
+    testkit::first_line(&mut server.0);
+    let mut reader = Reader::new(vec![server.pid()], None);
+    reader.find_processes();
+    assert!(reader.read_connections().is_some());
+    let process = &reader.round().processes[0];
+    assert!(process.epoll && process.accepted.is_none(), "{process:?}");
+}
+
 /// A synchronous worker of uWSGI waits with epoll for the data of its only connection.
 #[test]
 fn an_event_loop_holds_more_connections_than_a_worker_with_epoll() {
