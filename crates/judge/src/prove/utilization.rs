@@ -21,6 +21,7 @@ use crate::context::single::server_of;
 use crate::context::view::{Task, View, busy, mask};
 use crate::generator::load_threads;
 use crate::number::ratio;
+use crate::signals::cpu::ran;
 use crate::thresholds::{MORE_THAN_ALL, MOST};
 use crate::{Facts, context::disks, in_flight::upstreams};
 
@@ -195,7 +196,7 @@ fn of_generator(facts: &Facts<'_>, load: &Trial) -> Option<f64> {
 }
 
 fn of_server(view: &View<'_>) -> ThreadAndCpus {
-    (busiest(&view.threads(), view.cpu_used()), view.processors_busy())
+    (busiest(view, &view.threads(), view.cpu_used()), view.processors_busy())
 }
 
 fn of_upstream(facts: &Facts<'_>, view: &View<'_>) -> Option<ThreadAndCpus> {
@@ -203,19 +204,41 @@ fn of_upstream(facts: &Facts<'_>, view: &View<'_>) -> Option<ThreadAndCpus> {
     let processes = view.processes_of(&own);
     let used = (!processes.is_empty()).then(|| processes.iter().map(|process| process.busy).sum());
     let cpus = mask(&busy(&processes)).and_then(|mask| view.busy_share_of(mask));
-    Some((busiest(&view.threads_of(&own), used), cpus))
+    Some((busiest(view, &view.threads_of(&own), used), cpus))
 }
 
-/// Returns the utilization of the busiest thread. If all threads together use at most one CPU, they may take turns at a
+/// Returns the utilization of the busiest thread, with the soft interrupts on its CPU if the thread is pinned. If all threads together use at most one CPU, they may take turns at a
 /// lock. If threads take turns at a lock, the utilization of the lock equals the CPU use of all threads together.
-fn busiest(threads: &[Task], used: Option<f64>) -> Option<f64> {
+fn busiest(view: &View<'_>, threads: &[Task], used: Option<f64>) -> Option<f64> {
     let one_cpu = used.filter(|used| *used <= 1.0);
-    threads.iter().map(Task::wants).chain(one_cpu).reduce(f64::max)
+    let wants = |thread: &Task| ran(view, thread) + thread.wait.unwrap_or(0.0);
+    threads.iter().map(wants).chain(one_cpu).reduce(f64::max)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::planted::{PlantedRun, Who};
+
+    /// An earlier version of loadline took a pinned thread for one with time left, although interrupts filled its CPU, and
+    /// did not prove that it is the limit.
+    #[test]
+    fn soft_interrupts_on_the_cpu_of_a_pinned_thread_are_its_use() {
+        let used = |mask: f64| {
+            let mut run = PlantedRun::new(1000.0, 4000.0)
+                .per_s(Who::Server, "process.cpu", "srv:100", |_| 0.91e6)
+                .per_s(Who::Server, "thread.cpu", "srv:100/101", |_| 0.91e6)
+                .level(Who::Server, "thread.cpu_mask", "srv:100/101", mask)
+                .none(Who::Server, "thread.run_delay")
+                .per_s(Who::Server, "cpu.softirq", "1", |_| 0.08e6)
+                .per_s(Who::Server, "cpu.idle", "1", |_| 0.01e6)
+                .run();
+            crate::judge(&mut run);
+            of_server(&server_of(&run.trials[0]).unwrap()).0.unwrap()
+        };
+        assert!((used(2.0) - 0.99).abs() < 0.005, "{}", used(2.0));
+        assert!((used(3.0) - 0.91).abs() < 0.005, "{}", used(3.0));
+    }
 
     /// The server of this test flushes its file to the disk after each write. The disk is idle for a moment between a
     /// flush and the next write, although one of the server's threads is always waiting for a write or a flush.
