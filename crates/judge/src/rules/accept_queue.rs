@@ -10,6 +10,7 @@ use crate::context::single::clients;
 use crate::context::sweep::Plateau;
 use crate::context::view::View;
 use crate::failed::overflow::{HeldConnections, Overflow, always_full, backlog, slow_connects, slow_share};
+use crate::network::quic;
 use crate::number::{counted, figure, percent, positive};
 use crate::thresholds::{
     CONNECTS_DROPPED, FEW_DROPS, INDIRECT, LIKELY, LIMIT_CONNECTS, ONE_SIGN, OTHERS_USE, SUREST, TWO_SIGNS,
@@ -45,6 +46,9 @@ pub(super) const RULE: Rule = Rule {
 fn judge(facts: &Facts<'_>) -> Verdict {
     if unix_socket(facts.run) {
         return Verdict::RuledOut("a connect to a unix socket waits or is refused; none is dropped".into());
+    }
+    if quic::is_used(facts.run) {
+        return Verdict::RuledOut("HTTP/3 runs over UDP, where no connection waits to be accepted".into());
     }
     if let Err(verdict) = server(facts) {
         return by_client(facts).unwrap_or(verdict);

@@ -1,8 +1,8 @@
 //! Rule for packets that are lost and sent again.
 
-use run::{FigureUnit, Intensity, Trial};
+use run::{Evidence, FigureUnit, Intensity, Trial};
 
-use super::retransmissions::{again, caps_no_rate, growth, of_own_connections};
+use super::retransmissions::{Losses, again, caps_no_rate, growth, of_own_connections};
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::context::evidence::measured;
 use crate::context::single::{keeps_up, sides_of};
@@ -10,6 +10,7 @@ use crate::context::sweep::Plateau;
 use crate::context::view::View;
 use crate::estimate::objective::holds;
 use crate::failed::overflow::{Overflow, slow_share};
+use crate::network::quic;
 use crate::number::{counted, duration, figure, percent, rate};
 use crate::signals::{Signal, medium};
 use crate::thresholds::{
@@ -19,23 +20,26 @@ use crate::{Facts, context::facts, in_flight::server_queue};
 
 pub(super) const RULE: Rule = Rule {
     id: "network-loss",
-    needs: &["tcp.retrans_segs", "tcp.out_segs"],
-    shared: &[(
-        &[
-            "tcp.retrans_segs",
-            "tcp.out_segs",
-            "tcp.syn_retrans",
-            "tcp.active_opens",
-            "tcp.timeouts",
-            "tcp.lost_retransmits",
-            "interface.rx_drops",
-            "interface.tx_drops",
-            "softnet.dropped",
-            "qdisc.drops",
-            "medium.drops",
-        ],
-        "sampled connections of the load sent segments again, or its answers or connects waited for a timer",
-    )],
+    needs: &["tcp.retrans_segs", "tcp.out_segs", "quic"],
+    shared: &[
+        (
+            &[
+                "tcp.retrans_segs",
+                "tcp.out_segs",
+                "tcp.syn_retrans",
+                "tcp.active_opens",
+                "tcp.timeouts",
+                "tcp.lost_retransmits",
+                "interface.rx_drops",
+                "interface.tx_drops",
+                "softnet.dropped",
+                "qdisc.drops",
+                "medium.drops",
+            ],
+            "connections of the load sent segments or packets again, or its answers or connects waited for a timer",
+        ),
+        (&["udp.rcvbuf_errors", "udp6.rcvbuf_errors"], "they only rule out"),
+    ],
     signals,
     judge,
     advice: &[
@@ -48,97 +52,115 @@ pub(super) const RULE: Rule = Rule {
               by a firewall that limits new connections, also on loopback. If the link is full, loss is a symptom: frames \
               dropped by the medium's own queue count for that link. A lost segment delays one connection, so losses that \
               are as frequent under light loads do not stop throughput from growing, unless workers wait until their answers \
-              are sent.",
+              are sent. Over QUIC (HTTP/3), the packets count that the generator lost; losses of answers are not seen. \
+              Datagrams that a full receive buffer of a UDP socket dropped had passed the network.",
     ..PLAIN
 };
 
 /// Counters of packets that were dropped on the path between the processes.
 const DROPS: &[&str] = &["interface.rx_drops", "interface.tx_drops", "softnet.dropped", "qdisc.drops", "medium.drops"];
 
-/// Returns the reason to believe that the network did not lose the retransmitted segments, if there is one.
-fn not_the_network(facts: &Facts<'_>, trial: &Trial, lost: f64) -> Option<String> {
-    let full = Overflow::of(trial).map_or(0.0, |overflow| overflow.drops);
-    if full >= FEW_DROPS && lost <= AGAIN_PER_OVERFLOW * full {
-        return Some(format!("the server's accept queue dropped them: it was full {} times", figure(full)));
+/// Returns the reason to believe that the network did not lose the segments or packets, if there is one.
+fn not_the_network(facts: &Facts<'_>, losses: &Losses<'_>) -> Option<String> {
+    let trial = losses.view.trial;
+    let dropped = sides_of(trial).iter().any(|v| DROPS.iter().any(|id| v.whole_trial(id).is_some_and(|n| n >= 1.0)));
+    if quic::is_used(facts.run) {
+        let full = quic::dropped_by_full_buffers(trial);
+        if full >= FEW_DROPS && !dropped {
+            return Some(format!("full receive buffers of UDP sockets dropped {}", counted(full, "datagram")));
+        }
+    } else {
+        let full = Overflow::of(trial).map_or(0.0, |overflow| overflow.drops);
+        if full >= FEW_DROPS && losses.lost <= AGAIN_PER_OVERFLOW * full {
+            return Some(format!("the server's accept queue dropped them: it was full {} times", figure(full)));
+        }
     }
-    let views = sides_of(trial);
-    let dropped = views.iter().any(|v| DROPS.iter().any(|id| v.whole_trial(id).is_some_and(|n| n >= 1.0)));
     (facts::loopback(facts.run) && !dropped).then(|| "loopback loses nothing, and no interface dropped a packet".into())
 }
 
-/// Returns the side that sent the largest share of its segments again. Also returns the number of segments that this
-/// side sent again, and the number of all its segments. Prefers a side whose losses affect this load.
-fn most<'a>(facts: &Facts<'a>) -> Option<(View<'a>, f64, f64)> {
-    let mut seen: Vec<_> = facts.focus().into_iter().flat_map(again).collect();
-    seen.sort_by(|a, b| (b.1 / b.2).total_cmp(&(a.1 / a.2)));
-    let ours = seen.iter().find(|(view, ..)| none_of_ours(facts, view).is_none());
+/// Returns the losses of the side that sent the largest share of its segments or packets again. Prefers a side whose
+/// losses affect this load.
+fn most<'a>(facts: &Facts<'a>) -> Option<Losses<'a>> {
+    let mut seen: Vec<_> = facts.focus().into_iter().flat_map(|trial| again(facts, trial)).collect();
+    seen.sort_by(|a, b| b.share().total_cmp(&a.share()));
+    let ours = seen.iter().find(|losses| none_of_ours(facts, &losses.view).is_none());
     ours.or(seen.first()).copied()
 }
 
-fn signal(lost: f64, sent: f64) -> Signal {
-    Signal::counted("share of the segments that were sent again", (lost / sent, lost), LOST)
+fn signal(losses: &Losses<'_>) -> Signal {
+    Signal::counted("share of the segments or packets that were sent again", (losses.share(), losses.lost), LOST)
 }
 
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
-    most(facts).map(|(_, lost, sent)| signal(lost, sent)).into_iter().collect()
+    most(facts).iter().map(signal).collect()
 }
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     if crate::context::facts::unix_socket(facts.run) {
         return Verdict::RuledOut("a unix socket has no network".into());
     }
-    let Some((view, lost, sent)) = most(facts) else {
-        return Verdict::CannotSay(vec!["tcp.retrans_segs and tcp.out_segs of either side".into()]);
+    let Some(losses) = most(facts) else {
+        let missing = match quic::is_used(facts.run) {
+            true => "the counts of a QUIC connection of the generator",
+            false => "tcp.retrans_segs and tcp.out_segs of either side",
+        };
+        return Verdict::CannotSay(vec![missing.into()]);
     };
-    let share = lost / sent;
-    let text = format!("{} of {} retransmitted ({})", figure(lost), counted(sent, "segment"), percent(share));
-    if share < LOST || lost < FRAMES_COUNT {
+    let Losses { lost, sent, unit, .. } = losses;
+    let text = format!("{} of {} {} ({})", figure(lost), counted(sent, unit.noun), unit.lost, percent(losses.share()));
+    if losses.share() < LOST || lost < FRAMES_COUNT {
         return syns_lost(facts).unwrap_or(Verdict::RuledOut(text));
     }
-    if let Some(why) = not_the_network(facts, view.trial, lost) {
-        return Verdict::RuledOut(format!("{text}, but {why}"));
+    match harmless(facts, &losses) {
+        Some(why) => Verdict::RuledOut(format!("{text}, but {why}")),
+        None => bind(facts, &losses, text),
     }
-    if let Some(why) = none_of_ours(facts, &view) {
-        return Verdict::RuledOut(format!("{text}, but {why}"));
-    }
-    if let Some(full) = medium::overflow(view.trial) {
-        return Verdict::RuledOut(format!("{text}, but {}", full.text));
-    }
-    if let Some(all) = all_came_back(facts) {
-        return Verdict::RuledOut(format!("{text}, but all of the offered {} completed", rate(all)));
-    }
-    if let Some(queue) = server_queue::past_the_network(facts) {
-        return Verdict::RuledOut(format!("{text}, but these requests had passed the network: {}", queue.text));
-    }
-    let growth = growth(facts, &view);
-    if let Some(why) = growth.as_ref().and_then(caps_no_rate) {
-        return Verdict::RuledOut(format!("{text}, but {why}"));
-    }
-    let mut evidence =
-        vec![measured(&view, ("tcp.retrans_segs", ""), (lost, FigureUnit::Plain), Some(LOST * sent), text)];
-    for id in ["tcp.timeouts", "tcp.lost_retransmits"].iter().chain(DROPS).copied() {
-        for v in sides_of(view.trial) {
-            if let Some(n) = v.value(id).filter(|n| *n >= 1.0) {
-                evidence.push(measured(
-                    &v,
-                    (id, ""),
-                    (n, FigureUnit::Plain),
-                    Some(0.0),
-                    format!("{id} grew by {}", figure(n)),
-                ));
-            }
-        }
-    }
+}
+
+/// Returns the reason why the losses do not limit the rate. Returns `None` if they may limit it.
+fn harmless(facts: &Facts<'_>, losses: &Losses<'_>) -> Option<String> {
+    let overflow = || medium::overflow(losses.view.trial).map(|full| full.text);
+    let came_back = || all_came_back(facts).map(|all| format!("all of the offered {} completed", rate(all)));
+    let passed = || {
+        let queue = server_queue::past_the_network(facts)?;
+        Some(format!("these requests had passed the network: {}", queue.text))
+    };
+    not_the_network(facts, losses)
+        .or_else(|| none_of_ours(facts, &losses.view))
+        .or_else(overflow)
+        .or_else(came_back)
+        .or_else(passed)
+        .or_else(|| growth(facts, &losses.view).as_ref().and_then(caps_no_rate))
+}
+
+fn bind(facts: &Facts<'_>, losses: &Losses<'_>, text: String) -> Verdict {
+    let Losses { view, lost, sent, unit } = *losses;
+    let mut evidence = vec![measured(&view, (unit.counter, ""), (lost, FigureUnit::Plain), Some(LOST * sent), text)];
+    evidence.extend(further_counters(&view));
+    let is_sure = losses.share() >= LOST_MUCH || evidence.len() > 1;
+    evidence.extend(quic::path_line(view.trial));
+    let grown = growth(facts, &view).map_or(1.0, |growth| growth.chance());
     Verdict::Binds {
-        confidence: growth.map_or(1.0, |growth| growth.chance()).min(signal(lost, sent).chance())
-            * if share >= LOST_MUCH || evidence.len() > 1 { TWO_SIGNS } else { INDIRECT },
-        sentence: format!("the network loses packets: {} of the segments were retransmitted", percent(share)),
+        confidence: grown.min(signal(losses).chance()) * if is_sure { TWO_SIGNS } else { INDIRECT },
+        sentence: format!("the network loses packets: {} {}", percent(losses.share()), unit.sentence),
         evidence,
     }
 }
 
+/// Returns evidence of the other counters that rise if packets are lost. Over QUIC, timers and retransmissions of TCP
+/// belong to other connections.
+fn further_counters(view: &View<'_>) -> Vec<Evidence> {
+    let of_tcp: &[&str] = if view.trial.quic.is_some() { &[] } else { &["tcp.timeouts", "tcp.lost_retransmits"] };
+    let grew = |id: &'static str, v: &View<'_>| {
+        let n = v.value(id).filter(|n| *n >= 1.0)?;
+        Some(measured(v, (id, ""), (n, FigureUnit::Plain), Some(0.0), format!("{id} grew by {}", figure(n))))
+    };
+    let ids = of_tcp.iter().chain(DROPS).copied();
+    ids.flat_map(|id| sides_of(view.trial).into_iter().filter_map(move |v| grew(id, &v))).collect()
+}
+
 /// Returns the reason why the losses that a host counts do not affect this load. Returns `None` if the losses may
-/// affect this load.
+/// affect this load. The generator counts QUIC packets of this load only.
 fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     let trial = view.trial;
     let Some(again) = of_own_connections(facts, view) else {
@@ -162,8 +184,12 @@ fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
 }
 
 /// Decides whether the network loses packets, by the SYNs that the client sent again. SYNs that the server's full
-/// accept queue dropped do not count as lost. All other SYNs that were sent again were lost on the network path.
+/// accept queue dropped do not count as lost. All other SYNs that were sent again were lost on the network path. QUIC
+/// sends no SYNs.
 fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
+    if quic::is_used(facts.run) {
+        return None;
+    }
     let lost = |trial: &Trial| {
         let client = View::new("client", trial, &trial.client);
         let full = Overflow::of(trial)?;

@@ -13,9 +13,8 @@ use crate::context::evidence::{line, measured};
 use crate::context::laws::steps;
 use crate::context::single::{server_of, sides_of};
 use crate::context::sweep::Plateau;
-use crate::network::ack_timer;
-use crate::network::link_queue;
-use crate::network::link_speed;
+use crate::context::view::View;
+use crate::network::{ack_timer, link_queue, link_speed, quic};
 use crate::number::{duration, figure, grew, percent, positive, ratio};
 use crate::signals::Signal;
 use crate::signals::medium::{MediumUse, full_above, media_uses, medium_use, overflow};
@@ -27,7 +26,7 @@ use crate::{Facts, context::facts, in_flight::server_queue};
 
 pub(super) const RULE: Rule = Rule {
     id: "network-medium",
-    needs: &["interface.speed", "interface.tx_bytes", "medium.bytes", "qdisc.overlimits", "connection.rtt"],
+    needs: &["interface.speed", "interface.tx_bytes", "medium.bytes", "qdisc.overlimits", "connection.rtt", "quic"],
     explains: &["network-loss", "tcp-window"],
     shared: &[
         (
@@ -98,12 +97,15 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let medium = fullest(facts, trial);
     let found = surest(trials.iter().filter_map(|trial| full_medium(facts, trial, held)));
     if let Some((confidence, sentence, first)) = found {
-        return Verdict::Binds { confidence, sentence, evidence: [first, laws].concat() };
-    }
-    if let Some((confidence, sentence, first)) = outside(facts, &trials) {
-        let evidence = first.into_iter().chain(medium.map(|m| m.evidence)).chain(laws).collect();
+        let evidence = [first, laws, quic::waiting_line(trial)].concat();
         return Verdict::Binds { confidence, sentence, evidence };
     }
+    if let Some((confidence, sentence, first)) = outside(facts, &trials) {
+        let lines = first.into_iter().chain(medium.map(|m| m.evidence)).chain(laws);
+        let evidence = lines.chain(quic::waiting_line(trial)).collect();
+        return Verdict::Binds { confidence, sentence, evidence };
+    }
+    let nominal = || sides_of(trial).iter().find_map(|view| link_speed::nominal(view.side));
     match medium {
         Some(m) if !is_ours(facts, trial, &m) => Verdict::RuledOut(format!(
             "{}: other programs' traffic, and no packets of this load queued",
@@ -111,7 +113,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         )),
         Some(m) => Verdict::RuledOut(m.evidence.text),
         None if facts::loopback(facts.run) => Verdict::RuledOut("loopback has no link speed".into()),
-        None => match sides_of(trial).iter().find_map(|view| link_speed::nominal(view.side)) {
+        None => match quic::wait_nowhere(&trials).or_else(nominal) {
             Some(why) => Verdict::RuledOut(why),
             None => Verdict::CannotSay(vec!["interface.speed or medium.rate of the link".into()]),
         },
@@ -176,20 +178,17 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
     (lines, held)
 }
 
-/// Returns evidence of a counter that rises when a link is too busy.
+/// Returns evidence of a counter that rises when a link is too busy. Over QUIC, the segments of TCP belong to other
+/// connections.
 fn rising(trial: &Trial) -> Option<Evidence> {
-    let ids = [
-        ("interface.collisions", 1.0),
-        ("medium.deferrals", 1.0),
-        ("medium.drops", 1.0),
-        ("tcp.retrans_segs", FRAMES_COUNT),
-    ];
-    sides_of(trial).into_iter().find_map(|v| {
-        ids.into_iter().find_map(|(id, least)| {
-            let n = v.value(id).filter(|n| *n >= least)?;
-            Some(measured(&v, (id, ""), (n, FigureUnit::Plain), Some(0.0), format!("{id} grew by {}", figure(n))))
-        })
-    })
+    let of_tcp = Some(("tcp.retrans_segs", FRAMES_COUNT)).filter(|_| trial.quic.is_none());
+    let of_media = [("interface.collisions", 1.0), ("medium.deferrals", 1.0), ("medium.drops", 1.0)];
+    let grew = |v: &View<'_>, (id, least)| {
+        let n = v.value(id).filter(|n| *n >= least)?;
+        Some(measured(v, (id, ""), (n, FigureUnit::Plain), Some(0.0), format!("{id} grew by {}", figure(n))))
+    };
+    let of_side = |v: View<'_>| of_media.into_iter().chain(of_tcp).find_map(|counter| grew(&v, counter));
+    sides_of(trial).into_iter().find_map(of_side).or_else(|| quic::losses_line(trial))
 }
 
 /// Returns the signs of a full link whose rate is unknown. The first sign is a queue of packets in a traffic shaper on

@@ -19,7 +19,7 @@ use crate::in_flight::places::{self, Places};
 use crate::in_flight::serial;
 use crate::in_flight::server_queue;
 use crate::in_flight::upstreams;
-use crate::network::ack_timer;
+use crate::network::{ack_timer, quic};
 use crate::number::{counted, duration, figure, percent, positive, rate, ratio};
 use crate::thresholds::{ADDED_WAIT, DISK_STALLED, DISK_WORKS, SURE, TRIP_SHARE, TWO_SIGNS, WEAK_SIGN};
 use crate::waits;
@@ -65,13 +65,18 @@ pub(super) fn not_the_way(facts: &Facts<'_>, view: &View<'_>) -> Result<Evidence
         cannot_say("connection.rtt of the server's connections: it tells a queue in the server from one in the network")
     };
     let r = positive(view.trial.latency_us.mean).ok_or_else(unknown)?;
-    let rtt = view.value("connection.rtt").ok_or_else(unknown)?;
+    let of_quic = quic::rtt_us(view.trial).filter(|_| quic::is_used(facts.run));
+    let rtt = of_quic.or_else(|| view.value("connection.rtt")).ok_or_else(unknown)?;
     let text = format!("the round trip takes {} of a response time of {}", duration(rtt), duration(r));
+    if rtt >= TRIP_SHARE * r && of_quic.is_some() {
+        return Err(cannot_say(format!("whether packets wait in the network or in the server's socket ({text})")));
+    }
     if rtt >= TRIP_SHARE * r {
         return Err(Verdict::RuledOut(format!("{text}: most of the time may pass in the network, not in the server")));
     }
     let text = format!("{text}: the rest is spent in the server");
-    Ok(measured(view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(r), text))
+    let figure = if of_quic.is_some() { "quic.rtt_us" } else { "connection.rtt" };
+    Ok(measured(view, (figure, ""), (rtt, FigureUnit::Micros), Some(r), text))
 }
 
 /// Returns the end of the sentence about workers if another cause has the same signs. `is_unseen` is true if no queue

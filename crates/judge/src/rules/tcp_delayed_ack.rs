@@ -12,7 +12,7 @@ use crate::context::sweep::Plateau;
 use crate::context::view::View;
 use crate::in_flight::server_queue;
 use crate::network::ack_timer::{TIMER_US, delayed_acks_of_answers, distance_us};
-use crate::network::link_queue;
+use crate::network::{link_queue, quic};
 use crate::number::{counted, duration, figure, percent, positive, ratio};
 use crate::signals::Signal;
 use crate::thresholds::{
@@ -54,6 +54,9 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
 fn judge(facts: &Facts<'_>) -> Verdict {
     if crate::context::facts::unix_socket(facts.run) {
         return Verdict::RuledOut("a unix socket has no network".into());
+    }
+    if quic::is_used(facts.run) {
+        return Verdict::RuledOut("HTTP/3 runs over QUIC, and no timer of TCP delays its acknowledgements".into());
     }
     let (Some(one), Some(decisive)) = (facts.unloaded.or(facts.decisive), facts.decisive) else {
         return Verdict::CannotSay(vec!["a trial with one client".into()]);

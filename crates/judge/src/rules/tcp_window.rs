@@ -18,6 +18,7 @@ use crate::context::evidence::measured;
 use crate::context::single::sides_of;
 use crate::context::view::View;
 use crate::in_flight::server_queue;
+use crate::network::quic;
 use crate::number::{duration, figure, percent, positive, ratio};
 use crate::signals::Signal;
 use crate::thresholds::{
@@ -94,6 +95,9 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
 fn judge(facts: &Facts<'_>) -> Verdict {
     if crate::context::facts::unix_socket(facts.run) {
         return Verdict::RuledOut("a unix socket has no network".into());
+    }
+    if quic::is_used(facts.run) {
+        return Verdict::RuledOut("HTTP/3 runs over QUIC, which has no TCP window".into());
     }
     let Some(trial) = facts.decisive else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };
     let views = sides_of(trial);
