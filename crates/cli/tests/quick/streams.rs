@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use serde_json::Value;
-use testkit::{Running, binary, json, loadline, num, refused, served};
+use testkit::{Running, ServedOverUdp, binary, json, loadline, num, refused, served};
 
 /// Starts a server that answers each request with a stream of 20 events. The first event comes after 60 ms, and each
 /// further event 10 ms after the previous event.
@@ -46,12 +46,10 @@ fn a_planted_schedule_is_measured_in_each_format() {
         let server = streams(options);
         let run = load(&server, &[format]);
         let trial = &run["trials"][0];
-        assert_times(trial, format);
+        assert_schedule(trial, format);
         let [head, first] = ["first_byte_us", "first_event_us"].map(|time| num(&trial[time]["p50"]));
         assert!(head < first / 2.0, "{format}: the head comes at once, not after {head} us");
-        assert_events(trial, format);
         assert!((num(&trial["streams_open"]) - 4.0).abs() < 0.2, "{format}: {trial}");
-        assert_eq!((&trial["errors"], &trial["streams_broken"]), (&serde_json::json!({}), &Value::Null), "{format}");
     }
 }
 
@@ -73,11 +71,29 @@ fn a_planted_schedule_is_measured_over_other_protocols() {
         let url = format!("{scheme}://{}{path}", server.addr);
         let end = if options.contains(&"end=[DONE]") { &["--stream-end", "[DONE]"][..] } else { &[] };
         let run = json(binary!(), &[&["load", &url][..], &LOAD, &[format], end].concat());
-        let trial = &run["trials"][0];
-        assert_times(trial, &format!("{service} {format}"));
-        assert_events(trial, service);
-        assert_eq!((&trial["errors"], &trial["streams_broken"]), (&serde_json::json!({}), &Value::Null), "{service}");
+        assert_schedule(&run["trials"][0], &format!("{service} {format}"));
     }
+}
+
+/// Streams with the same event times as [`streams`], but over QUIC, with several streams on each connection.
+#[test]
+fn a_planted_schedule_is_measured_over_http3() {
+    let mut command = Command::new(binary!());
+    command.args(["serve", "h3", "--first", "60ms", "--gap", "10ms", "--events", "20"]);
+    let server = ServedOverUdp::start(command);
+    let url = format!("h3://{}/", server.addr);
+    for (format, connections, streams) in [("sse", "4", "1"), ("chunks", "2", "2")] {
+        let load = ["load", &url, "--insecure", "--connections", connections, "--streams", streams, "--stream", format];
+        let window = ["--duration", "1500ms", "--warmup", "200ms", "--at-rest", "0"];
+        assert_schedule(&json(binary!(), &[&load[..], &window].concat())["trials"][0], &format!("h3 {format}"));
+    }
+}
+
+/// Checks the measured times and the number of the events, and that no stream failed.
+fn assert_schedule(trial: &Value, what: &str) {
+    assert_times(trial, what);
+    assert_events(trial, what);
+    assert_eq!((&trial["errors"], &trial["streams_broken"]), (&serde_json::json!({}), &Value::Null), "{what}");
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub trait Site: Send + Sync {
     }
 
     /// If answers are streams of events, returns the times at which the events of an answer that begins now are sent.
-    /// Only the HTTP/2 server calls this method.
+    /// Only the servers of HTTP/2 and HTTP/3 call this method.
     fn pace(&self) -> Option<Pace> {
         None
     }

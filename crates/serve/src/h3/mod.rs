@@ -1,4 +1,4 @@
-//! HTTP/3 over QUIC: the same pages and files as the service `http`. The service has no I/O model, because connections
+//! HTTP/3 over QUIC: the same pages and files as the service `http`, or streams of events. The service has no I/O model, because connections
 //! share the sockets of their threads. Each thread has one UDP socket, and the kernel chooses the socket by the
 //! addresses of a datagram (SO_REUSEPORT).
 
@@ -23,7 +23,7 @@ const STREAMS: u32 = 128;
 /// buffers are large because many connections share a socket.
 const SOCKET_BUFFER_BYTES: usize = 4 << 20;
 /// Options of `http` and `h2` that have no meaning for HTTP/3.
-const WITHOUT_MEANING: &[&str] = &["events", "split_head", "congestion", "workers", "accept_every_ms"];
+const WITHOUT_MEANING: &[&str] = &["split_head", "congestion", "workers", "accept_every_ms"];
 
 /// Starts the HTTP/3 server.
 pub(crate) fn start(plan: &ServePlan) -> Result<Server, ServeError> {
@@ -34,7 +34,7 @@ pub(crate) fn start(plan: &ServePlan) -> Result<Server, ServeError> {
     let streams = options.get::<u32>("streams")?.filter(|streams| *streams > 0).unwrap_or(STREAMS);
     let unfit = |e: proto::ProtoError| ServeError::Combination(format!("HTTP/3: {e}"));
     let shared = ServerPlan::new(config, streams).map_err(unfit)?;
-    let (site, delays) = (http::pages(plan, &options)?, behaviours::delays(&options, plan.threads)?);
+    let (site, delays) = (http::pages_or_streams(plan, &options)?, behaviours::delays(&options, plan.threads)?);
     let control = Control::new(&plan.cpus, None);
     let threads = plan.threads.max(1);
     let alone: Option<listener::Open<'_>> = if threads > 1 { Some(&|addr| open(addr, false)) } else { None };
@@ -57,7 +57,10 @@ fn refuse_options(plan: &ServePlan) -> Result<(), ServeError> {
             "h3 has no I/O models and no strategies; leave --model and --strategy out".into(),
         ));
     }
-    match WITHOUT_MEANING.iter().find(|name| plan.options.contains_key(**name)) {
+    // A number of events asks for streams. A name would ask for a backend of the event API.
+    let names_backend = plan.options.get("events").is_some_and(|events| events.parse::<u64>().is_err());
+    let unused = WITHOUT_MEANING.iter().find(|name| plan.options.contains_key(**name));
+    match unused.or(names_backend.then_some(&"events")) {
         Some(name) => Err(ServeError::Combination(format!("option {name} is not for h3; leave it out"))),
         None => Ok(()),
     }

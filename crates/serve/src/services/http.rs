@@ -37,7 +37,7 @@ pub(crate) struct Pages {
     limit: Option<RateLimit>,
     errors: Vec<(u16, Arc<Page>)>,
     /// Times of the built-in page's events, and the length of each event; `None` unless the page is a stream of events
-    /// (HTTP/2).
+    /// (HTTP/2 and HTTP/3).
     stream: Option<(Arc<StreamPlan>, usize)>,
 }
 
@@ -53,17 +53,23 @@ pub(super) fn open(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn Se
 /// Opens the service for HTTP/2.
 pub(super) fn open_h2(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn Service>, ServeError> {
     let streams = options.get::<u32>("streams")?.unwrap_or_default();
+    Ok(Arc::new(Http { site: pages_or_streams(plan, options)?, streams: Some(streams) }))
+}
+
+/// Builds the pages that the settings and the options select. With the option `events`, the built-in page is a stream
+/// of events.
+pub(crate) fn pages_or_streams(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<Pages>, ServeError> {
     let mut site = pages(plan, options)?;
     if let (Some(stream), Some(site)) = (StreamPlan::if_asked(options)?, Arc::get_mut(&mut site)) {
         let (body, event_bytes) = stream.body();
         site.content = Content::BuiltIn(Page::new(200, "text/event-stream", "", body));
         site.stream = Some((stream, event_bytes));
     }
-    Ok(Arc::new(Http { site, streams: Some(streams) }))
+    Ok(site)
 }
 
 /// Builds the pages that the settings and the options select.
-pub(crate) fn pages(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<Pages>, ServeError> {
+fn pages(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<Pages>, ServeError> {
     let status = final_status(options, "status")?;
     let content = match &plan.root {
         Some(root) => Content::Files(Files::new(root)?),

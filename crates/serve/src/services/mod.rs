@@ -81,7 +81,7 @@ pub const SERVICES: &[ServiceSpec] = &[
     },
     ServiceSpec {
         name: "h3",
-        help: "HTTP/3 over QUIC, always encrypted: the same pages and files as http; no I/O model",
+        help: "HTTP/3 over QUIC, always encrypted: the same pages and files as http; with --events, streams like sse; no I/O model",
         alpn: &["h3"],
         kind: ServiceKind::Standalone(crate::h3::start),
     },

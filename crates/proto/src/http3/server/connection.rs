@@ -13,7 +13,7 @@ use crate::http1::Site;
 use crate::http3::error_codes::{self, NO_ERROR};
 use crate::http3::frame;
 use crate::http3::peer_streams::{PeerStreams, Side};
-use crate::quic::Output;
+use crate::quic::{Output, monotonic_ns};
 
 /// Maximum number of datagrams that one system call sends. The kernel takes at most 64 datagrams and 64 KiB.
 const MAX_GROUP: usize = 40;
@@ -132,6 +132,12 @@ impl ServerConnection {
     fn close(&mut self, now: Instant, code: u64) {
         self.streams.clear();
         self.connection.close(now, VarInt::from_u64(code).unwrap_or_default(), Bytes::new());
+    }
+
+    /// Returns the time of the connection's next timer or of its next event, nanoseconds.
+    pub(super) fn due_ns(&mut self) -> Option<u64> {
+        let events = self.streams.iter().filter_map(|stream| stream.next_event_ns);
+        events.chain(self.connection.poll_timeout().map(monotonic_ns)).min()
     }
 
     /// Passes answers to QUIC, and sends datagrams. The function `send` gets bytes, the size of the datagrams in them,

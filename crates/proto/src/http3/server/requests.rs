@@ -12,6 +12,7 @@ use crate::http2::request_headers::RequestHeaders;
 use crate::http3::error_codes::{INCOMPLETE, MESSAGE_ERROR, NO_ERROR, UNEXPECTED};
 use crate::http3::frame::{self, FrameReader, Piece};
 use crate::http3::qpack::Decoder;
+use crate::pace::Pace;
 
 /// State that the connections of a shard share while one of them reads.
 pub(super) struct Reading<'a, S> {
@@ -42,7 +43,14 @@ pub(super) struct RequestStream {
     unsent_head: Vec<u8>,
     /// Number of bytes of the answer's body that were passed to QUIC.
     sent: usize,
+    /// Number of bytes of the answer's body whose DATA frames have begun. Their heads are in `unsent_head`, or were
+    /// passed to QUIC.
+    framed: usize,
     is_answering: bool,
+    /// Times at which parts of the answer's body may be sent; absent if the answer is not a stream of events.
+    pace: Option<Pace>,
+    /// Time of the event for which the rest of the answer waits, nanoseconds; absent if the answer waits for none.
+    pub(super) next_event_ns: Option<u64>,
 }
 
 impl RequestStream {
@@ -59,7 +67,10 @@ impl RequestStream {
             page: None,
             unsent_head: Vec::new(),
             sent: 0,
+            framed: 0,
             is_answering: false,
+            pace: None,
+            next_event_ns: None,
         }
     }
 
@@ -77,25 +88,36 @@ impl RequestStream {
             // `poll_transmit` reports the free space to the client.
             let _ = chunks.finalize();
             match chunk {
-                Ok(Some(chunk)) => self.arrived(&chunk.bytes, reading)?,
-                Ok(None) if !self.reader.is_between_frames() => return Err(INCOMPLETE),
-                Ok(None) if self.begun && self.length.is_none_or(|length| length == self.body) => {
-                    (reading.completed)();
-                    self.answer(reading);
-                    return Ok(true);
+                Ok(Some(chunk)) => {
+                    if self.arrived(&chunk.bytes, reading)? {
+                        continue;
+                    }
                 }
-                // The request has no headers, or its body is not as long as the headers say (section 4.1.2).
-                Ok(None) | Err(ReadError::Reset(_)) => {
-                    self.refuse(connection);
-                    return Ok(false);
+                Ok(None) => {
+                    if self.ended(reading)? {
+                        return Ok(true);
+                    }
                 }
+                Err(ReadError::Reset(_)) => {}
                 Err(ReadError::Blocked) => return Ok(true),
             }
-            if self.begun && self.page.is_none() {
-                self.refuse(connection);
-                return Ok(false);
-            }
+            self.refuse(connection);
+            return Ok(false);
         }
+    }
+
+    /// Begins the answer to a request whose stream has ended. Returns false if the request is malformed: it has no
+    /// headers, or its body is not as long as the headers say (section 4.1.2).
+    pub(super) fn ended<S: Site>(&mut self, reading: &mut Reading<'_, S>) -> Result<bool, Fault> {
+        if !self.reader.is_between_frames() {
+            return Err(INCOMPLETE);
+        }
+        if !self.begun || self.length.is_some_and(|length| length != self.body) {
+            return Ok(false);
+        }
+        (reading.completed)();
+        self.answer(reading);
+        Ok(true)
     }
 
     /// Resets the stream of a malformed request.
@@ -105,7 +127,8 @@ impl RequestStream {
         let _ = connection.send_stream(self.id).reset(VarInt::from_u32(MESSAGE_ERROR as u32));
     }
 
-    fn arrived<S: Site>(&mut self, mut bytes: &[u8], reading: &mut Reading<'_, S>) -> Result<(), Fault> {
+    /// Reads the next bytes of the request. Returns false if the request is malformed.
+    pub(super) fn arrived<S: Site>(&mut self, mut bytes: &[u8], reading: &mut Reading<'_, S>) -> Result<bool, Fault> {
         while let Some(piece) = self.reader.next(&mut bytes)? {
             match piece.kind {
                 frame::DATA if self.begun && !self.has_trailers => self.body += piece.bytes.len() as u64,
@@ -119,8 +142,11 @@ impl RequestStream {
                 // Unknown frames are skipped (section 9).
                 _ => {}
             }
+            if self.begun && self.page.is_none() {
+                return Ok(false);
+            }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Handles a piece of a header block. Only header blocks that arrive in several pieces are stored.
@@ -160,38 +186,58 @@ impl RequestStream {
         Ok(())
     }
 
-    /// Prepares the answer, whose request is complete.
+    /// Prepares the answer, whose request is complete. Each event of a stream gets a DATA frame of its own, once it is
+    /// due.
     fn answer<S: Site>(&mut self, reading: &mut Reading<'_, S>) {
         let Some(page) = &self.page else { return };
         self.unsent_head.extend_from_slice(reading.last_head.of(page, reading.site.now_s()));
         let length = if self.head_only { 0 } else { page.body().len() };
-        if length > 0 {
+        self.pace = if length > 0 { reading.site.pace() } else { None };
+        if length > 0 && self.pace.is_none() {
             frame::write_head(&mut self.unsent_head, frame::DATA, length);
+            self.framed = length;
         }
         self.is_answering = true;
     }
 
-    /// Passes as much of the answer to QUIC as the client's flow control allows. Returns true if the answer is
-    /// complete, or if the client does not want the rest.
+    /// Passes as much of the answer to QUIC as the client's flow control and the times of its events allow. Returns true
+    /// if the answer is complete, or if the client does not want the rest.
     pub(super) fn send(&mut self, connection: &mut Connection) -> bool {
-        let Some(page) = self.page.as_ref().filter(|_| self.is_answering) else { return false };
+        let Some(page) = self.page.clone().filter(|_| self.is_answering) else { return false };
         let body = if self.head_only { &[] } else { page.body() };
         let mut to = connection.send_stream(self.id);
-        while !self.unsent_head.is_empty() {
-            match to.write(&self.unsent_head) {
-                Ok(sent) => drop(self.unsent_head.drain(..sent)),
+        self.next_event_ns = None;
+        loop {
+            let written = if !self.unsent_head.is_empty() {
+                to.write(&self.unsent_head).map(|sent| drop(self.unsent_head.drain(..sent)))
+            } else if self.sent < self.framed {
+                to.write(&body[self.sent..self.framed]).map(|sent| self.sent += sent)
+            } else if self.sent == body.len() {
+                let _ = to.finish();
+                return true;
+            } else if self.begins_event(body.len()) {
+                Ok(())
+            } else {
+                return false;
+            };
+            match written {
+                Ok(()) => {}
                 Err(quinn_proto::WriteError::Blocked) => return false,
                 Err(_) => return true,
             }
         }
-        while self.sent < body.len() {
-            match to.write(&body[self.sent..]) {
-                Ok(sent) => self.sent += sent,
-                Err(quinn_proto::WriteError::Blocked) => return false,
-                Err(_) => return true,
-            }
+    }
+
+    /// Begins the DATA frame of the next event. Returns false if the event is not due yet.
+    fn begins_event(&mut self, body_bytes: usize) -> bool {
+        let Some(pace) = &self.pace else { return false };
+        let bytes = pace.allowed(self.sent).min(body_bytes - self.sent);
+        if bytes == 0 {
+            self.next_event_ns = pace.due_ns(self.sent);
+            return false;
         }
-        let _ = to.finish();
+        frame::write_head(&mut self.unsent_head, frame::DATA, bytes);
+        self.framed += bytes;
         true
     }
 

@@ -16,7 +16,7 @@ use super::{ServerCounts, ServerPlan};
 use crate::http1::Site;
 use crate::http2::request_headers::RequestHeaders;
 use crate::http3::qpack::Decoder;
-use crate::quic::{instant, monotonic_ns};
+use crate::quic::instant;
 
 /// Maximum number of connections of a shard. Connections beyond this maximum are refused.
 const MAX_CONNECTIONS: usize = 100_000;
@@ -201,8 +201,8 @@ impl<S: Site> ServerShard<S> {
                     return false;
                 }
                 of.listed = false;
-                if let Some(due) = of.connection.poll_timeout() {
-                    self.timers.set(at, monotonic_ns(due));
+                if let Some(due_ns) = of.due_ns() {
+                    self.timers.set(at, due_ns);
                 }
             }
             self.to_send.pop_front();

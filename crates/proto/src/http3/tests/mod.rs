@@ -1,6 +1,7 @@
 //! Client and server against each other, in virtual time and without a network. Datagrams may be lost.
 
 mod early_data;
+mod events;
 mod exchange;
 mod odd_answers;
 mod odd_endings;

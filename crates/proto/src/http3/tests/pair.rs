@@ -1,5 +1,6 @@
 //! A client and loadline's own server, with a simulated network that carries datagrams in both directions.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use run::{HttpPlan, Protocol, TlsPlan};
 
 use crate::http1::{Page, Site};
 use crate::http3::{ClientPlan, ClientSession, SPEC, ServerPlan, ServerShard};
+use crate::pace::Pace;
 use crate::tls::{self_signed, server_config};
 use crate::{Client, Done, Fault, Outcome, Progress, Request, Requester, Which};
 
@@ -19,11 +21,18 @@ pub(super) struct Pages {
     pub(super) page: Arc<Page>,
     /// Number of further requests that the server answers with status 425.
     pub(super) too_early: AtomicU32,
+    /// Times at which the lines of the page are sent, nanoseconds of virtual time; empty if they are sent at once.
+    pub(super) line_times_ns: Vec<u64>,
+}
+
+thread_local! {
+    /// Virtual time of the pair that this thread runs, nanoseconds.
+    static VIRTUAL_NS: Cell<u64> = const { Cell::new(0) };
 }
 
 impl Pages {
     pub(super) fn of(page: Arc<Page>) -> Self {
-        Self { page, too_early: AtomicU32::new(0) }
+        Self { page, too_early: AtomicU32::new(0), line_times_ns: Vec::new() }
     }
 }
 
@@ -44,6 +53,11 @@ impl Site for Pages {
 
     fn plain(&self, status: u16) -> Arc<Page> {
         Page::plain(status, "")
+    }
+
+    fn pace(&self) -> Option<Pace> {
+        let line_bytes = self.page.body().len().checked_div(self.line_times_ns.len())?;
+        Some(Pace::new(self.line_times_ns.clone(), line_bytes, || VIRTUAL_NS.get()))
     }
 }
 
@@ -83,13 +97,17 @@ pub(super) fn insecure() -> TlsPlan {
 
 impl Pair {
     pub(super) fn with(client: ClientSession, body_bytes: usize, streams: u32) -> Self {
+        let page = Page::new(200, "text/plain", "", vec![b'x'; body_bytes]);
+        Self::of_pages(client, Pages::of(page), streams)
+    }
+
+    pub(super) fn of_pages(client: ClientSession, pages: Pages, streams: u32) -> Self {
         let (chain, key) = self_signed(&["localhost"]).unwrap();
         let config = server_config(chain.as_bytes(), key.as_bytes(), &["h3"]).unwrap();
-        let page = Page::new(200, "text/plain", "", vec![b'x'; body_bytes]);
         let plan = ServerPlan::new(config, streams).unwrap();
         Self {
             client,
-            server: ServerShard::new(&plan, Arc::new(Pages::of(page))),
+            server: ServerShard::new(&plan, Arc::new(pages)),
             up: Way::default(),
             down: Way::default(),
             now_ns: 1_000_000_000,
@@ -120,6 +138,7 @@ impl Pair {
 
     /// Sends what both sides have to send.
     pub(super) fn send(&mut self) {
+        VIRTUAL_NS.set(self.now_ns);
         self.client.tick(self.now_ns);
         let mut piece = vec![0; 16 * 1024];
         while self.client.wants_transmit() {
