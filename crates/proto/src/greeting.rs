@@ -55,10 +55,10 @@ impl GreetingState {
             Greeting::Bytes(bytes) => Some(*bytes).filter(|bytes| self.received.len() >= *bytes),
             Greeting::Text(text) => Finder::new(text).find(&self.received).map(|at| at + text.len()),
         };
-        match end {
-            None if self.received.len() > MAX_GREETING_BYTES => Err(Fault::Limit("a greeting of more than 64 KiB")),
-            end => Ok(end.map(|end| end.saturating_sub(before))),
+        if end.unwrap_or(self.received.len()) > MAX_GREETING_BYTES {
+            return Err(Fault::Limit("a greeting of more than 64 KiB"));
         }
+        Ok(end.map(|end| end.saturating_sub(before)))
     }
 }
 
@@ -85,5 +85,7 @@ mod tests {
         assert!(Greeting::new("").is_err() && Greeting::new("0").is_err() && Greeting::new("99999").is_err());
         let mut endless = Greeting::new("line").unwrap().begin();
         assert!(endless.end_in(&[b'x'; MAX_GREETING_BYTES]).unwrap().is_none() && endless.end_in(b"x").is_err());
+        let mut at_once = Greeting::new("line").unwrap().begin();
+        assert!(at_once.end_in(&[[b'x'; MAX_GREETING_BYTES].as_slice(), b"\n"].concat()).is_err(), "as in two pieces");
     }
 }

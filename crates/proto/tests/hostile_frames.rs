@@ -5,7 +5,7 @@ mod feed;
 #[allow(dead_code, reason = "texts are mutated elsewhere")]
 mod mutated;
 
-use feed::{client, http3_client, http3_peer_streams, server, stream};
+use feed::{client, greeting, http3_client, http3_client_streams, http3_peer_streams, http3_request, server, stream};
 use mutated::Random;
 use run::{StreamFormat, StreamPlan};
 
@@ -55,6 +55,33 @@ fn mutated_answers_of_http3_never_panic_and_splits_never_matter() {
         (done, broken, n)
     });
     assert!(completed > 500, "{completed}; most mutations must leave an answer, else this tests nothing");
+}
+
+/// A request of HTTP/3: GET https:/ with a content-length of 5, an unknown frame, the body, and trailers.
+const H3_ASKED: &[u8] = b"\x01\x08\0\0\xd1\xd7\xc1\x54\x015\x21\x02xx\0\x05hello\x01\x09\0\0\x23abc\x02de";
+
+#[test]
+fn mutated_requests_of_http3_never_panic_and_splits_never_matter() {
+    assert_eq!(http3_request(H3_ASKED, usize::MAX), (true, false));
+    let completed = rounds(b"", H3_ASKED, |bytes, piece| {
+        let (answers, broken) = http3_request(bytes, piece);
+        (answers, broken, usize::from(answers))
+    });
+    // Nearly every mutation contradicts a length: that of a frame, of a header, or of the body.
+    assert!(completed > 100, "{completed}; some mutations must leave a request, else this tests nothing");
+}
+
+/// The control stream of a client: settings and an unknown frame. A client may open only one control stream.
+#[test]
+fn mutated_streams_of_a_client_of_http3_never_panic_and_splits_never_matter() {
+    let mut read = 0;
+    let (kind, seed): (&[u8], &[u8]) = (b"\0", b"\x04\x02\x01\x05\x21\x02xx");
+    rounds(kind, seed, |bytes, piece| ((), http3_client_streams(bytes, piece), 0));
+    rounds(b"\x21", seed, |bytes, piece| ((), http3_client_streams(bytes, piece), 0));
+    for kind in 0..0x40 {
+        read += usize::from(!http3_client_streams(&[kind], usize::MAX));
+    }
+    assert!(http3_client_streams(&[kind, seed].concat(), usize::MAX) && read > 50, "{read}");
 }
 
 /// A control stream of HTTP/3: settings, an unknown frame, and two GOAWAY frames that leave two of four requests.
@@ -144,5 +171,17 @@ fn mutated_requests_never_panic_and_splits_never_matter() {
             (completed, ends, completed as usize)
         });
         assert!(completed > 500, "{service}: {completed}");
+    }
+}
+
+/// Greetings of an SMTP server and of a NATS server, whose ends are given in three ways.
+#[test]
+fn mutated_greetings_never_panic_and_splits_never_matter() {
+    for until in ["line", "\r\n220 ", "24"] {
+        let complete = rounds(b"", b"220-mail.example ESMTP\r\n220 INFO {}\r\n", |bytes, piece| {
+            let (is_complete, broken) = greeting(until, bytes, piece).unwrap();
+            (is_complete, broken, usize::from(is_complete))
+        });
+        assert!(complete > 500, "{until}: {complete}; most mutations must leave a greeting, else this tests nothing");
     }
 }

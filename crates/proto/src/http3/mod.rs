@@ -9,7 +9,7 @@ mod server;
 mod spec;
 
 pub use client::{ClientPlan, ClientSession};
-pub use server::{ServerCounts, ServerPlan, ServerShard};
+pub use server::{ServerCounts, ServerPlan, ServerShard, answers, reads_peer_streams};
 pub(crate) use spec::{SPEC, client};
 
 #[cfg(test)]

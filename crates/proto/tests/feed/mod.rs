@@ -16,6 +16,18 @@ pub(crate) fn client(scheme: &str, bytes: &[u8], piece: usize) -> (Vec<Done>, bo
     stream(scheme, None, bytes, piece)
 }
 
+/// Feeds `bytes` to a client of `tcp://` that waits for a greeting until `until`, in pieces of `piece` bytes. Returns true
+/// if the greeting is complete, and true if the connection ended with a fault. Returns `None` if `until` is no end of a
+/// greeting.
+#[allow(dead_code, reason = "not every user of this file tests greetings")]
+pub(crate) fn greeting(until: &str, bytes: &[u8], piece: usize) -> Option<(bool, bool)> {
+    let plan = run::Protocol::Raw { send_file: None, expect_bytes: Some(2), read_first: Some(until.into()) };
+    let mut sessions = loadline_proto::client(&plan, None, None).ok()?.sessions(1);
+    let session = sessions.session(0);
+    let broken = bytes.chunks(piece.max(1)).any(|part| session.receive(part, &mut |_| ()).is_err());
+    Some((session.ready(), broken))
+}
+
 fn http3_session() -> http3::ClientSession {
     let Ok(plan) = http3::ClientPlan::with_set(&run::Protocol::Http3(run::HttpPlan::default()), None) else {
         unreachable!("the defaults can be sent")
@@ -108,6 +120,23 @@ impl Site for OnePage {
     fn plain(&self, status: u16) -> Arc<Page> {
         Page::plain(status, "")
     }
+}
+
+/// Feeds `bytes` to a server of HTTP/3, in pieces of `piece` bytes, as the stream of one request. Returns true if the
+/// server would answer the request, and true if it would end the connection.
+#[allow(dead_code, reason = "not every user of this file tests HTTP/3")]
+pub(crate) fn http3_request(bytes: &[u8], piece: usize) -> (bool, bool) {
+    let site = OnePage(Page::new(200, "text/plain", "", b"hello".to_vec()));
+    let answers = http3::answers(&site, bytes.chunks(piece.max(1)));
+    (matches!(answers, Ok(true)), answers.is_err())
+}
+
+/// Feeds `bytes` to a server of HTTP/3, in pieces of `piece` bytes, as each of two unidirectional streams of a client.
+/// Returns true if the server would end the connection.
+#[allow(dead_code, reason = "not every user of this file tests HTTP/3")]
+pub(crate) fn http3_client_streams(bytes: &[u8], piece: usize) -> bool {
+    let parts: Vec<&[u8]> = bytes.chunks(piece.max(1)).collect();
+    http3::reads_peer_streams(&[&parts, &parts]).is_err()
 }
 
 /// Feeds `bytes` to a server in pieces of `piece` bytes. Returns the number of completed requests, the server's answer,

@@ -6,6 +6,7 @@ mod connection;
 mod requests;
 mod shard;
 mod timers;
+mod unconnected;
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use crate::ProtoError;
 use crate::quic::server_setup;
 
 pub use shard::ServerShard;
+pub use unconnected::{answers, reads_peer_streams};
 
 /// Configuration that all shards of a server share.
 #[derive(Clone)]
