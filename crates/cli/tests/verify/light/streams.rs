@@ -3,12 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json as value};
 use testkit::{
     ChildProcess, Running, alone, binary, first_line, has, json, nginx, num, pip_packages, program, script_server,
-    served, skip,
+    served, skip, total,
 };
 
 /// Starts a server that answers each request with a stream of 30 events. The first event comes after 200 ms, and the
@@ -106,24 +108,42 @@ fn gaps_that_grow_with_the_load_are_told() {
     assert!(signs(&run).iter().any(|(id, _)| id == "stream-stalls"), "{:?}", signs(&run));
 }
 
-/// Checks that each stream of a server has 20 events at intervals of 25 ms, and that no stream breaks.
-fn check_peer(url: &str) {
-    let run = load(url, "3");
+/// Checks that each stream of a server has 20 events at intervals of 25 ms, and that loadline counts exactly the streams
+/// that the server has ended. The last event of a stream is `[DONE]`, so a stream that lacks events is a broken one. The
+/// server answers the path `/count` with its counts of streams and of events.
+fn check_peer(addr: &str) {
+    let url = format!("http://{addr}/");
+    let args = ["load", &url, "--stream", "sse", "--stream-end", "[DONE]", "--connections", "3", "--duration", "3s"];
+    let run = json(binary!(), &[&args[..], &["--warmup", "0s", "--at-rest", "0"]].concat());
     let trial = &run["trials"][0];
-    assert_eq!(trial["errors"], serde_json::json!({}), "{trial}");
-    let (events, streams) = (num(&trial["events"]), num(&trial["measured"]["tally"]["completed"]));
-    assert!((events / streams / 20.0 - 1.0).abs() < 0.25, "{events} events in {streams} streams");
+    assert_eq!((&trial["errors"], &trial["streams_broken"]), (&value!({}), &Value::Null), "{trial}");
+    let completed = total(&run, "completed");
+    assert_eq!(counts(addr), [completed, 20 * completed]);
     let gap_ms = num(&trial["gap_us"]["p50"]) / 1e3;
-    assert!((24.0..32.0).contains(&gap_ms), "{gap_ms} ms");
+    assert!(completed > 3 && (24.0..32.0).contains(&gap_ms), "{completed} streams, {gap_ms} ms");
+}
+
+/// Returns the numbers of streams and of events that a server has sent.
+fn counts(addr: &str) -> [u64; 2] {
+    let mut stream = TcpStream::connect(addr).unwrap();
+    stream.write_all(b"GET /count HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let line = answer.lines().find_map(|line| line.strip_prefix("counts ")).unwrap_or_else(|| panic!("{answer}"));
+    let numbers: Vec<u64> = line.split(' ').map(|number| number.parse().unwrap()).collect();
+    numbers.try_into().unwrap()
 }
 
 const NODE: &str = "
+let streams = 0, events = 0;
 const server = require('http').createServer((q, a) => {
+  if (q.url === '/count') return a.end(`counts ${streams} ${events}\\n`);
   a.writeHead(200, {'Content-Type': 'text/event-stream'});
   let n = 0;
   const timer = setInterval(() => {
-    a.write(`data: ${n}\\n\\n`);
-    if (++n === 20) { clearInterval(timer); a.end(); }
+    a.write(n === 19 ? 'data: [DONE]\\n\\n' : `data: ${n}\\n\\n`);
+    events++;
+    if (++n === 20) { clearInterval(timer); streams++; a.end(); }
   }, 25);
 });
 server.listen(0, '127.0.0.1', () => console.log('127.0.0.1:' + server.address().port));
@@ -131,12 +151,20 @@ server.listen(0, '127.0.0.1', () => console.log('127.0.0.1:' + server.address().
 
 const UVICORN: &str = "
 import asyncio, socket, uvicorn
+streams = events = 0
 async def app(scope, receive, send):
+    global streams, events
     if scope['type'] != 'http': return
     await send({'type': 'http.response.start', 'status': 200, 'headers': [(b'content-type', b'text/event-stream')]})
+    if scope['path'] == '/count':
+        await send({'type': 'http.response.body', 'body': b'counts %d %d\\n' % (streams, events)})
+        return
     for n in range(20):
         await asyncio.sleep(0.025)
-        await send({'type': 'http.response.body', 'body': b'data: %d\\n\\n' % n, 'more_body': True})
+        await send({'type': 'http.response.body', 'body': b'data: [DONE]\\n\\n' if n == 19 else b'data: %d\\n\\n' % n,
+                    'more_body': True})
+        events += 1
+    streams += 1
     await send({'type': 'http.response.body', 'body': b''})
 s = socket.create_server(('127.0.0.1', 0), backlog=512)
 print('%s:%d' % s.getsockname(), flush=True)
@@ -173,17 +201,17 @@ mod idle {
     }
 
     #[test]
-    fn streams_of_node_are_whole() {
+    fn streams_of_node_are_whole_and_counted_exactly() {
         let _alone = alone();
         if !has("streams of node", "node") {
             return;
         }
         let mut server = ChildProcess::start(Command::new("node").args(["-e", NODE]).stdout(Stdio::piped()));
-        check_peer(&format!("http://{}/", first_line(&mut server.0)));
+        check_peer(&first_line(&mut server.0));
     }
 
     #[test]
-    fn streams_of_uvicorn_are_whole() {
+    fn streams_of_uvicorn_are_whole_and_counted_exactly() {
         let _alone = alone();
         let test = "streams of uvicorn";
         let (Some(python), Some(folder)) = (program("python3"), pip_packages(test, "uvicorn", &["uvicorn==0.*"]))
@@ -193,6 +221,6 @@ mod idle {
         let mut command = Command::new(python);
         command.args(["-c", UVICORN]).env("PYTHONPATH", folder).stdout(Stdio::piped());
         let mut server = ChildProcess::start(&mut command);
-        check_peer(&format!("http://{}/", first_line(&mut server.0)));
+        check_peer(&first_line(&mut server.0));
     }
 }
