@@ -1,4 +1,5 @@
 # An HTTP/3 server made with aioquic, which accepts early data (0-RTT). Arguments: a folder with the files cert and key.
+# The path /events is answered by a stream of 20 events, one every 20 ms.
 # The first line of the output is the address. The number of requests is in the file `asked` of the folder, and is renewed
 # every 20 ms.
 import asyncio
@@ -50,12 +51,21 @@ class Server(QuicConnectionProtocol):
             self.go_away(stream)
         if path == b"/close" and asked > 1:
             self.close(error_code=0x102, reason_phrase="the disk is full")
+        elif path == b"/events":
+            asyncio.ensure_future(self.send_events(stream))
         elif path == b"/reset" and resettable % 3 == 0:
             self._quic.reset_stream(stream, 0x10C)
         else:
             self.http.send_headers(stream, [(b":status", b"200"), (b"x-server", b"aioquic")])
             self.http.send_data(stream, b"x" * 3000, end_stream=True)
 
+    async def send_events(self, stream):
+        self.http.send_headers(stream, [(b":status", b"200"), (b"content-type", b"text/event-stream")])
+        for event in range(20):
+            await asyncio.sleep(0.02)
+            data = b"data: [DONE]\n\n" if event == 19 else b"data: %d\n\n" % event
+            self.http.send_data(stream, data, end_stream=event == 19)
+            self.transmit()
 
     # Ends the connection after the requests that were answered or precede one of them.
     def go_away(self, stream):

@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json as value};
 use testkit::{
-    ChildProcess, Running, alone, binary, eventually, first_line, free_port, has, json, program, skip, total,
+    ChildProcess, Running, alone, binary, eventually, first_line, free_port, has, json, num, program, served, skip,
+    total,
 };
 
 fn load(url: &str, more: &[&str]) -> Value {
@@ -27,15 +28,21 @@ fn completed(run: &Value, page_bytes: u64, what: &[&str]) -> u64 {
     completed
 }
 
-/// Starts Caddy with HTTP/3 on a port. Each line of Caddy's log contains the protocol and the status.
+/// Starts Caddy with HTTP/3 on a port. Caddy serves files. Each line of Caddy's log contains the protocol and the
+/// status.
 fn caddy() -> Option<Running> {
+    caddy_with("file_server")
+}
+
+/// Does what [`caddy`] does, but Caddy answers as the line `handler` of its configuration says.
+fn caddy_with(handler: &str) -> Option<Running> {
     let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
     testkit::self_signed(dir.path());
     std::fs::write(dir.path().join("page"), vec![b'x'; 50_000]).unwrap();
     let d = dir.path().display().to_string();
     let config = format!(
         "{{\n admin off\n auto_https off\n skip_install_trust\n default_sni localhost\n}}\nhttps://localhost:{port} {{\n \
-         tls {d}/cert {d}/key\n root * {d}\n file_server\n log {{\n  output file {d}/access\n  format json\n }}\n}}\n"
+         tls {d}/cert {d}/key\n root * {d}\n {handler}\n log {{\n  output file {d}/access\n  format json\n }}\n}}\n"
     );
     std::fs::write(dir.path().join("Caddyfile"), config).unwrap();
     let mut command = Command::new(program("caddy")?);
@@ -192,4 +199,38 @@ fn early_data_of_aioquic_and_caddy_is_counted_exactly() {
     let requests = completed(&run, 50_000, &more) as usize;
     let lines = || std::fs::read_to_string(&log).ok().map(|text| text.lines().count()).filter(|n| *n >= requests);
     assert_eq!(eventually(lines), requests);
+}
+
+/// Checks that each stream at a URL has 20 events at intervals of 20 ms, of which the last one is `[DONE]`. Returns the
+/// number of streams.
+fn streams_of(url: &str) -> u64 {
+    let load = ["load", url, "--http3", "--insecure", "--connections", "2", "--streams", "3", "--stream", "sse"];
+    let window = ["--stream-end", "[DONE]", "--duration", "2s", "--warmup", "0s"];
+    let run = json(binary!(), &[&load[..], &window].concat());
+    let streams = completed(&run, 200, &[url]);
+    let trial = &run["trials"][0];
+    let gap_ms = num(&trial["gap_us"]["p50"]) / 1e3;
+    assert!((19.0..26.0).contains(&gap_ms) && trial["streams_broken"].is_null(), "{gap_ms} ms: {trial}");
+    streams
+}
+
+/// Caddy passes each request on to `loadline serve sse`, and the events back.
+#[test]
+fn streams_of_aioquic_and_caddy_are_whole_and_counted_exactly() {
+    let _alone = alone();
+    if let Some(server) = Aioquic::start("streams of aioquic") {
+        let streams = streams_of(&format!("https://{}/events", server.addr));
+        assert_eq!(server.asked(streams), streams);
+    }
+    if !has("streams through Caddy", "caddy") || !has("streams through Caddy", "openssl") {
+        return;
+    }
+    let mut command = Command::new(binary!());
+    command.args(["serve", "sse", "--first", "20ms", "--gap", "20ms", "--events", "19", "-o", "end=[DONE]"]);
+    let upstream = served(command);
+    let Some(server) = caddy_with(&format!("reverse_proxy {}", upstream.addr)) else { return };
+    let streams = streams_of(&format!("https://localhost:{}/", server.addr.port())) as usize;
+    let log = server.dir.path().join("access");
+    let lines = || std::fs::read_to_string(&log).ok().map(|text| text.lines().count()).filter(|n| *n >= streams);
+    assert_eq!(eventually(lines), streams);
 }
