@@ -78,7 +78,7 @@ impl Postgres {
         server.args(settings.iter().flat_map(|setting| ["-c", setting]));
         let started = Self { server: ChildProcess::listening(&mut server, port), dir, port };
         // While a server starts up, it already listens, but refuses logins.
-        eventually(|| started.run("SELECT 1").status.success().then_some(()));
+        eventually(|| started.run(&started.url(), "SELECT 1").status.success().then_some(()));
         Some(started)
     }
 
@@ -94,15 +94,20 @@ impl Postgres {
 
     /// Runs SQL statements, and returns the rows that they print. Fails the test if a statement fails.
     pub fn psql(&self, statements: &str) -> String {
-        let output = self.run(statements);
+        self.psql_at(&self.url(), statements)
+    }
+
+    /// Does what [`Postgres::psql`] does, with the database at another URL, such as one of PgBouncer.
+    pub fn psql_at(&self, url: &str, statements: &str) -> String {
+        let output = self.run(url, statements);
         assert!(output.status.success(), "{statements}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    fn run(&self, statements: &str) -> Output {
+    fn run(&self, url: &str, statements: &str) -> Output {
         let mut command =
             as_nobody(&postgres_program("psql").expect("psql is installed with PostgreSQL"), self.dir.path());
-        command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statements, &self.url()]);
+        command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statements, url]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap()
     }
 

@@ -118,6 +118,33 @@ fn statements_go_within_tls() {
     assert!(said.contains("refuses TLS"), "{said}");
 }
 
+/// Clients connect to PgBouncer, which passes their statements on. PgBouncer and PostgreSQL must both count exactly the
+/// statements that loadline counts.
+#[test]
+fn counts_of_statements_equal_those_of_pgbouncer() {
+    let _alone = alone();
+    let test = "PgBouncer as the target";
+    let Some(server) = Postgres::start(test, COUNTING) else { return };
+    let Some((_bouncer, port)) = server.pgbouncer(test, 3) else { return };
+    server.psql("CREATE EXTENSION pg_stat_statements");
+    let url = |database: &str| format!("postgres://postgres@127.0.0.1:{port}/{database}");
+    let of_pgbouncer = || {
+        let table = server.psql_at(&url("pgbouncer"), "SHOW STATS_TOTALS");
+        let row = table.lines().find(|row| row.starts_with("postgres|")).unwrap_or("postgres|0|0").to_owned();
+        row.split('|').nth(2).unwrap().parse::<u64>().unwrap()
+    };
+    for more in [&[][..], &["--io", "epoll"], &["--new-connections"]] {
+        server.psql("SELECT pg_stat_statements_reset()");
+        let before = of_pgbouncer();
+        let run = load(&url("postgres"), &[&["--statement", "SELECT 7 AS seven"][..], more].concat());
+        let completed = total(&run, "completed");
+        assert_eq!((&run["trials"][0]["errors"], completed > 20), (&value!({}), true), "{more:?}: {completed}");
+        let of = "SELECT coalesce(sum(calls), 0) FROM pg_stat_statements WHERE query LIKE '%AS seven'";
+        let counts = [of_pgbouncer() - before, server.psql(of).parse().unwrap()];
+        assert_eq!(counts, [completed; 2], "{more:?}");
+    }
+}
+
 /// A pool of connections that mostly sleep.
 mod idle {
     use super::*;
