@@ -6,6 +6,7 @@ mod class_costs;
 mod hosts_lab;
 mod hosts_watch;
 mod http3_load;
+mod planted_limits;
 mod postgres;
 mod protocols;
 mod streams;
