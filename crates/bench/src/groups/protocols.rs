@@ -2,7 +2,7 @@
 
 use crate::row::Goal::{AtLeast, AtMost};
 use crate::row::{Row, long};
-use crate::rows::transports;
+use crate::rows::{lossy_line, transports};
 
 pub(super) const ROWS: &[Row] = &[
     long("https-cpu", "CPU us per request of `load` within TLS over wrk's", AtMost(0.80), 55, transports::https)
@@ -37,6 +37,20 @@ pub(super) const ROWS: &[Row] = &[
         transports::http3,
     ),
     long("http3-cpu-oha", "CPU us per request of `load --http3` over oha's", AtMost(0.80), 80, transports::http3_oha),
+    long(
+        "http3-lossy",
+        "pages per second of `load --http3` over a quic-go client's; 1 % of the packets are lost, round trips take 40 ms",
+        AtLeast(0.95),
+        160,
+        lossy_line::quic_go,
+    ),
+    long(
+        "http3-lossy-oha",
+        "pages per second of `load --http3` over oha's; 1 % of the packets are lost, round trips take 40 ms",
+        AtLeast(0.95),
+        220,
+        lossy_line::oha,
+    ),
     long("redis-cpu", "CPU us per PING of `load` over redis-benchmark's", AtMost(0.70), 55, transports::redis)
         .shortened(3, 40),
     long("postgres-cpu", "CPU us per SELECT 1 of `load` over pgbench's", AtMost(0.80), 60, transports::postgres),

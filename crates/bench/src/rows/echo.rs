@@ -55,7 +55,7 @@ fn serve(model: &str) -> Result<Server> {
 
 fn peers() -> Result<Vec<Server>> {
     let mut servers = vec![start(&tokio_echo()?, &[])?];
-    if let Ok(go) = go_echo() {
+    if let Ok(go) = go_peer("go-echo") {
         servers.push(start(&go, &[])?);
     }
     if let Ok(socat) = programs::find("socat") {
@@ -89,10 +89,11 @@ fn tokio_echo() -> Result<PathBuf> {
     Ok(source.join("target/release/tokio-echo"))
 }
 
-fn go_echo() -> Result<PathBuf> {
-    let (source, go) = (peer_source("go-echo"), programs::find("go").context("no Go")?);
-    let target = source.join("target/go-echo");
+/// Builds the Go program in the folder `name` of the benchmark's peers, and returns the path of the executable.
+pub(super) fn go_peer(name: &str) -> Result<PathBuf> {
+    let (source, go) = (peer_source(name), programs::find("go").context("no Go")?);
+    let target = source.join("target").join(name);
     let built = Command::new(go).args(["build", "-o"]).arg(&target).arg(".").current_dir(&source).status()?;
-    ensure!(built.success(), "the Go echo server does not build");
+    ensure!(built.success(), "the Go program {name} does not build");
     Ok(target)
 }

@@ -14,6 +14,7 @@ pub(crate) mod hosts;
 pub(crate) mod hosts_ready;
 pub(crate) mod kept_run;
 pub(crate) mod latency;
+pub(crate) mod lossy_line;
 pub(crate) mod million;
 pub(crate) mod mix;
 pub(crate) mod neighbour;
