@@ -11,7 +11,7 @@ use crate::number::{finite, percent, positive, rate, ratio};
 use crate::thresholds::{THROTTLED, UNEVEN};
 
 /// Makes the busiest generator host the client of each trial. The result does not depend on which host was the client
-/// before, so judging again changes nothing.
+/// before, so a second call changes nothing.
 pub(crate) fn busiest_first(run: &mut Run) {
     run.trials.iter_mut().for_each(busiest_first_in);
 }

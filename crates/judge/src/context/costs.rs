@@ -1,6 +1,6 @@
 //! Costs of one request. Each row of [`COSTS`] divides the growth of some counters in the measured window by the number
-//! of requests completed in this window. The counters of a cost belong to one side, client or server. Method: Blake's
-//! rule to use ratios of counters, never raw rates.
+//! of requests completed in this window. The counters of a cost belong to one side, client or server. Method: R.
+//! Blake's rule to compare ratios of counters, never raw rates.
 //!
 //! Counters of a whole host or namespace include all its programs. If client and server share a host or namespace, a
 //! cost from counters of this host or namespace is the cost of client and server together. Rows named `process_…` count
@@ -32,7 +32,7 @@ pub struct Part {
 pub enum Rest {
     /// Subtracts nothing, so the cost contains the rate at rest.
     Gross,
-    /// Subtracts the counter's rate at rest. If the rate at rest is unknown, there is no cost.
+    /// Subtracts the counter's rate at rest. If the rate at rest is unknown, the cost is unknown.
     Net,
 }
 

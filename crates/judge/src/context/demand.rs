@@ -72,9 +72,9 @@ pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
     out
 }
 
-/// Returns the name of the CPUs that the server shares with the generator or with its upstreams, and the share of their
-/// time that these programs and the soft interrupts use. Returns `None` if the server shares its CPUs with neither. The
-/// CPU time of other programs belongs to no request, so this time is left out.
+/// Returns the name of the CPUs that the server shares with the generator or with upstreams, and their busy share
+/// without other programs. Returns `None` if the server shares its CPUs with neither the generator nor an upstream. The
+/// CPU time of other programs belongs to no request, so the busy share leaves this time out.
 fn shared_cpus(facts: &Facts<'_>, trial: &Trial) -> Option<(String, f64)> {
     let server = server_of(trial);
     let of_upstreams: f64 = server.iter().flat_map(on_server_cpus).map(|task| task.busy).sum();
@@ -105,8 +105,8 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// The server mostly sleeps, and compilers on the same host fill all CPUs. The server completed 11/s, yet an
-    /// earlier version of loadline reported "full at 4.22/s".
+    /// In this test, the server mostly sleeps, and compilers on the same host fill all CPUs. The server completed 11
+    /// requests per second, yet an earlier version of loadline reported "full at 4.22/s".
     #[test]
     fn cpu_time_of_other_programs_is_no_demand_of_a_request() {
         let mut planted_run = PlantedRun::new(90_000.0, 11.0).shared();

@@ -104,8 +104,8 @@ fn timed(side: &'static str, from: &Side, (id, kind): (&str, &'static str), wind
     rec.columns_of(id).map(of).collect()
 }
 
-/// Levels that have a limit: counters of the level, of which the first recorded one counts, counter of the limit, and
-/// name of the device. Runs of older versions have no memory use of the group with the limit.
+/// Counters of levels that have a limit: names of the level's counter (the first recorded one is used), counter of the
+/// limit, and device. Runs of older versions have no memory use of the group with the limit.
 const LEVELS: &[(&[&str], &str, &str)] = &[
     (&["listen.queue"], "listen.limit", "accept queue"),
     (&["conntrack.entries"], "conntrack.limit", "conntrack"),

@@ -34,7 +34,7 @@ pub(crate) fn is_full(view: &View<'_>) -> bool {
     load.is_some_and(|load| full(&load, view.share_of_time(STALLS)).log_odds() >= 0.0)
 }
 
-/// Busy time of a disk, in shares of the window.
+/// Busy time of a disk, as shares of the measured window.
 #[derive(Debug)]
 pub(crate) struct Load {
     pub(crate) disk: String,
@@ -64,18 +64,18 @@ pub(crate) fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
 }
 
 /// Returns an upper bound of the share of the time in which a read or write was in progress at a disk. The share of the
-/// time in which a request is in progress is at most the mean number of requests in progress. Linux 5.0 to 6.9 may
-/// count a whole clock tick as busy for each short request, so the counted busy share may be many times too large.
-/// Returns 1 if the number of requests in progress was not sampled often enough.
+/// time in which a disk request is in progress is at most the mean number of disk requests in progress. Linux 5.0 to
+/// 6.9 may count a whole clock tick as busy for each short request, so the counted busy share may be many times too
+/// large. Returns 1 if the number of disk requests in progress was sampled too rarely.
 fn out_at_most(view: &View<'_>, disk: &str) -> f64 {
     let mean = |part: &View<'_>| part.side.recording.reading("disk.in_flight", disk, part.window).value();
     spread(view, "disk.in_flight", mean).map_or(1.0, |(_, high)| high.clamp(0.0, 1.0))
 }
 
 /// Returns the confidence that a disk is the limit of the processes `own` that keep it busy. If a disk is the limit,
-/// some request waits for it nearly all the time, and a thread waits for each such request. A full disk for which no
-/// thread waits has other work, for example pages that the kernel writes back later. Threads that read asynchronously
-/// do not sleep for the disk, so a disk that their reads fill may be the limit even if no thread waits for it.
+/// some request waits for it nearly all the time, and a thread waits for each such request. If no thread waits for a
+/// full disk, the disk does other work, for example writes pages that the kernel postponed. A thread that reads
+/// asynchronously does not sleep while it reads, so reads may fill a disk although no thread waits.
 pub(crate) fn limits(view: &View<'_>, own: &InstanceFilter<'_>, load: &Load) -> f64 {
     let full = full(load, view.share_of_time(STALLS)).chance();
     let Some(waits) = waits(view, own) else { return full * ONE_SIGN };
@@ -85,15 +85,15 @@ pub(crate) fn limits(view: &View<'_>, own: &InstanceFilter<'_>, load: &Load) -> 
 
 /// Use of a disk by its reads and writes.
 struct Use {
-    /// Mean number of requests in progress while the disk works.
+    /// Mean number of disk requests in progress while the disk works.
     depth: f64,
-    /// Mean time from the start of a request to its end, microseconds.
+    /// Mean time from the start of a disk request to its end, microseconds.
     each_us: f64,
 }
 
 impl Use {
-    /// Returns the use of a disk: the mean number of requests in progress, and the mean time of a request. The mean
-    /// time of a request follows from Little's law: requests in progress, divided by requests per second. Returns
+    /// Returns the use of a disk: the mean number of disk requests in progress, and the mean time of one. The mean time
+    /// of a disk request follows from Little's law: requests in progress, divided by requests per second. Returns
     /// `None` if a counter is missing, or if the disk was idle.
     fn of(view: &View<'_>, disk: &str) -> Option<Self> {
         let read = |id| view.side.recording.reading(id, disk, view.window).value().and_then(finite);
@@ -104,10 +104,10 @@ impl Use {
     }
 }
 
-/// Describes a busy disk that has no queue: it serves more requests at a time than under the load `light`, and no
-/// request takes longer. An SSD serves many requests at once, so it can be busy all the time and still have room.
-/// Returns `None` if requests wait for each other, or if this is unknown. Also returns `None` for a disk that flushes,
-/// because a flush waits for all writes before it.
+/// Describes a busy disk without a queue: under the load `light`, the disk served fewer requests at a time, and each
+/// took as long. An SSD serves many requests at once, so an SSD that is always busy may still be able to serve more.
+/// Returns `None` if disk requests wait for each other, or if this is unknown. Also returns `None` for a disk that
+/// flushes its cache, because a flush waits for all earlier writes.
 pub(crate) fn without_queue(view: &View<'_>, light: &View<'_>, load: &Load) -> Option<String> {
     let (now, before) = (Use::of(view, &load.disk)?, Use::of(light, &load.disk)?);
     let is_parallel = now.depth >= ONE_AT_A_TIME * before.depth.max(1.0);
@@ -160,17 +160,17 @@ pub(crate) fn threads_wait(view: &View<'_>, own: &InstanceFilter<'_>) -> Option<
     own_waits(view, own).map(|share| share >= DISK_STALLED)
 }
 
-/// Returns true if the processes in `own` keep a disk busy. Processes keep a disk busy if they move most of its bytes.
-/// Processes also keep the disk busy if their threads wait for a disk for a large part of the time. Processes that move
-/// few of the bytes may keep the disk busy, too, because a file system's journal writes more bytes than the processes
-/// do. Returns `None` if the processes did not move most of the bytes, and the waits of their threads are unknown.
+/// Returns true if the processes in `own` keep a disk busy. Processes keep a disk busy if they move most of the disk's
+/// bytes. Processes whose threads often wait for a disk also keep the disk busy. Processes that move few bytes may keep
+/// a disk busy, because the journal of a file system writes more bytes than its processes. Returns `None` if the
+/// processes did not move most of the bytes, and the waits of their threads are unknown.
 pub(crate) fn is_own(view: &View<'_>, own: &InstanceFilter<'_>, disk: &str) -> Option<bool> {
     let most = is_most(view, disk, moved(view, own, "process.read_bytes") + moved(view, own, "process.write_bytes"));
     if most { Some(true) } else { threads_wait(view, own) }
 }
 
-/// Returns true if most bytes that a disk moves are reads of the processes `own`. A read from a disk is done at once,
-/// but the kernel may postpone a write.
+/// Returns true if most bytes that a disk moves are reads of the processes `own`. A read needs the disk at once, but
+/// the kernel may postpone a write.
 fn reads_most(view: &View<'_>, own: &InstanceFilter<'_>, disk: &str) -> bool {
     is_most(view, disk, moved(view, own, "process.read_bytes"))
 }

@@ -151,7 +151,7 @@ impl<'a> Facts<'a> {
             crate::in_flight::upstreams::Course { is_flat, is_limited: is_flat || failing.is_some(), at_a_time };
         let (upstreams, full_upstreams) = crate::in_flight::upstreams::loads(&sweep, decisive, lighter, course);
         let refusals = Refusals::of(loaded(&sweep, &search, decisive), &completed);
-        // The load of an experiment is slowed, so its low rate does not show that the load is light.
+        // An experiment slows the server, so a low rate in an experiment does not show a light load.
         let is_light = |t: &Trial| !t.kind.is_auxiliary() && is_outdone(t, loaded(&sweep, &search, decisive));
         let need = crate::waits::PoolNeed { unloaded, decisive, at_a_time };
         let waits = crate::waits::without_large_pools(crate::waits::of_run(run, is_light), need);
@@ -378,8 +378,8 @@ mod tests {
         assert!(Facts::of(&experiment_of(DELAY, &each)).sweep.is_empty());
     }
 
-    /// A request of 4096 bytes occupies the link as long as seven requests of 512 bytes. The rate of requests of
-    /// several sizes therefore does not show how full the link is.
+    /// In this test, a request of 4096 bytes occupies the link as long as seven requests of 512 bytes. The rate of
+    /// requests of several sizes therefore does not show how full the link is.
     #[test]
     fn of_requests_of_several_sizes_the_most_bytes_decide() {
         let mut run = experiment_of(SIZE, &[512.0, 1024.0, 2048.0, 4096.0]);

@@ -125,9 +125,8 @@ pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     facts.sweep.iter().find(over).copied()
 }
 
-/// Returns the service time of one request, microseconds: R1 (the response time with one client) without the time for
-/// which the last part of an answer waits for a delayed acknowledgement, unless this wait occupies a worker. Returns
-/// `None` if R1 is not the service time; see [`beyond_bound`].
+/// Returns the service time of one request, microseconds: R1 (the response time with one client), without waits for
+/// delayed acknowledgements that occupy no worker. Returns `None` if R1 is not the service time; see [`beyond_bound`].
 pub(crate) fn service_us(facts: &Facts<'_>) -> Option<f64> {
     if beyond_bound(facts).is_some() {
         return None;
@@ -160,8 +159,8 @@ mod tests {
         assert!(bound(1.0, 0.0, 0.0, None).is_none());
     }
 
-    /// If there are few answers, the mean response time R1 of a single client is inexact. The rate of this client may
-    /// then exceed 1 / R1, although 1 / R1 is the upper bound of the rate of one client.
+    /// If there are few answers, the mean response time R1 of a single client is inexact. The rate of one client may
+    /// then exceed 1 / R1, although 1 / R1 is the upper bound of this rate.
     #[test]
     fn one_client_never_does_more_than_the_work_of_one() {
         let mut run = crate::planted::PlantedRun::new(20_000.0, 300.0)

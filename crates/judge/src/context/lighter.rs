@@ -51,13 +51,13 @@ impl<'a> LighterLoads<'a> {
     }
 
     /// Returns the probability that a busy share was not full under lighter loads. `share` returns the busy share of a
-    /// side, if it is known. If throughput still grows, one load of at most half the rate with a full share suffices
-    /// for a low probability, because a full thread cannot double its rate. If throughput stopped growing or a load
-    /// missed the objective, one such load does not suffice for a low probability, because the first trials of a server
-    /// that warms up may be slow. In this case, the probability is low only if the share is full under all loads of at
-    /// most half the rate, or full by the utilization law ([`room_by_law`]). The recording before any load is used only
-    /// if no lighter load shows the share: a compiler or a polling thread may be idle before the load, and equally busy
-    /// under every load. Returns `None` if neither a lighter load nor the recording before any load shows the share.
+    /// side, if it is known. While throughput still grows, a full share at half the rate or less makes the probability
+    /// low, because a full thread cannot double its rate. Once throughput stopped growing or a load missed the
+    /// objective, one full share is not enough: a server that warms up is slow at first. The probability is then low
+    /// only if the share is full under all loads of at most half the rate, or by the utilization law ([`room_by_law`]).
+    /// The recording before any load is used only if no lighter load shows the share, because a polling thread may be
+    /// idle before the load. Returns `None` if neither a lighter load nor the recording before any load shows the
+    /// share.
     pub(crate) fn had_room(&self, share: impl Fn(&View<'a>) -> Option<f64>) -> Option<f64> {
         let loads = self.views.iter().filter_map(|view| Load::of(view, share(view)?, self.now.trial));
         let loads: Vec<Load<'a>> = loads.collect();
@@ -176,9 +176,9 @@ mod tests {
         beside(planted.level(Who::Server, "connection.receive_queue", "", 60.0), busy)
     }
 
-    /// A thread polls as long as requests come within 1 ms of each other, and sleeps otherwise, like reactors of
-    /// Seastar and kernel threads of io_uring. With one client, the thread mostly sleeps, and at half of the highest
-    /// rate, it polls all the time.
+    /// A thread polls while requests come within 1 ms of each other, and sleeps otherwise, like reactors of Seastar and
+    /// kernel threads of io_uring. With one client, the thread mostly sleeps, and at half of the highest rate, it polls
+    /// all the time.
     #[test]
     fn a_thread_that_polls_from_half_of_the_rate_on_is_not_the_limit() {
         let polls = |p: &Point| 1.0 - (-p.x * 4e-3).exp();
@@ -199,8 +199,8 @@ mod tests {
         assert!(works.id == "server-single-thread" && works.confidence >= 0.9, "{works:#?}");
     }
 
-    /// An event loop spends up to 1.7 times as much time on a request that comes alone as on one of several requests
-    /// that it reads at once, as Redis does. At half of the highest rate, the event loop is two thirds busy.
+    /// Like Redis, an event loop needs up to 1.7 times as much time for a single request as for one of several requests
+    /// read at once. At half of the highest rate, the event loop is two thirds busy.
     #[test]
     fn an_event_loop_that_handles_several_requests_at_once_under_load_is_the_limit() {
         let batches = |p: &Point| (p.x / p.capacity * (1.7 - 0.7 * p.x / p.capacity)).min(0.99);

@@ -1,5 +1,5 @@
-//! What rules read from a run, built once: a trial and its sides, the readings of counters and devices, the loads of
-//! the run, and the other programs on the hosts.
+//! Readings that the rules need, made once: trials, both sides of a trial, counters, devices, and other programs on the
+//! hosts.
 
 pub(crate) mod client_hosts;
 pub(crate) mod costs;

@@ -1,4 +1,4 @@
-//! CPU quota of the server's control group: the part of it that the server uses.
+//! Share of its CPU quota that the server's control group uses.
 
 use crate::Facts;
 use crate::context::view::View;
@@ -16,20 +16,20 @@ pub(crate) fn used(view: &View<'_>) -> Option<Signal> {
 
 /// Returns the probability that the server's CPU quota is used up, although the kernel hardly ever throttles the
 /// server. A runtime that starts as many threads as the quota has CPUs (Go, tokio, the JVM) uses the whole quota and
-/// never exceeds it. If the CPUs of the host are full, too, the full host may be the reason why the server lacks CPU
-/// time. If one thread does nearly all the work of a server with a quota of about one CPU, the thread is as full as the
-/// quota, and the rule `server-single-thread` covers it.
+/// never exceeds it. If the host's CPUs are full, too, the server may lack CPU time because of the host, not because of
+/// the quota. With a quota of about one CPU, one busy thread is as full as the quota; the rule `server-single-thread`
+/// covers this case.
 pub(crate) fn used_up(facts: &Facts<'_>, view: &View<'_>) -> f64 {
     let Some(used) = used(view).filter(|_| !fills_one_thread(view)) else { return 0.0 };
     let host = full("", 1.0, view.processors_busy().unwrap_or(1.0));
     chance(used.log_odds() + plateau(facts)) * (1.0 - host.chance())
 }
 
-/// Returns the part of a side's unused quota that the kernel's stops explain, 0 to 1. If the quota is the limit, the
-/// side runs on P CPUs until the quota is used up, and then stops for the share 1 - used / P of the time. The kernel
-/// stops the server only if P is above the quota, so the stops take at least the share 1 - used / quota. The kernel's
-/// counter adds up the stops of all CPUs. The counter therefore shows at least the time for which the side was stopped.
-/// Returns 1 if the quota or the length of the stops is unknown.
+/// Returns the part of a side's unused quota that the kernel's stops (throttling) explain, 0 to 1. If the quota is the
+/// limit, the side runs on P CPUs until the quota is used up, and then stops for the share 1 - used / P of the time.
+/// The kernel stops a side only if P is above the quota, so the stops take at least the share 1 - used / quota. The
+/// kernel's counter adds up the stops of all CPUs. The kernel's counter therefore shows at least the time for which the
+/// side was stopped. Returns 1 if the quota or the length of the stops is unknown.
 pub(crate) fn stops_explain(view: &View<'_>) -> f64 {
     let used = view.share_of_time("cgroup.cpu_time").or_else(|| view.cpu_used());
     let unused = used.zip(view.cpu_quota()).map(|(used, quota)| 1.0 - used / quota - CHARGED_APART);
@@ -83,7 +83,7 @@ mod tests {
         }
     }
 
-    /// A larger quota does not help the only thread of a server, because this thread is full, too.
+    /// A larger quota does not help a server with one thread, because this thread is full, too.
     #[test]
     fn a_full_thread_is_not_blamed_on_a_quota_of_one_cpu() {
         let verdict = limited(1.0, 1);

@@ -1,8 +1,8 @@
 //! Results of several repeats of one load: the results of each repeat, and the common results of all repeats.
 //!
-//! The windows of one repeat show only the scatter within the repeat. Slower influences (memory layout, CPU placement,
-//! neighbours of a virtual machine) affect all windows of a repeat alike, so only several repeats show slower
-//! influences. The interval over repeats follows Student's t distribution.
+//! The windows of one repeat show only the scatter within the repeat. Memory layout, CPU placement and neighbours of a
+//! virtual machine affect all windows of a repeat alike, so only several repeats show their influence. The interval
+//! over repeats follows Student's t distribution.
 
 use run::{Bottleneck, Capacity, Certainty, Limits, Repeat, Run, Trial};
 
@@ -48,7 +48,8 @@ fn part(run: &Run, trials: &[Trial], limits: &Limits) -> Run {
 }
 
 /// Trials of a repeat, the trial that shows the repeat's capacity, and the capacity in requests per second. If no trial
-/// meets the objective, the second element is another trial that represents the repeat, and the third is `None`.
+/// meets the objective, the second element is another trial that represents the repeat, and the third element is
+/// `None`.
 pub(crate) type AtCapacity<'a> = (&'a [Trial], &'a Trial, Option<f64>);
 
 /// Returns an entry for each complete repeat: `None` for a repeat in which no request completed.
@@ -88,8 +89,8 @@ fn alone(run: &Run, trials: &[Trial]) -> Repeat {
 }
 
 /// Replaces the capacity that was estimated from all windows with the geometric mean over the repeats, and its
-/// interval. If any single repeat shows only a lower bound, but all windows together show the capacity, the capacity
-/// from all windows remains. A mean that includes lower bounds is only a lower bound itself.
+/// interval. If some repeat shows only a lower bound, but all windows together show the capacity, the capacity from all
+/// windows remains. A mean that includes lower bounds is only a lower bound itself.
 pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
     let logs: Vec<f64> = repeats.iter().filter_map(|r| positive(r.capacity?)).map(f64::ln).collect();
     if logs.len() < repeats.len() {
@@ -104,8 +105,8 @@ pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
         return;
     }
     let Some(Sample { n, mean, sd }) = Sample::of(&logs) else { return };
-    // Repeats may agree closely by chance. The common interval of all repeats is therefore made at least as wide as the
-    // intervals of the single repeats imply.
+    // A few repeats may agree closely by chance. The common interval is therefore at least as wide as the intervals of
+    // the single repeats imply.
     let within = repeats.iter().filter_map(|r| Some((r.high? / r.low?).ln() / 2.0));
     let within = (within.map(|half| half * half).sum::<f64>() / n).sqrt();
     let half = (t95(n - 1.0) * sd).max(within) / n.sqrt();

@@ -44,8 +44,8 @@ pub(crate) fn highest_rate<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> f
     trials.into_iter().map(good).fold(0.0, f64::max)
 }
 
-/// Returns the rate of good answers from the first connect of a trial to the end of its window. If a rate limit applies
-/// to each second, the short window alone may have no good answer.
+/// Returns the rate of good answers from the first connect of a trial to the end of its window. If a server limits its
+/// requests per second, a short window may have no good answer at all.
 pub fn good_of_all(trial: &Trial) -> f64 {
     let good = trial.tally.completed.saturating_sub(trial.tally.unexpected_status) as f64;
     ratio(good, trial.measured.window.end_s).unwrap_or(0.0)
@@ -53,13 +53,14 @@ pub fn good_of_all(trial: &Trial) -> f64 {
 
 /// Limit of the 99th percentile of the response times, microseconds: half of the default drain (the time after the load
 /// in which answers are awaited). If the 99th percentile is at least half of the default drain, unanswered requests may
-/// merely need longer than the drain. The requests that wait at the end of an overload wait longer than the requests
+/// merely need longer than the drain. The requests that wait at the end of an overload wait longer than all requests
 /// that were answered.
 const SLOW_US: f64 = 1e6;
 
 /// Returns the number of requests of the whole trial that count as never answered. If answers take about as long as the
-/// drain, counts only the requests on connections without any answer. The count is at most the number of connections
-/// that the server's listener dropped. All other unanswered requests may merely still wait for their turn.
+/// drain (the time after the load), counts only the requests on connections without any answer. The count is at most
+/// the number of connections that the server's listener dropped. All other unanswered requests may still be waiting for
+/// their turn.
 pub(crate) fn unanswered(trial: &Trial) -> f64 {
     let all = trial.tally.unanswered.max(trial.measured.tally.unanswered) as f64;
     let times = trial.latency_us;
@@ -134,9 +135,10 @@ pub(crate) fn keeps_up(trial: &Trial) -> bool {
 
 /// Returns the share of an open loop's load that was completed in the window, about 0 to 1.
 ///
-/// Random arrivals may produce fewer requests than the offered rate. The smaller of the two numbers is therefore used.
-/// Without a warm-up, no answer can arrive until the shortest response time has passed. This first part of the window
-/// is therefore left out, unless a queue lengthened the later response times.
+/// Random arrivals may produce fewer requests than the offered rate. The share is therefore relative to the smaller
+/// rate: the offered rate, or the rate of the requests that arrived. Without a warm-up, no answer can arrive until the
+/// shortest response time has passed. If no queue lengthened the later response times, this first part of the window is
+/// left out.
 pub(crate) fn completed_share(trial: &Trial) -> f64 {
     let measured = &trial.measured;
     let due_rate = ratio(measured.tally.due as f64, measured.length_s).and_then(positive).unwrap_or(f64::INFINITY);
@@ -213,8 +215,8 @@ mod tests {
         assert_eq!(failed_share(&trial(0, 0)), None);
     }
 
-    /// Two workers take 0.4 s per request. The requests in the queue at the end of an overload need longer than the
-    /// drain.
+    /// In this test, two workers take 0.4 s per request. The requests in the queue at the end of an overload need
+    /// longer than the drain.
     #[test]
     fn requests_that_wait_their_turn_at_the_end_did_not_fail() {
         let overloaded = |longest_us: f64, phantom: u64| {

@@ -92,8 +92,7 @@ mod tests {
         assert!(!steady(&bursts).steady);
     }
 
-    /// The server stood still for a while. The rate is therefore not steady, but a drift can neither be seen nor
-    /// excluded.
+    /// The server stood still for a while. A standstill makes the rate unsteady, but no drift can be shown or excluded.
     #[test]
     fn a_drift_that_noise_hides_is_not_called_harmless() {
         let stalled = [750.0, 760.0, 740.0, 750.0, 755.0, 745.0, 900.0, 700.0, 950.0, 650.0, 100.0, 600.0];

@@ -14,7 +14,7 @@ pub enum Plateau {
     /// Throughput stopped growing: from `from` to `to` clients, throughput grew by less than 5 % per doubling of the
     /// clients.
     Flat {
-        /// Number of clients of the decisive step, or of the first step whose rate is within 5 % of the highest.
+        /// Number of clients of the decisive step, or of the first step whose rate is within 5 % of the highest rate.
         from: f64,
         /// Largest number of clients of the sweep. For a plateau that an open loop showed, the number of the open
         /// loop's requests in flight.
@@ -123,8 +123,8 @@ pub(crate) fn is_outgrown(sweep: &[&Trial], search: &[&Trial]) -> bool {
     is_flat && best(sweep) <= MUCH_LOWER * best(search)
 }
 
-/// Returns true if a heavier load of the run completed far more than `trial`. The resource that requests waited for in
-/// `trial` carried the higher rate later, so this resource is not the limit.
+/// Returns true if a heavier load of the run completed far more than `trial`. The resource that limited `trial` carried
+/// the higher rate later, so this resource is not the limit.
 pub(crate) fn is_outdone<'a>(trial: &Trial, mut loaded: impl Iterator<Item = &'a Trial>) -> bool {
     let (load, rate) = (trial.rates.concurrency, good(trial));
     loaded.any(|other| other.rates.concurrency > load && good(other) >= ASKED_FOR_MORE * rate)
@@ -137,8 +137,9 @@ pub(crate) fn plateau_of_open_loops(search: &[&Trial]) -> Plateau {
 
 /// Finds a plateau that an open loop shows. The open loop offered more than the sweep's highest load (or another open
 /// loop) completed, but did not complete more. An open loop that is compared with the sweep must have had twice as many
-/// requests in flight. An answer just before or after the end of a window changes the window's count by one, so one
-/// answer more is allowed. `swept` is the sweep's highest load: its clients, its rate, and an infinite offered rate.
+/// requests in flight. An answer just before or after the end of a window changes the window's count by one, so a
+/// difference of one answer is allowed. `swept` is the sweep's highest load: its clients, its rate, and an infinite
+/// offered rate.
 fn offered_more(search: &[&Trial], swept: Option<(f64, f64, f64)>) -> Option<Plateau> {
     let before = |t: &&Trial| Some((in_flight(t)?, good(t), t.rates.offered_rate));
     let loads: Vec<(f64, f64, f64)> = swept.into_iter().chain(search.iter().filter_map(before)).collect();
@@ -188,7 +189,7 @@ fn rate_error(step: &Trial) -> f64 {
 }
 
 /// Returns true if one more client raised the rate by less than 2 % (condition (a) in `rules/network_medium.rs`). A
-/// sweep that adds one client at a time needs condition (a), because most of its neighbouring steps are closer than a
+/// sweep that adds one client at a time needs condition (a), because its neighbouring steps differ by less than a
 /// factor of two.
 fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
     let after = sweep.iter().find(|t| clients(t) > clients(first));

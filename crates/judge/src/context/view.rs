@@ -64,7 +64,7 @@ pub struct Host {
     pub steal: f64,
 }
 
-/// Maximum number of CPUs of a machine whose stolen time is only known as a sum.
+/// Maximum number of CPUs of a machine for which only the sum of the stolen time over all CPUs is known.
 const MAX_CPUS: usize = 4096;
 
 /// Returns the program of a process instance: `nginx` for `nginx:1234`.
@@ -112,9 +112,9 @@ impl<'a> View<'a> {
     }
 
     /// Returns the growth of a counter over the whole trial (one load), summed over all instances, such as CPUs. For a
-    /// gauge, returns the largest value of any instance. Some events, such as the repetition of a lost connection
-    /// request after one second, may occur only outside of the trial's measured window. For such events, this function
-    /// includes the whole trial.
+    /// gauge, returns the largest value of any instance. Some events, such as the second try of a lost connection
+    /// request after one second, may occur only outside the measured window. For such events, this function includes
+    /// the whole trial.
     pub(crate) fn whole_trial(&self, id: &'static str) -> Option<f64> {
         let recording = &self.side.recording;
         if run::counter(id).is_some_and(|spec| spec.kind == run::Kind::Gauge) {
@@ -155,7 +155,7 @@ impl<'a> View<'a> {
         largest.filter(|v| v.is_finite()).reduce(f64::max)
     }
 
-    /// Returns the place of a counter for a line of evidence: role, host and instance.
+    /// Returns the text that says where a counter was read: role, host and instance.
     pub fn place(&self, instance: &str) -> String {
         [self.role, self.side.host.as_str(), instance]
             .into_iter()
@@ -259,16 +259,16 @@ impl<'a> View<'a> {
     }
 
     /// Returns the number of CPUs that the processes `busy` may use, at most the number that is online. If only the
-    /// number of CPUs per process is known, adds these numbers up, as if the processes used different CPUs, unless the
-    /// processes share one set of CPUs ([`View::share_one_set`]). If the number of online CPUs is unknown, too, returns
-    /// the largest number that a single process may use.
+    /// number of CPUs of each process is known, returns the sum, unless the processes share one set of CPUs
+    /// ([`View::share_one_set`]). If the number of online CPUs is unknown, too, returns the largest number that a
+    /// single process may use.
     pub(crate) fn cpu_allowed_of(&self, busy: &[Task]) -> Option<f64> {
         let online = self.online();
         if let Some(mask) = mask(busy) {
             let bits = f64::from(mask.count_ones());
             return Some(online.map_or(bits, |o| bits.min(o)));
         }
-        // A process that is not pinned may use all possible CPUs, many of which may be offline.
+        // A process that is not pinned to CPUs may use all possible CPUs, although many of them may be offline.
         let at_most_online = |cpus: f64| online.map_or(cpus, |o| cpus.min(o));
         let widest = busy.iter().filter_map(|p| p.allowed).reduce(f64::max).map(at_most_online);
         if let Some(one) = widest.filter(|one| self.share_one_set(busy, *one)) {
@@ -283,8 +283,8 @@ impl<'a> View<'a> {
     }
 
     /// Returns true if the processes `busy` share one set of `cpus` CPUs. The processes together use no more CPUs than
-    /// the set has, and either wait for a CPU for a considerable part of the time, or hardly run on any other CPU. If
-    /// each process had its own set of CPUs, a waiting process would find a free CPU.
+    /// the set has, and often wait for a CPU, or hardly run on CPUs outside the set. If each process had its own set of
+    /// CPUs, a waiting process would find a free CPU.
     fn share_one_set(&self, busy: &[Task], cpus: f64) -> bool {
         let used: f64 = busy.iter().map(|p| p.busy).sum();
         let waited: f64 = busy.iter().filter_map(|p| p.wait).sum();
@@ -345,7 +345,7 @@ impl<'a> View<'a> {
 
     /// Returns, for each CPU of `mask`, the share of the time for which the hypervisor took the CPU away from this
     /// host. A share above [`MAX_STOLEN`] counts as [`MAX_STOLEN`]. Without a mask, returns the shares of all CPUs. If
-    /// only the sum over all CPUs was read, one CPU may have lost all of the summed time. The result is empty if
+    /// only the sum over all CPUs was read, a single CPU may have lost all of the stolen time. The result is empty if
     /// nothing was read.
     pub(crate) fn stolen_each(&self, mask: Option<u64>) -> Vec<f64> {
         let mut shares = self.steal_of_cpus(mask);

@@ -1,8 +1,8 @@
-//! Use of one resource, such as a thread, under one lighter load, and what this use says about a limit.
+//! Use of one resource, such as a thread, under one lighter load, which shows if the resource may be the limit.
 //!
 //! By the utilization law, a resource that limits the rate was used in proportion to the rate under a lighter load. A
-//! resource that was just as full under the lighter load had time left: under the higher load, it handled more requests
-//! in the same time. Examples are threads that poll, and threads that drop the work for which they have no time.
+//! resource that was just as full under the lighter load does not limit the rate: it handled more requests under the
+//! higher load. Examples are threads that poll, and threads that drop the work for which they have no time.
 
 use run::Trial;
 
@@ -62,9 +62,9 @@ impl<'a> Load<'a> {
 }
 
 /// Returns the greatest probability that a resource with the busy share `share` had time left under the lighter loads,
-/// by the utilization law. A load under which the resource was full does not count if the resource had room at the same
-/// rate or a higher one: the server may have warmed up in between. If only the sweep shows that the resource was full
-/// under a much lower load, the result is at least `CLOSE`, because a server that warms up is slow at first.
+/// by the utilization law. A load under which the resource was full does not count if a lower use was seen at the same
+/// or a higher rate: the server may have warmed up. If only the sweep shows a full resource under a much lower load,
+/// the result is at least `CLOSE`, because a server that warms up is slow.
 pub(super) fn room_by_law(loads: &[Load<'_>], share: f64) -> f64 {
     let had_room = |rate: f64| loads.iter().any(|load| load.rate >= rate && load.full < LIKELY);
     let r1_us = r1_us(loads);

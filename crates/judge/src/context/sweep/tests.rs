@@ -35,9 +35,9 @@ fn growth_from_one_to_eight_clients_counts_as_three_doublings() {
     }
 }
 
-/// The server handles one request of 18 ms at a time. The sweep ended after two steps, at 52.2/s and 55.3/s,
-/// because starting the hosts took most of the time. Of 83 offered requests per second, 54.1 completed. The second
-/// step was faster than the first step only because the requests of the first step included wake-ups.
+/// The server handles one request of 18 ms at a time. The sweep ended after two steps, at 52.2/s and 55.3/s, because
+/// starting the hosts took most of the time. Of 83 offered requests per second, 54.1 completed. The first step was
+/// slower only because each of its requests included a wake-up of the server.
 #[test]
 fn a_sweep_that_ended_early_is_flat_where_an_overload_brought_no_more() {
     let told = |overload: f64, in_flight: f64| {
@@ -54,8 +54,8 @@ fn a_sweep_that_ended_early_is_flat_where_an_overload_brought_no_more() {
     }
 }
 
-/// One worker takes 180 ms per request. In windows of 1.3 s, 7 and 8 requests completed. The eighth request in a
-/// window is no growth of throughput.
+/// One worker takes 180 ms per request. In windows of 1.3 s, 7 and 8 requests completed. One more request in a window
+/// is no growth of throughput.
 #[test]
 fn one_answer_more_in_a_short_window_is_no_growth() {
     let told = |completed: u64| {
