@@ -1,5 +1,5 @@
 //! Total CPU use of all programs that work on a request on one machine: the server, its upstreams and the generator.
-//! All these programs together may use all CPUs, even if none of them uses all CPUs alone.
+//! The programs that serve a request may together use all CPUs, although each program alone leaves CPUs idle.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,8 @@ pub(crate) struct Part {
 /// CPU use of all programs that share CPUs with a server.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Chain {
-    /// Programs with their CPU use. The program with the largest use comes first. All unknown programs share one entry.
+    /// Programs with their CPU use. The program with the largest use comes first. Programs that loadline does not
+    /// observe share one entry.
     pub(crate) parts: Vec<Part>,
     /// Number of CPUs that the server, its upstreams and the generator share.
     pub(crate) cpus: f64,
@@ -28,9 +29,9 @@ pub(crate) struct Chain {
     pub(crate) busy: f64,
 }
 
-/// Name of the entry for the generator.
+/// Name under which the CPU use of the generator is listed.
 const GENERATOR: &str = "generator";
-/// Name of the entry for all programs that loadline does not observe.
+/// Name under which the CPU use of all programs that loadline does not observe is listed.
 const OTHERS: &str = "other programs";
 
 impl Chain {
@@ -66,13 +67,13 @@ impl Chain {
         self.sum(|part| part.name == GENERATOR)
     }
 
-    /// Returns the CPU use of the server and its upstreams, in CPUs.
+    /// Returns the CPU use of the server and its upstreams together, in CPUs.
     pub(crate) fn serving(&self) -> f64 {
         self.sum(|part| part.name != GENERATOR && part.name != OTHERS)
     }
 
-    /// Returns the program of the server or of its upstreams that uses the most CPU time. Returns `None` if these programs
-    /// use none.
+    /// Returns the program of the server or of its upstreams that uses the most CPU time. Returns `None` if the server
+    /// and its upstreams use no CPU time.
     pub(crate) fn largest_serving(&self) -> Option<&Part> {
         self.parts.iter().find(|part| part.name != GENERATOR && part.name != OTHERS && part.cpus > 0.0)
     }
@@ -88,7 +89,7 @@ impl Chain {
         self.share() >= FULL && known >= HALF_BUSY * self.cpus
     }
 
-    /// Returns the CPU use of the program with this name, in CPUs.
+    /// Returns the CPU use of the program called `name`, in CPUs.
     #[cfg(test)]
     fn part(&self, name: &str) -> f64 {
         self.sum(|part| part.name == name)
@@ -102,9 +103,9 @@ impl Chain {
     }
 }
 
-/// Returns a bit mask of the CPUs that the busy processes of `side` may use. If a busy process in `all` may use one of
-/// the CPUs in the mask, all CPUs of this process are added to the mask. Returns `None` if the CPUs of a busy process
-/// are unknown.
+/// Returns a bit mask of the CPUs that the busy processes of `side` may use. If a busy process in `all` may use a CPU
+/// of the mask, all CPUs of this process are added to the mask. Returns `None` if the CPUs of a busy process are
+/// unknown.
 fn connected<'a>(side: &[Task], all: impl Iterator<Item = &'a Task>) -> Option<u64> {
     let masks = |tasks: &[Task]| tasks.iter().map(|task| task.mask).collect::<Option<Vec<u64>>>();
     let mut set = masks(&busy(side))?.into_iter().fold(0, |a, b| a | b);
@@ -178,7 +179,7 @@ mod tests {
         assert!((beside.part("other programs") - 0.06).abs() < 1e-6, "{beside:?}");
     }
 
-    /// The generator runs on a separate CPU and takes no time from the server's CPU.
+    /// In this test, the generator runs on a separate CPU and takes no time from the server's CPU.
     #[test]
     fn programs_on_other_processors_are_no_part() {
         let apart = chain(&on_one_machine(0.4, [2.0, 1.0, 1.0]));

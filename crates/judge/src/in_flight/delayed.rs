@@ -1,7 +1,6 @@
-//! Signs of a server that delays answers, perhaps on purpose. If a server limits its rate by delaying answers, a client
-//! that never pauses waits before each answer, and this one client already reaches the highest rate of the sweep.
-//! Requests that arrive at a lower rate are answered sooner. With a single worker instead of a rate limit, every
-//! request would take at least the service time, even at a lower rate.
+//! Signs of a server that delays answers, perhaps on purpose. If a server limits its rate by delaying answers, each
+//! answer to a client that never pauses is late. At a lower rate, the same server answers sooner. A server with a
+//! single worker and no rate limit needs at least the service time for each request, at any rate.
 
 use run::Trial;
 
@@ -17,21 +16,21 @@ use crate::{Facts, in_flight::upstreams, network::link_queue, waits};
 pub(crate) struct Delayed<'a> {
     /// Trial with one client.
     pub(crate) one: &'a Trial,
-    /// Highest rate of good answers, requests per second. One client alone nearly reaches this rate.
+    /// Highest rate of good answers, requests per second. A single client reaches nearly the rate `most`.
     pub(crate) most: f64,
     /// Mean response time of one client, microseconds.
     pub(crate) r1_us: f64,
     /// Mean response time at the lower rate, microseconds.
     pub(crate) quick_us: f64,
-    /// Description of the signs in words.
+    /// Description of the delayed answers in words.
     pub(crate) text: String,
 }
 
-/// Reason why something else than the server may delay the answers of [`Delayed`].
+/// Reason why a cause other than a rate limit of the server may explain the delayed answers.
 pub(crate) enum NoLimit {
-    /// Another cause of the delay, in words.
+    /// Cause of the delay that the counters show, in words.
     Seen(String),
-    /// Data that is missing to exclude another cause.
+    /// Data that would be needed to exclude another cause.
     Missing(&'static str),
 }
 
@@ -48,7 +47,7 @@ impl<'a> Delayed<'a> {
         let below = |t: &&&Trial| t.rates.offered_rate <= KEEPS_UP * most && t.latency_us.count > 0;
         let quick = facts.search.iter().filter(below).find(|t| longest_us(t) * HELD_BACK < r1_us)?;
         // If response times consist mostly of CPU time, the response times follow the machine's speed. The machine's
-        // speed differs between windows, so a faster answer in another window is no sign of a limit.
+        // speed differs between windows, so a faster answer in another window shows no rate limit.
         if works(one).is_some_and(|cpus| cpus >= HALF_BUSY) {
             return None;
         }
@@ -61,8 +60,8 @@ impl<'a> Delayed<'a> {
         Some(Self { one, most, r1_us, quick_us: quick.latency_us.mean, text })
     }
 
-    /// Returns the reason why something else than a limit of the server delays the answers, if any: a CPU quota, or
-    /// packets that wait on the network path.
+    /// Returns the reason for delayed answers if it is not a rate limit of the server: a CPU quota, or packets that
+    /// wait on the network path.
     pub(crate) fn no_limit(&self) -> Option<NoLimit> {
         let quota = sides_of(self.one).iter().filter_map(throttled).find(|held| held.share >= THROTTLED);
         let other = quota.map(|held| held.evidence.text);
@@ -75,11 +74,10 @@ impl<'a> Delayed<'a> {
     }
 }
 
-/// Returns the signs of answers that the server may delay on purpose. A server that delays answers on purpose may leave
-/// the next request unread during the delay (a Kafka quota, a traffic shaper, a paused connection), and so looks like a
-/// single worker. If the server delays answers, the response time of one client is no service time. Returns `None` if
-/// something else explains the long response time: a full upstream, or a place in the server where sampled threads
-/// wait.
+/// Returns the signs of answers that the server may delay on purpose. A server that delays answers may leave the next
+/// request unread (a Kafka quota, a traffic shaper, a paused connection), as a single worker does. If the server delays
+/// answers, the response time with one client is longer than the service time. Returns `None` if something else
+/// explains the long response time: a full upstream, or a place in the server where sampled threads wait.
 pub(crate) fn delayed_answers<'a>(facts: &Facts<'a>) -> Option<Delayed<'a>> {
     if waits::queue_inside(&facts.waits).is_some() || upstreams::full(facts).is_some() {
         return None;
@@ -87,7 +85,7 @@ pub(crate) fn delayed_answers<'a>(facts: &Facts<'a>) -> Option<Delayed<'a>> {
     Delayed::of(facts).filter(|delayed| delayed.no_limit().is_none())
 }
 
-/// Returns the trial with one client and the highest rate of the sweep, if this client alone nearly reached the rate.
+/// Returns the trial with one client and the highest rate of the sweep, if one client alone nearly reaches this rate.
 /// Returns `None` if no load shows a limit.
 pub(crate) fn fills_alone<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let (one, most) = (facts.unloaded.filter(|one| clients(one) <= 1.0)?, facts.x_max()?);

@@ -1,5 +1,5 @@
-//! Full CPUs of the server's machine, and the program that uses the most of their time: the server or one of its
-//! upstreams. While the CPUs are full, more workers or connections do not help.
+//! Full CPUs of the server's machine, and the program that uses most of their CPU time: the server or an upstream.
+//! While the CPUs are full, more workers or connections do not help.
 
 use crate::Facts;
 use crate::context::view::program;
@@ -7,7 +7,7 @@ use crate::in_flight::chain::Chain;
 use crate::in_flight::upstreams;
 use crate::number::{cpus, figure, percent};
 
-/// Full CPUs, and the program that uses the most of their time.
+/// Full CPUs, and the program that uses most of their CPU time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FullCpus {
     /// Name of the program.
@@ -21,8 +21,8 @@ pub(crate) struct FullCpus {
 }
 
 impl FullCpus {
-    /// Returns the full CPUs, in the trial that shows which CPU is full ([`Facts::full`]). Returns `None` if the CPUs
-    /// have idle time, or if mostly other programs use them.
+    /// Returns the full CPUs in the trial that shows which CPU is full ([`Facts::full`]). Returns `None` if the CPUs
+    /// have idle time, or if other programs use most of their time.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         Self::of_all_programs(facts).or_else(|| Self::of_upstream(facts))
     }
@@ -36,15 +36,15 @@ impl FullCpus {
         Some(Self { program: most.name.clone(), used: most.cpus, cpus: chain.cpus, is_upstream: !is_own })
     }
 
-    /// Returns the CPUs of the upstream that the server waits for, if this upstream fills them. These CPUs may be
-    /// others than those of the server.
+    /// Returns the CPUs of the upstream that the server waits for, if the upstream fills these CPUs. The server itself
+    /// may run on other CPUs than its upstream.
     fn of_upstream(facts: &Facts<'_>) -> Option<Self> {
         let load = upstreams::full_on_cpus(facts)?;
         let program = program(load.behind.processes.first()?).to_string();
         Some(Self { program, used: load.cpu_used?, cpus: load.cpu_allowed?, is_upstream: true })
     }
 
-    /// Returns the advice: what reduces the CPU time, the program that uses the most of it, and its share.
+    /// Returns the advice: an action that reduces the CPU time, and the program that uses most of it, with its share.
     pub(crate) fn advice(&self) -> String {
         let who = if self.is_upstream { "the upstream" } else { "the server" };
         format!(
@@ -67,8 +67,8 @@ mod tests {
     const ADDRESS: &str = "127.0.0.1:5432";
 
     /// Makes a run of a server with eight connections to a database, on one machine with the generator. At the highest
-    /// rate, the server, the database and the generator use `used` of the machine's four CPUs. Each of eight processes
-    /// of the database serves one connection.
+    /// rate, the server, the database and the generator use `used` of the machine's four CPUs. The database has eight
+    /// processes, one for each connection.
     fn on_one_machine(used: [f64; 3]) -> Run {
         let share = |of: f64| move |p: &Point| p.x / p.capacity * of * 1e6;
         let all: f64 = used.iter().sum();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     /// PostgreSQL, its application and the generator run on one machine, whose CPUs PostgreSQL mostly fills. An earlier
-    /// version of loadline advised more workers, or more connections.
+    /// version of loadline advised more workers or more connections, although the CPUs were full.
     #[test]
     fn full_cpus_name_the_program_that_uses_them_and_no_workers() {
         for (used, who, share) in
@@ -122,8 +122,8 @@ mod tests {
         }
     }
 
-    /// The CPUs that the server shares with its upstream are the present limit, so they are not the next one. With
-    /// half of the CPUs idle, they are the next limit, and are full at twice the rate.
+    /// CPUs that the server shares with its upstream and that limit it now are not the next limit. If half of the
+    /// shared CPUs is idle, these CPUs are the next limit, and are full at twice the rate.
     #[test]
     fn an_upstream_s_cpu_time_counts_for_the_next_limit() {
         let next = |used: [f64; 3]| on_one_machine(used).findings.bottleneck.next;

@@ -1,18 +1,18 @@
 //! Connections to upstreams on which the server polls for news (long polling), or waits for messages of a queue. No
-//! request waits for such a reply.
+//! request waits for the reply to a long poll.
 
 use crate::context::view::View;
 use crate::number::{positive, ratio};
 use crate::thresholds::LIMIT_CONNECTS;
 
 /// Returns false if a reply on the connections to an upstream takes longer than the slowest request of the load. No
-/// request waits for such a reply: the server polls for news (long polling) or waits for messages of a queue. By
-/// Little's law, the mean time of a reply is the mean number of awaited replies (`busy`), divided by the rate of
-/// requests to the upstream. Each of the `count` connections may await a reply to a request from before the window.
+/// request waits for such a late reply: the server polls for news (long polling) or waits for messages of a queue. By
+/// Little's law, the mean time of a reply is the number of awaited replies (`busy`) divided by the upstream's request
+/// rate. Each of the `count` connections may await a reply to a request from before the window.
 ///
 /// If the server opens a connection for each request, most connections end between two readings, so the counter of sent
-/// data misses most requests. The time of a reply is then unknown, and the function returns true. If fewer requests
-/// were seen than connections, the connections were kept without a reply, so they are not of this kind.
+/// data misses them. If the time of a reply is unknown, the function returns true. If fewer requests than connections
+/// were seen, the server did not open a connection for each request.
 pub(crate) fn may_hold_requests(view: &View<'_>, address: &str, busy: f64, count: f64) -> bool {
     let sent = view.side.recording.reading("behind.data_out", address, view.window).value();
     if sent.is_some_and(|sent| sent >= count) && connects_for_each_request(view) {
@@ -24,8 +24,8 @@ pub(crate) fn may_hold_requests(view: &View<'_>, address: &str, busy: f64, count
 }
 
 /// Returns true if the server's host opens about one connection per answer, as a proxy does that keeps no connections
-/// to its upstream. The kernel counts the connects of a network namespace, so the generator's own connects are
-/// subtracted if the generator is in the server's network namespace.
+/// to its upstream. The counter of connects includes the generator's connects if the generator is in the server's
+/// network namespace, so these are subtracted.
 fn connects_for_each_request(view: &View<'_>) -> bool {
     let tally = &view.trial.measured.tally;
     let of_load = ratio(tally.attempted as f64, tally.completed as f64);

@@ -1,8 +1,7 @@
-//! Compares the number of requests that a server handles at the same time with other counts, which may explain it.
-//! These other counts are the children of a master process, the threads with one name, and the connections to an
-//! upstream service. If a count equals the number of requests, the counted children, threads or connections are the
-//! server's workers. A count of workers far above the number of requests shows that most workers wait for something
-//! else.
+//! Compares the number of requests that a server handles at the same time with other counts, which may explain it. The
+//! compared counts are the children of a master process, the threads with one name, and the connections to an upstream.
+//! If a count equals the number of requests, the counted children, threads or connections are the server's workers. A
+//! count of workers far above the number of requests shows that most workers wait for something else.
 
 mod counts;
 mod words;
@@ -22,8 +21,8 @@ use crate::network::ack_timer;
 use crate::number::positive;
 use crate::thresholds::{MANY_PLACES, NEARLY_FULL, PLACES_APART, REACHED, TRIP_SHARE};
 
-/// Number of requests that the server handles at the same time, and counts of workers or connections that may be the
-/// reason for it.
+/// Number of requests that the server handles at the same time, and the counts of workers or connections that may
+/// explain it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Places {
     /// Number of requests that the server handles at a time: Xmax × R1 (highest rate times response time with one
@@ -34,10 +33,10 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Returns the number of requests that the server handles at the same time, with the counts of workers or
-    /// connections that may be the reason for it. Returns `None` if even the lightest load used the full capacity of
-    /// the server. Also returns `None` if R1 is not the service time, or consists mostly of network round trips, of
-    /// waits for a TCP timer, or of a delay that may be on purpose.
+    /// Returns the number of requests that the server handles at the same time, and the counts of workers or
+    /// connections that may explain it. Returns `None` if even the lightest load used the full capacity of the server.
+    /// Also returns `None` if R1 is not the service time, or consists mostly of round trips, waits for a TCP timer, or
+    /// deliberate delays.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let r1 = service_us(facts)?;
         let (one, x_max) = (facts.unloaded?, facts.highest_rate()?);
@@ -66,9 +65,9 @@ impl Places {
         self.counted.iter().map(|(_, counted)| counted).filter(|one| equals(one, self.places))
     }
 
-    /// Among the groups of workers that are far larger than the number of requests handled at a time, returns the group
-    /// furthest from the client. In a group with far more workers than requests, most workers wait for something
-    /// outside the group. Returns `None` if any count equals the number of requests handled at a time.
+    /// Returns the group of workers furthest from the client, among groups far larger than the number of requests
+    /// handled at a time. In a group with far more workers than requests, most workers wait for something outside the
+    /// group. Returns `None` if any count equals the number of requests handled at a time.
     pub(crate) fn too_many(&self) -> Option<&Counted> {
         let workers = self.counted.iter().filter(|(_, c)| !is_connections(c) && c.count >= MANY_PLACES * self.places);
         let last = workers.max_by(|(a, one), (b, other)| a.cmp(b).then(other.count.total_cmp(&one.count)));
@@ -81,9 +80,9 @@ fn equals(counted: &Counted, places: f64) -> bool {
     (counted.count - places).abs() <= PLACES_APART * counted.count
 }
 
-/// Returns true if `count` workers at the distance `depth` from the server pass nearly all requests in flight on to
-/// their upstreams, more than one per worker. No request waits for a worker that passes requests on, so each worker
-/// handles many requests at a time. Proxies such as nginx with a few workers pass all requests on.
+/// Returns true if `count` workers at the distance `depth` from the server pass nearly all requests on, more than one
+/// per worker at a time. No request waits for a worker that passes requests on, so each worker handles many requests at
+/// a time. Proxies such as nginx with a few workers pass all requests on.
 fn passes_all_on(view: &View<'_>, depth: u32, count: f64) -> bool {
     let awaited = |b: &run::Upstream| view.side.recording.reading("behind.busy", &b.address, view.window).value();
     let next = view.side.behind.iter().filter(|b| b.depth == depth + 1);
@@ -108,8 +107,8 @@ pub(crate) fn is_threads(counted: &Counted) -> bool {
     counted.what == CountedKind::Threads
 }
 
-/// Returns true for a count of threads or connections that each hold one request, if samples showed further requests
-/// that wait in the process.
+/// Returns true for a count of threads or connections that hold one request each, if samples showed more requests
+/// waiting in the process.
 pub(crate) fn is_seen_before_a_queue(counted: &Counted) -> bool {
     matches!(counted.what, CountedKind::BlockedThreads | CountedKind::BusyConnections)
 }

@@ -1,7 +1,7 @@
-//! Processes of the server that each use one CPU, although other CPUs are idle and no thread is full. The threads of
-//! such a process take turns, as under the interpreter lock of CPython and Ruby. By the utilization law, more threads
-//! of a process with a full lock gain nothing, but more processes do. Unlike `serial.rs`, this module does not need the
-//! number of requests at a time: requests may also wait outside of the lock, for example for a database.
+//! Processes of the server that each use one CPU, although other CPUs are idle and no thread is full. Only one thread
+//! of such a process runs at a time, as under the interpreter lock of CPython and Ruby. By the utilization law, more
+//! threads do not help a process with a full interpreter lock, but more processes do. Unlike `serial.rs`, this module
+//! allows requests that wait outside the interpreter lock, for example for a database.
 
 use run::InstanceFilter;
 
@@ -22,8 +22,7 @@ pub(crate) struct OneCpuEach {
 
 impl OneCpuEach {
     /// Returns the server's working processes if each of them uses about one CPU at the plateau of throughput. Returns
-    /// `None` if any process does not use about one CPU, if the server may use no further CPU, or if its CPU quota is
-    /// used up.
+    /// `None` if any process uses more or less, if no further CPU is allowed, or if the server's CPU quota is used up.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let is_flat = matches!(facts.plateau, Plateau::Flat { .. });
         let view = facts.crowded_server().filter(|_| is_flat)?;
@@ -35,8 +34,8 @@ impl OneCpuEach {
         is_found.then_some(Self { program: first, count: processes.len() })
     }
 
-    /// Returns words for the end of the verdict's sentence. A single process may use one CPU by chance, so the text is
-    /// empty for a single process.
+    /// Returns the last words of the verdict's sentence. Returns an empty text for a single process, which may use one
+    /// CPU by chance.
     pub(crate) fn words(&self) -> String {
         match self.count {
             0 | 1 => String::new(),
@@ -106,7 +105,7 @@ mod tests {
         }
     }
 
-    /// Threads that leave the CPU of their process idle half of the time do not wait for an interpreter lock.
+    /// If threads leave the CPU of their process idle for half of the time, they do not wait for an interpreter lock.
     #[test]
     fn threads_that_mostly_wait_need_no_more_processes() {
         let verdict = python(4, 0.5);

@@ -1,6 +1,6 @@
-//! Requests that take turns on the CPU: only one request runs at a time. Several threads, none of them full, together
-//! use about one CPU, and about one request is handled at a time. The requests take turns because of a lock around
-//! computation, such as the interpreter lock of CPython and Ruby.
+//! Only one request runs on the CPU at any time. Then several threads together use about one CPU, none of them is full,
+//! and about one request is handled at a time. The cause is a lock around computation, such as the interpreter lock of
+//! CPython and Ruby.
 
 use run::{Evidence, FigureUnit, UpstreamLimit};
 
@@ -13,8 +13,8 @@ use crate::number::{counted, cpus, percent, ratio};
 use crate::thresholds::{FULL, LEAST_PLACES, LIKELY, ONE_PLACE, ONE_THREAD, SERIAL_CPU, SEVERAL_CPUS};
 use crate::waits;
 
-/// Returns evidence of the CPU use of a server whose requests take turns on the CPU. Returns `None` if the requests do
-/// not take turns.
+/// Returns evidence of the CPU use of a server of whose requests only one runs at a time. Returns `None` if several
+/// requests run at the same time.
 pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidence> {
     let flat = matches!(facts.plateau, Plateau::Flat { .. });
     let view = facts.crowded_server().filter(|_| flat)?;
@@ -22,15 +22,15 @@ pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Eviden
     let used = view.cpu_used()?;
     let one = (LEAST_PLACES..=ONE_PLACE).contains(&places) && (SERIAL_CPU..=ONE_PLACE).contains(&used);
     let lock = waits::lock_of_turns(&facts.waits, &view).is_some();
-    // A server that uses a whole quota of about one CPU shows the same signs as a server whose requests take turns.
+    // A server that uses a whole quota of about one CPU shows the same signs as a server with such a lock.
     let is_quota = || crate::context::quota::used_up(facts, &view) >= LIKELY;
     (one && !is_quota()).then(|| changing(&view, used, lock)).flatten()
 }
 
 /// Returns evidence that several threads shared the CPU time and none was full, although the server may use several
 /// CPUs. If one thread did nearly all the work, the other threads were helper threads of a runtime, such as those of a
-/// garbage collector. If requests were seen to wait for a lock (`lock`), a single thread may have done all the work,
-/// because a runtime such as Go's moves tasks between threads.
+/// garbage collector. If requests wait for a lock (`lock`), one thread may do all the work, because a runtime such as
+/// Go's moves tasks between threads.
 fn changing(view: &View<'_>, used: f64, lock: bool) -> Option<Evidence> {
     let threads = view.threads();
     let busiest = threads.first().map(|task| task.busy)?;
@@ -45,7 +45,8 @@ fn changing(view: &View<'_>, used: f64, lock: bool) -> Option<Evidence> {
         .then(|| measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(1.0), text))
 }
 
-/// Returns true if requests take turns on the CPU, in the server or in the upstream that it waits for.
+/// Returns true if only one request runs on a CPU at any time, in the server or in the upstream that the server waits
+/// for.
 pub(crate) fn is_serial(facts: &Facts<'_>, places: Option<&Places>) -> bool {
     match crate::in_flight::upstreams::full(facts) {
         Some(upstream) => upstream.limit == Some(UpstreamLimit::Lock),
@@ -116,8 +117,8 @@ mod tests {
     }
 
     /// This test repeats a situation that was observed with a Go server that computes under a mutex. The server's
-    /// runtime gave nearly all tasks to one thread, which ran for 97 % of the time. In one run, the samples did not
-    /// show the activity of the mutex's holder.
+    /// runtime gave nearly all tasks to one thread, which ran for 97 % of the time. In one run, the samples of the
+    /// server's threads did not show what the mutex's holder was doing.
     #[test]
     fn one_thread_that_does_all_the_work_behind_a_lock_is_no_full_thread() {
         let locked = |holder: Option<ThreadState>| {
@@ -175,7 +176,7 @@ mod tests {
         assert_eq!(one.id, "server-single-thread", "{one:#?}");
     }
 
-    /// The server handles one request at a time, but hardly computes: its threads sleep while they hold the lock.
+    /// In this test, the server handles one request at a time, but its threads mostly sleep while they hold the lock.
     #[test]
     fn one_request_at_a_time_that_sleeps_is_no_work_in_turns() {
         let b = threads(0.1, 246.0);

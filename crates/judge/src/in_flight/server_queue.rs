@@ -1,5 +1,5 @@
 //! Queue of requests at the server or in front of its upstream, as a share of all requests that wait anywhere. A few
-//! unread bytes are no queue. A server that delays answers on purpose has read the requests, so its requests do not
+//! unread bytes are no queue. A server that delays answers on purpose has already read the requests, so they do not
 //! wait unread.
 
 use run::{Evidence, FigureUnit, Intensity, Trial};
@@ -29,11 +29,10 @@ pub(crate) struct Queue<'a> {
 }
 
 impl Queue<'_> {
-    /// Returns true if the queue may wait for the server to accept connections, and not for workers: the connections
-    /// wait to be accepted, and each request has a connection of its own. A limit of accepted connections per second,
-    /// or a TLS handshake in the accepting thread, also makes connections wait to be accepted. Returns false if a count
-    /// of children or connections equals the number of requests handled at a time, because that count shows the
-    /// workers.
+    /// Returns true if requests may wait for the server to accept their connections, and not for workers. A limit of
+    /// accepted connections per second, or a TLS handshake in the accepting thread, also makes connections wait to be
+    /// accepted. Returns false if a count of child processes or connections equals the number of requests handled at a
+    /// time, because this count shows the workers.
     pub(crate) fn may_wait_for_accept(&self, places: Option<&Places>) -> bool {
         let is_unaccepted = self.evidence.counter == UNACCEPTED;
         let is_counted = places.is_some_and(|all| all.matching().any(|one| !places::is_threads(one)));
@@ -51,10 +50,10 @@ pub(crate) fn seen(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidenc
     queue(facts, places).map(|queue| queue.evidence)
 }
 
-/// Returns evidence of requests that passed the network and wait in a queue at the server, if these are most of the
-/// waiting requests. Neither lost packets nor a full link hold up requests that wait at the server. Returns `None` if
-/// most requests that the server handles have an answer that TCP has not sent yet. A worker that cannot send its answer
-/// reads no other request, so the network may cause the queue at the server.
+/// Returns evidence of the requests that wait in a queue at the server, if most waiting requests do. Neither lost
+/// packets nor a full link delay requests that have reached the server. Returns `None` if TCP has not sent the answers
+/// to most requests that the server handles yet. A worker that cannot send its answer reads no other request, so the
+/// network may cause a queue at the server.
 pub(crate) fn past_the_network(facts: &Facts<'_>) -> Option<Evidence> {
     let queue = queue(facts, Places::of(facts).as_ref())?;
     let unsent = link_queue::unsent_share(&queue.view).unwrap_or(0.0);
@@ -69,7 +68,7 @@ fn handled_share(view: &View<'_>, share: f64, queued: f64) -> f64 {
 }
 
 /// Returns the server's side of the trial with the most requests in flight at the plateau. The returned trial is an
-/// open loop if the server completed as many requests under an overload as in the sweep.
+/// open loop if the server completed as many requests in an overload as in the sweep.
 fn most_crowded<'a>(facts: &Facts<'a>) -> Option<View<'a>> {
     let kept = PLATEAU_KEPT * facts.x_max()?;
     let overload = facts.failing.filter(|trial| good(trial) >= kept).and_then(server_of);
@@ -77,25 +76,24 @@ fn most_crowded<'a>(facts: &Facts<'a>) -> Option<View<'a>> {
     overload.into_iter().chain(facts.crowded_server()).max_by(|a, b| in_flight(a).total_cmp(&in_flight(b)))
 }
 
-/// Returns the share of a request's time for which the requests that the server handles wait in TCP, in the trial with
-/// the most requests in flight at the plateau. `waits` returns this share for all requests in flight. The longer the
-/// response time is, the smaller is the share that a delay of each connection takes, unless the delay keeps workers
-/// from the queued requests.
+/// Returns the share of a request's time for which requests that the server handles wait in TCP. `waits` returns the
+/// TCP share of all requests in flight of a trial. The trial used has the most requests in flight at the plateau. A
+/// delay of each connection takes a smaller share of a longer response time, unless the delay keeps workers from the
+/// queued requests.
 pub(crate) fn share_of_handled(facts: &Facts<'_>, waits: impl Fn(&View<'_>) -> Option<f64>) -> Option<f64> {
     let view = most_crowded(facts)?;
     let queued = queue_in(view, Places::of(facts).as_ref()).map_or(0.0, |queue| queue.requests);
     Some(handled_share(&view, waits(&view)?, queued).min(1.0))
 }
 
-/// Returns true if most requests that the server handles at the plateau have an answer that TCP has not sent yet. A
-/// worker that cannot send its answer reads no other request.
+/// Returns true if TCP has not sent the answers to most requests that the server handles at the plateau yet. A worker
+/// that cannot send its answer reads no other request.
 pub(crate) fn workers_wait_to_send(facts: &Facts<'_>) -> bool {
     share_of_handled(facts, link_queue::unsent_share).is_some_and(|share| share >= WINDOW_WAIT)
 }
 
-/// Returns true if the most crowded trial at the plateau has more connections than the lightest load. With as many
-/// connections as in the lightest load, the load only added requests to the same connections, so a delay of each
-/// connection may limit the rate.
+/// Returns true if the most crowded trial at the plateau has more connections than the lightest load. If a heavier load
+/// only added requests to the same connections, a delay of each connection may limit the rate.
 pub(crate) fn adds_connections(facts: &Facts<'_>) -> bool {
     let connections = |trial: &Trial| match trial.intensity {
         Intensity::Closed { connections, .. } => f64::from(connections),
@@ -107,14 +105,14 @@ pub(crate) fn adds_connections(facts: &Facts<'_>) -> bool {
 }
 
 /// Returns the queue in the trial with the most clients near the highest rate. Returns `None` if the queue contains
-/// only a small share of the requests that no worker handles.
+/// only a small share of the requests that no worker handles yet.
 pub(crate) fn queue<'a>(facts: &Facts<'a>, places: Option<&Places>) -> Option<Queue<'a>> {
     queue_in(facts.crowded_server()?, places)
 }
 
 /// Returns the longest queue in the trial of `view`: requests that are unread, in connections not yet accepted, or in
-/// front of an upstream. Returns `None` if this queue contains only a small share of the requests that no worker
-/// handles.
+/// front of an upstream. Returns `None` if the longest queue contains only a small share of the requests that no worker
+/// handles yet.
 fn queue_in<'a>(view: View<'a>, places: Option<&Places>) -> Option<Queue<'a>> {
     let in_flight = positive(view.trial.rates.concurrency).unwrap_or_else(|| clients(view.trial));
     let waiting = positive(in_flight - places.map_or(1.0, |places| places.places)).filter(|n| *n >= 1.0)?;
@@ -144,9 +142,9 @@ fn unread(view: &View<'_>, in_flight: f64) -> Option<(Evidence, f64)> {
     Some((measured(view, ("connection.receive_queue", ""), (bytes, FigureUnit::Bytes), None, text), requests))
 }
 
-/// Returns evidence of the connections that wait to be accepted, and their number. Returns `None` for a full queue that
-/// dropped connects, because a full queue is a limit itself. With SO_REUSEPORT, several sockets listen at one address,
-/// and each has a queue with a limit of its own.
+/// Returns evidence of the connections that wait to be accepted, and their number. Returns `None` if the queue was full
+/// and connects were dropped, because a full queue is a limit itself. With SO_REUSEPORT, several sockets listen at one
+/// address, and each has a queue with a limit of its own.
 fn unaccepted(view: &View<'_>) -> Option<(Evidence, f64)> {
     let queue = view.value(UNACCEPTED).filter(|queue| *queue >= 1.0)?;
     let limits = view.side.recording.instances("listen.limit");
@@ -169,8 +167,8 @@ mod tests {
     use run::Bottleneck;
     use run::Trial;
 
-    /// Returns the confidence of the verdict about a server that handles six of 128 requests at a time. A request has
-    /// 69 bytes.
+    /// Returns the confidence of the verdict about a server that handles six of 128 requests in flight at a time. A
+    /// request has 69 bytes.
     fn confidence(unread_bytes: f64, unaccepted: f64) -> f64 {
         let mut run = PlantedRun::new(20_000.0, 300.0)
             .shared()
@@ -191,8 +189,8 @@ mod tests {
         assert!(confidence(0.0, 110.0) >= 0.9);
     }
 
-    /// Returns the number of connections that wait at two listeners with SO_REUSEPORT, and the limit of both queues
-    /// together. In each queue, which may hold 64 connections, `queue` connections wait.
+    /// Returns the number of connections that wait at two listeners with SO_REUSEPORT, and the sum of both queues'
+    /// limits. In each queue, which may hold 64 connections, `queue` connections wait.
     fn of_two_listeners(queue: f64) -> Option<(f64, Option<f64>)> {
         let planted = PlantedRun::new(4000.0, 250.0).per_s(Who::Server, "tcp.listen_overflows", "", |_| 1.0).per_s(
             Who::Server,
@@ -236,9 +234,9 @@ mod tests {
         (1..=children).fold(planted, child).verdict()
     }
 
-    /// HAProxy with `rate-limit sessions 400` accepts 400 connections per second and leaves the others in the backlog.
-    /// A server in Python that wraps its listener with TLS does each handshake in the accepting thread. Eight workers
-    /// cause the same counters, unless the workers themselves are counted.
+    /// HAProxy with `rate-limit sessions 400` accepts 400 connections per second, and all other connections wait in the
+    /// backlog. A server in Python that wraps its listener with TLS does each handshake in the accepting thread. A
+    /// server with eight workers shows the same counters, unless the number of workers is known.
     #[test]
     fn connections_that_wait_to_be_accepted_may_wait_for_the_accept_itself() {
         let open = fresh_connections(0, false);

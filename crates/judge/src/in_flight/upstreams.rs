@@ -25,7 +25,7 @@ use crate::context::view::{Task, View, busy};
 use crate::number::{cpus, figure, percent, positive, ratio};
 use crate::thresholds::{LIKELY, MOSTLY_RUNS, NEARLY_FULL, REACHED, SEVERAL_TRIPS, THROTTLED};
 
-/// Facts about the server's limit, from the trials (loads) of a run.
+/// Facts from the trials (loads) of a run that show whether the server is at its limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Course {
     /// True if throughput stopped growing.
@@ -38,8 +38,8 @@ pub(crate) struct Course {
 
 /// Returns the number of requests that the server handles at the same time. Requests that are on the network do not
 /// count. The result is the highest rate of answers, multiplied by the response time under the lightest load
-/// (`unloaded`) minus the round-trip time. Returns `None` if one of these values is unknown, or if already the lightest
-/// load, with several clients, nearly reached the highest rate.
+/// (`unloaded`) minus the round-trip time. Returns `None` if a value is unknown, or if the lightest load already nearly
+/// reached the highest rate with several clients.
 pub(crate) fn at_a_time(unloaded: Option<&Trial>, decisive: Option<&Trial>) -> Option<f64> {
     let (one, x_max) = (unloaded?, positive(good(decisive?))?);
     let way = server_of(one).and_then(|view| view.value("connection.min_rtt")).unwrap_or(0.0).max(0.0);
@@ -110,10 +110,9 @@ fn load<'a>(
     Judged { load, chance, has_queue, connections: mean, awaited }
 }
 
-/// Returns true if an upstream mostly used as much CPU time in each of the `steps` as in `view`. All `steps` are near
-/// the highest rate. Work in the background that starts during the sweep fills a thread or CPUs only in some of these
-/// steps, so it is not the limit. If the upstream's limit is a full thread, the CPU use of its busiest thread is
-/// compared.
+/// Returns true if an upstream used about as much CPU time in most of the `steps` as in `view`. All `steps` are near
+/// the highest rate. Background work that starts during the sweep fills a thread or CPUs only in some of the steps, so
+/// it is not the limit. If the upstream's limit is a full thread, the CPU use of its busiest thread is compared.
 fn ran_in_each(limit: UpstreamLimit, view: &View<'_>, behind: &Upstream, steps: &[View<'_>]) -> bool {
     let used = |view: &View<'_>, behind: &Upstream| -> f64 {
         let own = InstanceFilter::new(&behind.processes);
@@ -130,7 +129,7 @@ fn ran_in_each(limit: UpstreamLimit, view: &View<'_>, behind: &Upstream, steps: 
     matches!(limit, UpstreamLimit::Quota | UpstreamLimit::Disk) || steps.iter().all(in_step)
 }
 
-/// Returns the mean number of connections to an upstream on which a reply is awaited.
+/// Returns the mean number of connections to an upstream that await a reply.
 fn awaited(view: &View<'_>, behind: &Upstream) -> Option<f64> {
     view.side.recording.reading("behind.busy", &behind.address, view.window).value()
 }
@@ -160,9 +159,9 @@ pub(crate) fn evidence(view: &View<'_>, loads: &[UpstreamLoad]) -> Vec<Evidence>
     loads.iter().filter(tells).map(|load| line(view, load)).chain(trips).take(MOST_LINES).collect()
 }
 
-/// Returns evidence of the number of exchanges with an upstream per request, if there are several. Each exchange needs
-/// at least one data segment in each direction. The smaller of the two directions' counts of data segments is therefore
-/// an upper bound of the number of exchanges. The sentence of the evidence therefore says "at most".
+/// Returns evidence of the number of exchanges with an upstream per request, if there are several per request. Each
+/// exchange needs at least one data segment in each direction. The smaller of the two directions' counts of data
+/// segments is therefore an upper bound of the number of exchanges. The text of the evidence therefore says "at most".
 fn round_trips(view: &View<'_>, load: &UpstreamLoad) -> Option<Evidence> {
     let address = &load.behind.address;
     let read = |id| view.side.recording.reading(id, address, view.window).value();
@@ -191,8 +190,8 @@ fn queue_before(view: &View<'_>, behind: &Upstream, request_bytes: Option<f64>) 
         let text = format!("{} {what} {}", figure(value), named(behind));
         (measured(view, (id, &behind.address), (value, unit), None, text), requests)
     };
-    // Other clients of the upstream may wait in the upstream's queue, too. The waiting connections count at most up to
-    // the number of connections on which the server waits for replies.
+    // Other clients of an upstream may wait in the upstream's queue, too. At most as many waiting connections are
+    // counted as the server has connections that await replies.
     let own = awaited(view, behind);
     let unaccepted = mean("behind.queue").map(|n| n.min(own.unwrap_or(n))).filter(|n| *n >= 1.0);
     let unaccepted =

@@ -1,6 +1,6 @@
 //! Shares of the messages of a closed loop that wait unread: as requests at the server, or as answers at the generator.
-//! Messages queue at the slower side. If client and server are both busy, the side at which messages queue is the
-//! limit.
+//! Messages queue at the slower side (client or server). If client and server are both busy, the side at which messages
+//! queue is the limit.
 
 use run::{Evidence, FigureUnit, Intensity};
 
@@ -21,7 +21,7 @@ pub(crate) struct Waiting {
 
 impl Waiting {
     /// Computes the shares of requests that wait unread. Returns `None` unless both ends of a closed loop's connections
-    /// were sampled, and enough requests were in flight.
+    /// were sampled, and the load had enough requests in flight.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let (client, server) = (facts.client()?, facts.server()?);
         let trial = client.trial;

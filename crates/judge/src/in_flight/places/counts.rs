@@ -11,7 +11,7 @@ use crate::number::positive;
 use crate::thresholds::{BUSY, HOLDS_MANY, PLACES_APART};
 use crate::waits;
 
-/// Counts, each with the distance of its program from the server.
+/// Counts of workers or connections, each with the distance of its program from the server.
 pub(super) type Counts = Vec<(u32, Counted)>;
 
 /// Returns all counts that may explain how many requests the server handles at a time. `light` is the server's side in
@@ -26,15 +26,15 @@ pub(super) fn of(facts: &Facts<'_>, view: &View<'_>, light: Option<View<'_>>) ->
     [children, threads, blocked(facts, &all), connections, passed_on].concat()
 }
 
-/// Returns true if the count is of the threads of an upstream that is limited by its CPU quota. More threads would need
-/// a larger quota, so the number of threads does not explain the number of requests.
+/// Returns true if `threads` counts the threads of an upstream that is limited by its CPU quota. More threads would
+/// need a larger quota, so the number of threads does not explain the number of requests.
 fn is_sized_by_quota(facts: &Facts<'_>, threads: &Counted) -> bool {
     let is_limited = facts.upstreams.iter().filter(|load| load.limit == Some(UpstreamLimit::Quota));
     let mut programs = is_limited.flat_map(|load| &load.behind.processes).map(|process| program(process));
     programs.any(|program| threads.of == program || threads.of.ends_with(&format!(" of {program}")))
 }
 
-/// Returns false if repeated readings (samples) of the server's threads were made, but show no pool of workers. The
+/// Returns false if the server's threads were sampled (read repeatedly), and the samples show no pool of workers. The
 /// threads of a runtime, such as those of Go or tokio, handle many requests each, so their number may equal the number
 /// of requests by chance.
 fn may_be_pool(facts: &Facts<'_>) -> bool {
@@ -42,8 +42,8 @@ fn may_be_pool(facts: &Facts<'_>) -> bool {
     !waits::has_enough_samples(facts.run) || facts.waits.iter().any(is_pool)
 }
 
-/// Processes by their ID. Each process comes with its name and its distance from the server: 0 for the server, 1 for
-/// its direct upstreams, and so on.
+/// Processes by ID. The value of a process is its name and its distance from the server: 0 for the server, 1 for its
+/// direct upstreams, and so on.
 type Processes<'a> = HashMap<&'a str, (&'a str, u32)>;
 
 /// Returns the processes of the server and of the upstreams on its machine.
@@ -57,14 +57,14 @@ fn all<'a>(view: &View<'a>) -> Processes<'a> {
     found
 }
 
-/// Returns the process ID in `name:pid`.
+/// Returns the process ID in a name such as `nginx:1234`.
 fn pid(name: &str) -> &str {
     name.rsplit_once(':').map_or("", |(_, pid)| pid)
 }
 
 /// Counts, for each parent and name, the child processes that used CPU time. `light` is the server's side in the
-/// lightest load. Leaves out processes with many more open descriptors than in the lightest load. A process that opens
-/// many connections under load runs an event loop, so it handles several requests at a time.
+/// lightest load. Leaves out processes that have many more open descriptors than in the lightest load. A process that
+/// opens many connections under load runs an event loop, so it handles several requests at a time.
 fn children<'a>(view: &View<'a>, light: Option<View<'a>>, all: &Processes<'a>) -> Counts {
     let held = |view: View<'a>| (view.side.recording.instances("process.fds"), view.window);
     let loads = light.map(|light| (held(*view), held(light)));
@@ -82,7 +82,7 @@ fn children<'a>(view: &View<'a>, light: Option<View<'a>>, all: &Processes<'a>) -
     }
     let of = |((depth, parent, name), count): ((u32, String, &str), f64)| {
         let (master, _) = all.get(parent.as_str())?;
-        // A child process that runs another program than its parent is no worker.
+        // A child process that runs another program than its parent is not a worker.
         (program(master) == name)
             .then(|| (depth, Counted { what: CountedKind::Children, count, of: name.into(), peer: String::new() }))
     };
@@ -117,7 +117,7 @@ fn blocked(facts: &Facts<'_>, all: &Processes<'_>) -> Counts {
     waits::blocked_workers(facts.run).into_iter().filter_map(of).collect()
 }
 
-/// Counts the requests that wait for replies of other servers while further requests wait inside the server.
+/// Counts the requests that wait for replies of upstreams, while further requests wait inside the server.
 fn passed_on(facts: &Facts<'_>, all: &Processes<'_>) -> Counts {
     let of = |passed: waits::PassedOn| {
         let (of, count) = (program(&passed.process).to_string(), passed.requests.round());
@@ -128,8 +128,8 @@ fn passed_on(facts: &Facts<'_>, all: &Processes<'_>) -> Counts {
 }
 
 /// Returns the distance of a process from the server: 0 for the server, and 1 for its direct upstreams. `name` is the
-/// name of the process, with or without its ID. Returns `None` if neither the server nor its upstreams on the same
-/// machine have such a process.
+/// name of the process, with or without its ID. Returns `None` if the process belongs neither to the server nor to an
+/// upstream on the server's machine.
 fn depth(all: &Processes<'_>, name: &str) -> Option<u32> {
     let is_of = |(own, _): &&(&str, u32)| [*own, program(own)].contains(&name);
     all.values().filter(is_of).map(|(_, depth)| *depth).min()
@@ -146,14 +146,15 @@ struct Connections {
     counted: (u32, Counted),
     /// Program that accepts the connections.
     program: String,
-    /// True if nearly all connections await a reply. False if the number of connections that await a reply is unknown,
-    /// as for Unix sockets.
+    /// True if nearly all connections await a reply. False if no counter shows how many connections await a reply, as
+    /// for Unix sockets.
     is_busy: bool,
 }
 
-/// Keeps only one of two counts that describe one upstream. A database, for example, starts a child process for each
-/// connection. If there are as many busy connections as children, keeps the count of connections. If the number of busy
-/// connections is unknown, keeps the count of the child processes of the program that accepts the connections.
+/// Keeps only one count of an upstream for which both children and connections were counted. A database, for example,
+/// starts a child process for each connection. If as many connections await a reply as there are child processes, keeps
+/// the count of connections. If the number of connections that await a reply is unknown, keeps the count of child
+/// processes instead.
 fn distinct(children: Counts, connections: Vec<Connections>) -> (Counts, Counts) {
     let is_equal = |a: &Counted, b: &Counted| (a.count - b.count).abs() <= PLACES_APART * b.count;
     let follows =

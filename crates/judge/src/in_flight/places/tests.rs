@@ -7,8 +7,8 @@ fn child(planted: PlantedRun, name: &str, parent: f64) -> PlantedRun {
     planted.level(Who::Server, "process.parent", name, parent)
 }
 
-/// Makes a proxy that reads every request immediately. Behind the proxy, a service with `children` child processes uses
-/// a pool of `pool` database connections.
+/// Makes a proxy that reads every request immediately. The proxy's upstream, a service with `children` child processes,
+/// uses a pool of `pool` database connections.
 fn chain(x_max: f64, children: u32, pool: f64) -> PlantedRun {
     let mut planted = PlantedRun::new(20_000.0, x_max).shared();
     let mut workers: Vec<String> = vec!["app:200".into()];
@@ -67,9 +67,9 @@ fn a_child_that_holds_many_connections_is_no_worker_for_one_request() {
     assert!(holding(1.0).is_empty(), "{:?}", holding(1.0));
 }
 
-/// The situation of this test also occurs with nginx, whose number of workers equals the number of CPUs, in front of
-/// four workers on another host. With few clients, each nginx worker holds few connections more than without load. An
-/// earlier version of loadline advised more nginx workers.
+/// nginx, with one worker per CPU, also passes all requests on to four workers on another host, as the proxy in this
+/// test does. With few clients, each nginx worker has hardly more connections than without load. An earlier version of
+/// loadline advised more nginx workers.
 #[test]
 fn workers_that_pass_all_requests_on_are_no_workers_for_one_request() {
     let before = |passed_on: fn(f64) -> f64| {
@@ -98,8 +98,8 @@ fn workers_that_pass_all_requests_on_are_no_workers_for_one_request() {
     assert!(workers.sentence.contains("srv has 4 children") && workers.confidence >= 0.7, "{workers:#?}");
 }
 
-/// The requests of a Java server take turns under a lock. One connection of the server always awaits the reply to a
-/// long poll for new settings.
+/// In this test, the requests of a Java server wait for one lock. One connection of the server always awaits the reply
+/// to a long poll for new settings.
 #[test]
 fn a_connection_on_which_the_server_polls_for_news_is_no_pool() {
     let with_poll = |sent: fn(f64) -> f64| {
@@ -168,8 +168,8 @@ fn threads_of_one_name_are_one_kind_of_place() {
     assert!(b.sentence.contains("3 worker threads of http-exec of srv ran"), "{b:#?}");
 }
 
-/// This test repeats a situation that was observed with Go behind a limit that delays answers: three threads of the Go
-/// runtime ran, but these threads were no pool of workers.
+/// As observed with Go behind a limit that delays answers, three threads of the Go runtime ran, but were no pool of
+/// workers.
 #[test]
 fn threads_that_samples_show_to_be_no_pool_are_not_counted() {
     let sampled = three_threads_of_one_name().change(|trial, _| {
@@ -181,8 +181,7 @@ fn threads_that_samples_show_to_be_no_pool_are_not_counted() {
 }
 
 /// With one client, a response takes 20 ms (R1), and 17 ms of this time are the network round trip. A request on the
-/// network occupies no worker, so Xmax × R1 (highest rate times response time with one client) does not give the number
-/// of workers.
+/// network occupies no worker, so Xmax × R1 (highest rate times R1) does not give the number of workers.
 #[test]
 fn a_long_round_trip_gives_no_number_of_workers() {
     let far = chain(254.0, 5, 23.0).level(Who::Server, "connection.min_rtt", "", 17_000.0).level(

@@ -49,7 +49,7 @@ pub(crate) fn advice(counted: &Counted) -> String {
     }
 }
 
-/// Returns advice for a server whose workers mostly wait: more workers do not help.
+/// Returns advice for a server whose workers mostly wait, so that more workers do not help.
 pub(crate) fn advice_too_many(counted: &Counted, places: f64) -> String {
     format!(
         "Look for a lock that the workers share, or a row or an upstream that they wait for. More workers will not help: {}, and \
@@ -59,14 +59,14 @@ pub(crate) fn advice_too_many(counted: &Counted, places: f64) -> String {
     )
 }
 
-/// Returns a number of requests as text. Rounds the number to a whole number if the difference is smaller than the
-/// measurement error.
+/// Returns a number of requests as text. Rounds to a whole number if the difference is smaller than the measurement
+/// error.
 pub(crate) fn requests(places: f64) -> String {
     let whole = places.round();
     let shown = if (places - whole).abs() <= WHOLE * whole { whole } else { places };
     format!("{} request{}", figure(shown), if shown == 1.0 { "" } else { "s" })
 }
 
-/// Relative difference below which a number of requests is shown as a whole number. The rounding affects only the
-/// displayed text.
+/// Maximum relative difference to a whole number at which a number of requests is rounded. The rounding affects only
+/// the displayed text.
 const WHOLE: f64 = 0.02;

@@ -10,7 +10,8 @@ use crate::number::{counted, figure, positive};
 use crate::thresholds::{NEARLY_FULL, SURE};
 
 /// Returns true if requests of this load wait for the full upstream. An upstream that few requests wait for does not
-/// count as full. If the number of awaited replies is unknown, the function returns true only if a queue was seen.
+/// count as full. If the number of awaited replies is unknown, the function returns true only if a queue was seen in
+/// front of the upstream.
 pub(crate) fn waits_behind(facts: &Facts<'_>) -> bool {
     let is_known = |full: &run::UpstreamLoad| {
         facts.crowded_server().is_some_and(|view| super::awaited(&view, &full.behind).is_some())
@@ -18,7 +19,7 @@ pub(crate) fn waits_behind(facts: &Facts<'_>) -> bool {
     super::full(facts).is_some_and(|full| is_known(full) || server_queue::seen(facts, None).is_some())
 }
 
-/// Returns the probability that the full upstream is the limit. Returns `None` if no upstream is full.
+/// Returns the probability that the full upstream limits the server. Returns `None` if no upstream is full.
 pub(crate) fn chance(facts: &Facts<'_>) -> Option<f64> {
     facts.full_upstreams.chance()
 }
@@ -33,7 +34,7 @@ pub(crate) struct Awaited<'a> {
 }
 
 impl Awaited<'_> {
-    /// Returns the words about the requests that wait for the upstream.
+    /// Returns the text about the requests that wait for the upstream.
     pub(crate) fn words(&self) -> String {
         let (waiting, in_flight) = (figure(self.waiting), counted(self.in_flight, "request"));
         format!("{waiting} of {in_flight} in flight wait for replies of {}", super::named(self.behind))
@@ -41,13 +42,13 @@ impl Awaited<'_> {
 }
 
 /// Returns the server's upstream for which nearly all requests in flight wait, if any. Requests that wait for replies
-/// do not queue in the server, so the upstream, or something behind it, limits how many requests are handled at a time.
+/// do not queue in the server, so the upstream (or one of its own upstreams) is the limit.
 pub(crate) fn by_nearly_all<'a>(facts: &Facts<'a>) -> Option<Awaited<'a>> {
     most_awaited(facts).filter(|all| all.waiting >= NEARLY_FULL * all.in_flight)
 }
 
-/// Returns the direct upstream of the server for which the most requests in flight wait, if any. These may be fewer
-/// than half of the requests.
+/// Returns the direct upstream of the server for which the most requests in flight wait, if any. Possibly, fewer than
+/// half of the requests wait for the returned upstream.
 pub(crate) fn most_awaited<'a>(facts: &Facts<'a>) -> Option<Awaited<'a>> {
     let view = facts.crowded_server()?;
     let in_flight = positive(view.trial.rates.concurrency)?;
@@ -57,8 +58,9 @@ pub(crate) fn most_awaited<'a>(facts: &Facts<'a>) -> Option<Awaited<'a>> {
     Some(Awaited { behind, waiting, in_flight })
 }
 
-/// Returns the words about a number of connections or workers that may be the limit instead of the full upstream.
-/// Returns `None` if the upstream's limit is sure, or if no count equals the number of requests handled at a time.
+/// Returns the text about a number of connections or workers that may be the limit instead of the full upstream.
+/// Returns `None` if the upstream certainly is the limit, or if no count equals the number of requests handled at a
+/// time.
 pub(crate) fn other_limit(facts: &Facts<'_>, places: Option<&Places>) -> Option<String> {
     let places = places.filter(|_| chance(facts).is_some_and(|chance| chance < SURE))?;
     let count = places.matching().find(|one| places::is_connections(one)).or_else(|| places.matching().next())?;
@@ -114,7 +116,8 @@ mod tests {
         verdict.waits_for.is_some() || verdict.sentence.contains("waits for")
     }
 
-    /// A session of another client, or a background process, fills one CPU. The measured load hardly uses the database.
+    /// In this test, a session of another client, or a background process, fills one CPU. The measured load hardly uses
+    /// the database.
     #[test]
     fn other_work_of_an_upstream_is_not_what_the_server_waits_for() {
         let unread = four_at_a_time().level(Who::Server, "connection.receive_queue", "", 60.0);
@@ -136,8 +139,8 @@ mod tests {
         assert!(!names_the_upstream(&one_load) || one_load.confidence <= 0.6, "{one_load:#?}");
     }
 
-    /// A service behind the server lets four requests sleep at a time. No resource of the service is full, but requests
-    /// wait there.
+    /// In this test, a service behind the server handles four requests at a time, which sleep. No resource of the
+    /// service is full, but requests wait there.
     #[test]
     fn an_upstream_that_nearly_all_requests_wait_for_is_named_although_it_is_not_full() {
         let idle = |_: usize, p: &Point| p.x * 1e-5;
@@ -161,8 +164,8 @@ mod tests {
         assert!(names_the_upstream(&database) && database.confidence >= 0.85, "{database:#?}");
     }
 
-    /// The situation of this test also occurs with PostgreSQL, whose process for each connection computes nearly all
-    /// the time. The pool of four connections is too small: four of eight CPUs are idle, and no request waits in the
+    /// As with PostgreSQL, the upstream has a process for each connection, and this process computes nearly all the
+    /// time. The pool of four connections is too small: four of eight CPUs are idle, and no request waits in the
     /// database.
     #[test]
     fn a_full_process_for_each_connection_shows_a_small_pool() {
@@ -191,8 +194,8 @@ mod tests {
         assert!(verdict.sentence.contains("about 1 request at a time"), "{verdict:#?}");
     }
 
-    /// A server with one worker waits for a busy thread. The thread may be an event loop, as in Node.js. The thread may
-    /// also be one of many threads, as in a Java server, whose other threads would serve further requests.
+    /// A server with one worker waits for a busy thread. The thread may be an event loop, as in Node.js. In a Java
+    /// server, the thread is one of many, and other threads would serve further requests.
     #[test]
     fn a_busy_thread_behind_one_worker_is_named_with_the_worker() {
         let one = before(one_at_a_time(), &["node:300"], [1.0, 0.98], |_, p| p.x / 50.0 * 0.97).verdict();
@@ -203,9 +206,9 @@ mod tests {
         assert!(names_the_upstream(&many) && many.confidence >= 0.9, "requests wait for the thread: {many:#?}");
     }
 
-    /// The situation of this test also occurs with one synchronous worker, such as gunicorn's default, in front of a
-    /// parallel upstream in Go or Java that computes for 95 % of each request. The upstream's threads together use one
-    /// CPU, because they never get more than one request at a time.
+    /// As with gunicorn's default, one synchronous worker waits for a parallel upstream in Go or Java that computes for
+    /// 95 % of each request. The upstream's threads together use only one CPU, because the upstream gets only one
+    /// request at a time.
     #[test]
     fn a_parallel_upstream_that_gets_one_request_at_a_time_has_no_lock() {
         let behind = |connections: [f64; 2]| {
@@ -242,7 +245,7 @@ mod tests {
         }
     }
 
-    /// The confidence grows with the busy share of the upstream's thread.
+    /// The confidence grows gradually with the busy share of the upstream's thread.
     #[test]
     fn the_busy_share_of_an_upstreams_thread_is_no_switch() {
         let at = |busy: f64| {

@@ -1,4 +1,4 @@
-//! Disk of an upstream's host: the probability that the upstream waits for this disk.
+//! Probability that an upstream waits for a disk of its host.
 
 use run::InstanceFilter;
 
@@ -6,16 +6,17 @@ use crate::context::disks::{self, fullest, is_own};
 use crate::context::view::View;
 use crate::number::ratio;
 
-/// Returns the confidence that a disk of the host limits the upstream with the processes `these`: see
-/// [`disks::limits`]. Returns 0 unless the upstream's processes keep this disk busy, and move more bytes to and from
-/// disks than the server does.
+/// Returns the confidence that a disk of the host limits the upstream whose processes are `these`: see
+/// [`disks::limits`]. Returns 0 unless the upstream's processes keep the disk busy, and read and write more bytes than
+/// the server does.
 pub(super) fn chance_of(view: &View<'_>, these: &InstanceFilter<'_>) -> f64 {
     let disk = view.span_s.and_then(|span_s| fullest(view, span_s * 1e6));
     let own = disk.filter(|load| moves_more(view, these) && is_own(view, these, &load.disk).unwrap_or(true));
     own.map_or(0.0, |load| disks::limits(view, these, &load))
 }
 
-/// Returns true if the processes `these` move at least one byte per request, and more bytes than the server does.
+/// Returns true if the processes `these` read and write at least one byte per request, and more bytes than the server
+/// does.
 fn moves_more(view: &View<'_>, these: &InstanceFilter<'_>) -> bool {
     let moved = |own: &InstanceFilter<'_>| -> f64 {
         let of = |id| view.side.recording.sum(id, view.window, |name| own.has(name)).value().unwrap_or(0.0);
@@ -30,9 +31,9 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
     use run::{Bottleneck, Upstream};
 
-    /// Makes a run of a server with a pool of four connections to PostgreSQL, whose processes read from an NVMe disk.
-    /// Some request is in progress at this disk for the share `busy` of the time, and some thread of PostgreSQL waits
-    /// for a disk for the share `stalled`.
+    /// Makes a run of a server with a pool of four connections to PostgreSQL, whose processes read from an NVMe disk. A
+    /// disk request is in progress for the share `busy` of the time, and some thread of PostgreSQL waits for a disk for
+    /// the share `stalled`.
     fn reads(busy: f64, stalled: f64) -> Bottleneck {
         let address = "127.0.0.1:5432";
         let share = |p: &crate::planted::Point| (p.x / 200.0).min(1.0);
@@ -54,9 +55,9 @@ mod tests {
             .verdict()
     }
 
-    /// The situation of this test also occurs with databases on NVMe disks. An NVMe disk serves many requests at once,
-    /// so it is busy nearly all the time long before it is full. The server's pool of four connections may be the limit
-    /// instead of the disk.
+    /// As with databases on NVMe disks, the disk of the upstream is busy nearly all the time. An NVMe disk serves many
+    /// requests at once, so it is busy nearly all the time long before it is full. The server's pool of four
+    /// connections may be the limit instead of the disk.
     #[test]
     fn a_busy_disk_of_an_upstream_is_as_doubtful_as_the_server_s_own() {
         let doubtful = reads(0.87, 0.55);

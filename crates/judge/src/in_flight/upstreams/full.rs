@@ -1,6 +1,6 @@
-//! Full upstreams: which of them the requests of the load wait for, and which one of them limits the server. Replicas
-//! are upstreams of one program that are full in the same way and at the same distance from the server. Replicas serve
-//! the same requests, so they count as one upstream.
+//! Full upstreams: which ones requests of the load wait for, and which one limits the server. Replicas are upstreams
+//! that run one program, are full for the same reason, and are at the same distance from the server. Replicas serve the
+//! same requests, so they count as one upstream.
 
 use run::{Upstream, UpstreamLoad, WaitsFor};
 
@@ -39,11 +39,11 @@ struct FullUpstream {
 pub(crate) struct FullUpstreams(Vec<FullUpstream>);
 
 impl FullUpstreams {
-    /// Groups the full upstreams into replicas, and puts the likely limit first. Requests also await the replies of an
-    /// upstream that only passes them on to the limit. A queue in front of an upstream shows the limit itself, so
-    /// upstreams with a queue come before upstreams without a queue. If both or neither of two upstreams have a queue,
-    /// the fuller upstream comes first, because the largest demand limits the rate. Of equal upstreams, the nearest one
-    /// comes first.
+    /// Groups the full upstreams into replicas, and puts the likely limit first. If an upstream only passes requests
+    /// on, requests that wait for the limit also wait for this upstream. A queue in front of an upstream shows the
+    /// limit itself, so upstreams with a queue come before upstreams without a queue. If both of two upstreams have a
+    /// queue, or neither has one, the fuller upstream comes first, because the largest demand limits the rate. Of
+    /// equally full upstreams, the nearest one comes first.
     pub(super) fn of(judged: &[Judged]) -> Self {
         let is_first = |at: &usize| judged[*at].load.limit.is_some() && replicas(judged, *at).first() == Some(at);
         let group = |at: usize| {
@@ -57,7 +57,7 @@ impl FullUpstreams {
     }
 
     /// Returns the probability that the first upstream is the limit. Other full upstreams share the probability, except
-    /// those without a queue that are less full than a first upstream with a queue.
+    /// less full upstreams without a queue if the first upstream has one.
     pub(super) fn chance(&self) -> Option<f64> {
         let first = self.0.first()?;
         Some(shared(first.chance, self.rivals().map(|rival| rival.chance)))
@@ -93,7 +93,7 @@ pub(crate) fn is_named(waits_for: &WaitsFor, upstream: &Upstream) -> bool {
     waits_for.address == upstream.address || upstream.pids.iter().any(|pid| waits_for.pids.contains(pid))
 }
 
-/// Returns the positions of all replicas of the upstream at the position `at`, including `at` itself.
+/// Returns the positions of all replicas of the upstream at the position `at`, including `at`.
 fn replicas(judged: &[Judged], at: usize) -> Vec<usize> {
     let own = &judged[at].load;
     let is_replica = |other: &UpstreamLoad| {
@@ -103,9 +103,9 @@ fn replicas(judged: &[Judged], at: usize) -> Vec<usize> {
     (0..judged.len()).filter(|other| is_replica(&judged[*other].load)).collect()
 }
 
-/// Removes the limits of all upstreams that few requests of the load wait for: such an upstream may be full because of
-/// other clients. The requests that wait for all replicas of an upstream count together. `in_flight` is the number of
-/// requests in flight, and `is_flat` is true if throughput stopped growing.
+/// Removes the limits of all upstreams that few requests of the load wait for, because other clients may fill these
+/// upstreams. The requests that wait for any replica of an upstream are added up. `in_flight` is the number of requests
+/// in flight, and `is_flat` is true if throughput stopped growing.
 pub(super) fn keep_awaited(judged: &mut [Judged], in_flight: f64, is_flat: bool) {
     let is_kept = |at: usize| {
         let of = |positions: &[usize]| is_awaited(judged, positions, in_flight, is_flat);
@@ -117,9 +117,9 @@ pub(super) fn keep_awaited(judged: &mut [Judged], in_flight: f64, is_flat: bool)
     }
 }
 
-/// Returns true if most requests of the load wait for replies of the upstreams at these positions. At a plateau, the
-/// connections to the upstreams may be fewer than the clients, so it suffices that nearly all of these connections wait
-/// for replies. Returns `None` if the number of awaited replies is unknown.
+/// Returns true if most requests of the load wait for replies of the upstreams at the `positions`. At a plateau, nearly
+/// all connections to the upstreams must wait for replies, since the connections may be fewer than the clients. Returns
+/// `None` if the number of awaited replies is unknown.
 fn is_awaited(judged: &[Judged], positions: &[usize], in_flight: f64, is_flat: bool) -> Option<bool> {
     let of = |figure: fn(&Judged) -> Option<f64>| positions.iter().map(move |at| figure(&judged[*at]));
     let waiting = of(|one| one.awaited).flatten().reduce(|a, b| a + b)?;

@@ -20,8 +20,8 @@ struct Planted {
     unread: f64,
 }
 
-/// Makes a run of a server on eight CPUs in front of these upstreams. With one client, a request takes `r1_us`, and the
-/// highest rate is 1000 requests per second.
+/// Makes a run of a server on eight CPUs that sends requests to the given upstreams. With one client, a request takes
+/// `r1_us`, and the highest rate is 1000 requests per second.
 fn before(r1_us: f64, upstreams: &[Planted]) -> PlantedRun {
     let all: f64 = upstreams.iter().map(|one| one.busy).sum();
     let share = |p: &Point| p.x / 1000.0;
@@ -118,7 +118,7 @@ const NODE: &str = "127.0.0.1:3000";
 const REDIS: &str = "127.0.0.1:6379";
 
 /// Makes a run of nginx in front of node, which is in front of redis. The arguments are the busy shares of node's and
-/// of redis' thread, and the upstream with requests that wait unread, if any.
+/// redis' thread, and the upstream in front of which requests wait unread, if any.
 fn chain(node: f64, redis: f64, unread: &str) -> PlantedRun {
     let mut all = [Planted::new(NODE, 1, "node:300", node), Planted::new(REDIS, 2, "redis:400", redis)];
     all.iter_mut().filter(|one| one.address == unread).for_each(|one| one.unread = 40.0);
@@ -130,7 +130,7 @@ fn address(verdict: &Bottleneck) -> &str {
 }
 
 /// Node waits for redis before it replies, so requests that wait for redis also wait for node. An earlier version of
-/// loadline named the nearest full upstream, whatever the queues.
+/// loadline named the nearest full upstream, even if requests queued in front of another one.
 #[test]
 fn of_two_full_upstreams_in_a_chain_the_one_with_the_queue_limits() {
     for (node, redis, queue) in [(0.93, 1.0, REDIS), (0.885, 1.0, REDIS), (0.99, 0.91, NODE), (0.99, 0.99, NODE)] {
@@ -159,7 +159,8 @@ fn slowed(planted: &PlantedRun, own: f64) -> (Proof, Bottleneck) {
     tried_on(planted.run(), verdict, |proof, lever| proof.trials.push(slots_beside(lever, own, 0.02)))
 }
 
-/// Node was named, because its queue was seen. Slowing node changed nothing, so the next verdict names redis.
+/// The first verdict names node, because requests queued in front of node. Slowing node changed nothing, so the next
+/// verdict names redis.
 #[test]
 fn after_the_refutation_of_one_upstream_the_next_full_one_is_judged() {
     let (proof, verdict) = slowed(&chain(0.97, 0.97, ""), 0.05);

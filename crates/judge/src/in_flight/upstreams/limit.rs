@@ -46,8 +46,8 @@ impl Work<'_, '_> {
             (UpstreamLimit::Lock, self.lock()),
         ];
         let full = all.into_iter().find(|(_, chance)| *chance >= LIKELY);
-        // Short bursts may exhaust even a quota that is not the limit. If another limit is surer, that limit is
-        // returned.
+        // Short bursts of work may exhaust even a quota that is not the limit. If the probability of another limit is
+        // higher, the other limit is returned.
         let used = (!self.processes.is_empty()).then(|| self.used());
         let ran_out = (UpstreamLimit::Quota, self.quota.ran_out(used, self.shows_limit));
         let likely = full.into_iter().chain([ran_out]).filter(|(_, chance)| *chance >= LIKELY);
@@ -69,22 +69,22 @@ impl Work<'_, '_> {
     }
 
     /// Returns the probability that the upstream uses up its CPU quota. A runtime that starts one thread for each CPU
-    /// of its quota can use the whole quota, although the kernel hardly ever throttles it.
+    /// of its quota can use the whole quota, although the kernel hardly ever throttles the runtime.
     fn used_up_quota(&self) -> f64 {
         let Some(share) = self.quota.used_share(self.used(), self.cpus()) else { return 0.0 };
         self.of_load(full("", 1.0, share).chance(), self.had_room(share))
     }
 
-    /// Returns the probability that the load fills a thread or CPUs: see [`LighterLoads::had_room`]. If the CPU use
-    /// without this load is not known, and the run shows neither a limit nor a queue, the probability is at most
-    /// [`CLOSE`].
+    /// Returns the probability that the measured load fills a thread or CPUs: see [`LighterLoads::had_room`]. If the
+    /// CPU use under lighter loads is unknown, and the run shows neither a limit nor a queue, the probability is at
+    /// most [`CLOSE`].
     fn of_load(&self, full: f64, had_room: Option<f64>) -> f64 {
         let unseen_most = if self.shows_limit { 1.0 } else { CLOSE };
         had_room.map_or(full.min(unseen_most), |had_room| full * had_room)
     }
 
-    /// Returns the probability that the upstream had time left on its CPUs under lighter loads. `share` is the busy
-    /// share of the upstream's CPUs under this load.
+    /// Returns the probability that the upstream's CPUs had idle time under lighter loads. `share` is the busy share of
+    /// the upstream's CPUs under the measured load.
     fn had_room(&self, share: f64) -> Option<f64> {
         let processes = || self.processes.iter().filter(|process| process.busy > 0.0);
         self.lighter.had_room(|view| {
@@ -111,25 +111,25 @@ impl Work<'_, '_> {
         }
     }
 
-    /// Returns the probability that one thread of the upstream has no time left for more requests of this load.
+    /// Returns the probability that one thread of the upstream has no time left for further requests.
     fn thread(&self) -> f64 {
         let candidates: Vec<f64> = self.busy_threads().map(|task| self.chance_of(task)).collect();
         let likely = candidates.iter().filter(|chance| **chance >= LIKELY).count() as f64;
         let most = candidates.into_iter().fold(0.0, f64::max);
         let (Some(connections), Some(awaited)) = (self.connections, self.awaited) else { return most };
-        // If each process serves about one connection, a full process holds up only the request on its connection.
+        // If each process serves about one connection, a full process delays only the requests on its own connection.
         let works_on_all = !self.has_queue && busy(self.processes).len() as f64 >= awaited;
         match self.serves_one_each(connections) && (likely < QUEUE_SHARE * awaited || works_on_all) {
             true => 0.0,
-            // If the server sends only one request at a time, one thread is full even if other threads could serve more
-            // requests, so a full thread is a less sure limit.
+            // If the server sends one request at a time, other threads might serve further requests, so a full thread
+            // is a less certain limit.
             false if self.has_one_request() => most.min(CLOSE),
             false => most,
         }
     }
 
     /// Returns true if each process of the upstream serves about one connection. A single process may serve all
-    /// requests on one connection, unless a process of the same program started it.
+    /// requests, on one connection, unless a process of the same program started it.
     fn serves_one_each(&self, connections: f64) -> bool {
         self.processes.len() as f64 >= connections && (connections > 1.0 || self.has_children())
     }
@@ -172,11 +172,11 @@ impl Work<'_, '_> {
         self.threads.iter().filter(works)
     }
 
-    /// Returns the probability that a lock lets only one thread of the upstream run at a time. One sign of a lock that
-    /// lets only one thread run at a time is that the upstream uses about one CPU. The CPUs must also have idle time,
-    /// because a parallel upstream gets only one CPU if other programs use the other CPUs. The server must handle about
-    /// one request at a time, because a parallel upstream may happen to use about one CPU. The server must send more
-    /// than one request at a time, because requests that come one at a time need no lock to use one CPU.
+    /// Returns the probability that a lock lets only one thread of the upstream run at a time. A lock is likely if the
+    /// upstream uses about one CPU. The CPUs must also have idle time, because a parallel upstream gets only one CPU if
+    /// other programs use all others. The server must handle about one request at a time, because a parallel upstream
+    /// may happen to use about one CPU. The server must send more than one request at a time, because requests that
+    /// come one by one never use more than one CPU.
     fn lock(&self) -> f64 {
         let all = self.view.busy_share_of(mask(self.processes).unwrap_or(0));
         let takes_turns = self.processes.len() == 1

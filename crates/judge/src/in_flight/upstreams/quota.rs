@@ -1,4 +1,4 @@
-//! CPU quota of an upstream: the probability that the quota limits this upstream, and the words about it.
+//! CPU quota of an upstream: the probability that the quota limits the upstream, and the text about the quota.
 
 use run::UpstreamLoad;
 
@@ -42,8 +42,8 @@ impl Quota {
 
     /// Returns the probability that the quota is the limit because it runs out in many periods. Short bursts, such as
     /// garbage collection, may exhaust a quota that is mostly unused, so an unused quota lowers the probability. `used`
-    /// is the CPU use of the upstream, in CPUs. `shows_limit` is false if the run shows neither a limit nor a queue;
-    /// the quota may then run out at just this load level.
+    /// is the CPU use of the upstream, in CPUs. `shows_limit` is false if the run shows neither a limit nor a queue.
+    /// The quota may then run out only at the measured load.
     pub(super) fn ran_out(&self, used: Option<f64>, shows_limit: bool) -> f64 {
         let Some(share) = self.throttled else { return 0.0 };
         let signal = Signal::new("", share, (THROTTLED, THROTTLED_WIDTH));
@@ -53,8 +53,8 @@ impl Quota {
     }
 }
 
-/// Describes the use of an upstream's quota in words. An upstream may use its whole quota without ever being throttled:
-/// a runtime that starts one thread for each CPU of its quota cannot use more.
+/// Describes the use of an upstream's quota in words. A runtime that starts one thread for each CPU of its quota may
+/// use the whole quota without ever being throttled.
 pub(super) fn words(load: &UpstreamLoad) -> String {
     let size = load.cpu_quota.map_or_else(String::new, |cpus| format!(" of {}", crate::number::cpus(cpus)));
     if let Some(share) = load.throttled.filter(|share| *share >= THROTTLED) {
@@ -73,8 +73,8 @@ mod tests {
 
     const ADDRESS: &str = "127.0.0.1:9000";
 
-    /// Makes a run of a server with `connections` to an upstream with a quota of two CPUs. The upstream's threads share
-    /// its CPU use: `used` CPUs at the rate 200/s. The quota runs out in `out` of ten periods per second.
+    /// Makes a run of a server with `connections` to an upstream with a quota of two CPUs. At the rate 200/s, the
+    /// upstream's threads together use `used` CPUs. In each second, the quota runs out in `out` of ten periods.
     fn under_quota(planted: PlantedRun, connections: f64, used: f64, out: f64) -> PlantedRun {
         on_threads(6, planted, connections, used, out)
     }
@@ -100,14 +100,14 @@ mod tests {
         })
     }
 
-    /// Makes the run of a server with a pool of four connections.
+    /// Makes the run of a server with a pool of four connections to an upstream with a quota.
     fn pool_of_four(used: f64, out: f64) -> Bottleneck {
         let planted = PlantedRun::new(20_000.0, 200.0).level(Who::Server, "connection.receive_queue", "", 60.0);
         under_quota(planted, 4.0, used, out).verdict()
     }
 
-    /// The situation of this test also occurs with a JVM in a container: short bursts of its garbage collector exhaust
-    /// a quota of which 40 % is used. The server's pool of four connections is the limit.
+    /// As observed with a JVM in a container, short bursts of the garbage collector exhaust a quota of which only 40 %
+    /// is used. The server's pool of four connections is the limit.
     #[test]
     fn bursts_that_exhaust_a_mostly_unused_quota_are_a_doubtful_limit() {
         let bursts = pool_of_four(0.8, 3.0);
@@ -121,9 +121,9 @@ mod tests {
         assert!(!used_up.sentence.contains("or the server handles"), "{used_up:#?}");
     }
 
-    /// The situation of this test also occurs with Go, the JVM, .NET and tokio in a container. The runtime starts as
-    /// many threads as its quota has CPUs, so the quota is used up but hardly ever runs out. Earlier versions of
-    /// loadline named a lock or a thread, although the quota allows no further thread.
+    /// As with Go, the JVM, .NET and tokio in a container, an upstream has as many threads as its quota has CPUs. Such
+    /// a runtime uses its whole quota, but the quota hardly ever runs out. Earlier versions of loadline named a lock or
+    /// a thread, although the quota allows no further thread.
     #[test]
     fn a_quota_that_a_runtime_sizes_itself_by_is_the_limit_of_an_upstream() {
         for threads in [2, 6] {
@@ -149,7 +149,7 @@ mod tests {
         assert!(verdict.id == "server-concurrency" && verdict.waits_for.is_none(), "{verdict:#?}");
     }
 
-    /// Throughput doubles with the number of clients, so bursts that exhaust the quota do not limit throughput.
+    /// In this test, throughput doubles with the number of clients, so bursts that exhaust the quota are not the limit.
     #[test]
     fn bursts_under_a_load_that_may_grow_show_no_limit() {
         let grows = PlantedRun::new(20_000.0, 1e9).steps(&[1, 2, 4, 8]).rates(&[]);
@@ -163,7 +163,7 @@ mod tests {
         assert!(used_up.sentence.contains("ran out in 90 %") && used_up.confidence >= 0.8, "{used_up:#?}");
     }
 
-    /// The line about the full upstream is a sign of a queue and also describes the upstream, but it is shown once.
+    /// The line about the full upstream shows a queue and describes the upstream, so two lists contain the line.
     #[test]
     fn the_line_about_a_full_upstream_is_shown_once() {
         let verdict = pool_of_four(1.9, 9.0);

@@ -10,7 +10,7 @@ fn proxy(app_cpus: f64, db_cpus: f64) -> Run {
     run
 }
 
-/// Makes the run of [`proxy`] without judging it. `levels` are further counters of the server's host: each has an ID,
+/// Makes the run of [`proxy`], without a verdict. `levels` are further counters of the server's host: each has an ID,
 /// an instance and a constant value.
 fn proxied(app_cpus: f64, db_cpus: f64, levels: &[(&'static str, &str, f64)]) -> Run {
     proxied_at(200.0, app_cpus, db_cpus, levels)
@@ -66,9 +66,9 @@ fn a_full_process_behind_the_server_is_what_it_waits_for() {
     assert!(!verdict.sentence.contains("other programs"), "{}", verdict.sentence);
 }
 
-/// The run has two loads, and the first has a single client. The second load has a higher rate than the first load only
-/// because other programs slowed the first load. If the second load has 4 clients, no request waits. If the second load
-/// has 128 clients, most requests wait for the upstream.
+/// The run of this test has two loads, and the first load has a single client. The second load has a higher rate than
+/// the first load only because other programs slowed the first load. If the second load has 4 clients, no request
+/// waits. If the second load has 128 clients, most requests wait for the upstream.
 #[test]
 fn a_load_that_fills_an_upstream_is_not_called_light() {
     let of_two_loads = |app_cpus, most| {
@@ -83,8 +83,8 @@ fn a_load_that_fills_an_upstream_is_not_called_light() {
     assert!(full.id != "not-saturated" || full.confidence < 0.5, "{full:#?}");
 }
 
-/// A single load level shows the limit if most requests of this load wait for the full upstream. If only few requests
-/// of this load wait for the upstream, the upstream may be full because of other clients.
+/// A single load level shows the limit if most requests of the load wait for the full upstream. If few requests of the
+/// load wait for the full upstream, other clients may fill the upstream.
 #[test]
 fn one_load_level_suffices_if_its_requests_wait_behind_a_full_upstream() {
     let of_one_load = |app_cpus, waiting| {
@@ -143,8 +143,8 @@ fn before_at(x_max: f64, threads: u32, [ran, waited]: [f64; 2], idle: f64, of_pr
     run
 }
 
-/// An application with eight threads gets only one CPU, because other programs use the other CPUs. Each thread of the
-/// application waits for a CPU nearly all the time, and hardly runs.
+/// In this test, an application with eight threads gets only one CPU, because other programs use all others. Each
+/// thread of the application waits for a CPU nearly all the time, and hardly runs.
 #[test]
 fn an_upstream_beside_other_programs_has_neither_a_lock_nor_a_full_thread() {
     let limit = |x_max, waited, idle| before_at(x_max, 8, [0.119, waited], idle, [0.01, 0.0]).findings.behind[0].limit;
@@ -153,8 +153,8 @@ fn an_upstream_beside_other_programs_has_neither_a_lock_nor_a_full_thread() {
     assert_eq!(limit(200.0, 0.0, 2.8), None, "four requests at a time");
 }
 
-/// This test repeats a situation that was observed with a Go application behind two proxies: its busy threads always
-/// wanted a CPU, because all CPUs were full.
+/// As observed with a Go application behind two proxies, the busy threads always wanted a CPU, because all CPUs were
+/// full.
 #[test]
 fn a_parallel_upstream_that_fills_the_cpus_has_no_full_thread() {
     let found = parallel(4, [0.85, 0.15], 0.1).findings;
@@ -164,8 +164,8 @@ fn a_parallel_upstream_that_fills_the_cpus_has_no_full_thread() {
     assert!(verdict.id == "server-concurrency" && verdict.waits_for.is_some(), "{verdict:#?}");
 }
 
-/// This test repeats a situation that was observed with a proxy on the same two CPUs as its upstream: the proxy's
-/// worker waited for a CPU half of the time. The verdict of an earlier version of loadline was `unknown`.
+/// As observed with a proxy on the same two CPUs as its upstream, the proxy's worker waited for a CPU half of the time.
+/// The verdict of an earlier version of loadline was `unknown`.
 #[test]
 fn a_proxy_that_lacks_cpu_time_waits_for_the_upstream_that_takes_it() {
     let found = before(4, [0.7, 0.3], 0.1, [0.28, 0.52]).findings;
@@ -274,8 +274,8 @@ fn idle_upstreams_are_reported_and_not_blamed() {
     assert_eq!(found.behind.iter().map(|b| b.behind.depth).collect::<Vec<_>>(), [1, 2]);
 }
 
-/// A database compacts its files from 32 clients on, and thereby fills one of its threads. The rate of the server,
-/// which has a pool of four workers, had stopped growing at four clients.
+/// From 32 clients on, a database compacts its files, which fills one of its threads. The rate of the server, which has
+/// a pool of four workers, had stopped growing at four clients.
 #[test]
 fn work_in_the_background_of_an_upstream_is_not_what_the_server_waits_for() {
     let waits_for = |first: f64| {

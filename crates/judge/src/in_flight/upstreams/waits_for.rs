@@ -16,7 +16,7 @@ pub(crate) fn replicas<'f>(facts: &'f Facts<'_>) -> impl Iterator<Item = &'f Ups
     facts.full_upstreams.first().filter_map(|at| facts.upstreams.get(at))
 }
 
-/// Returns a full upstream that may limit the server instead of the one that [`full`] returns, if any.
+/// Returns another full upstream that may limit the server instead of the upstream that [`full`] returns, if any.
 pub(crate) fn rival<'f>(facts: &'f Facts<'_>) -> Option<&'f UpstreamLoad> {
     facts.upstreams.get(facts.full_upstreams.rival()?)
 }
@@ -48,7 +48,7 @@ pub(crate) fn waits_for(facts: &Facts<'_>) -> Option<WaitsFor> {
     Some(found)
 }
 
-/// Appends those items that `all` does not contain yet. One process may listen at several addresses.
+/// Appends the items that `all` does not contain yet. One process may listen at several addresses.
 fn add<T: Clone + PartialEq>(all: &mut Vec<T>, items: &[T]) {
     for item in items {
         if !all.contains(item) {

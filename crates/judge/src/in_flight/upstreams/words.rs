@@ -45,8 +45,7 @@ fn action(limit: Option<UpstreamLimit>, upstream: &str) -> String {
     }
 }
 
-/// Returns the verdict's sentence, which says for which upstream the server waits. Returns `None` if no upstream is
-/// full.
+/// Returns the verdict's sentence about the upstream that the server waits for. Returns `None` if no upstream is full.
 pub(crate) fn sentence(facts: &Facts<'_>) -> Option<String> {
     let full: Vec<&UpstreamLoad> = replicas(facts).collect();
     let sentence = match full.as_slice() {
