@@ -1,6 +1,5 @@
-//! Choice of the verdict among the results of the rules. Three properties of the rules decide which result becomes the
-//! verdict: the tier of each rule, the probability of its result, and the other bottlenecks whose signs the rule
-//! explains.
+//! Chooses the verdict among the results of the rules. The choice depends on each rule's tier, on the probability of
+//! its result, and on the bottlenecks whose signs the rule explains.
 
 use crate::rules::{Rule, Tier, Verdict};
 use crate::signals::shared;
@@ -14,16 +13,16 @@ pub(crate) type Answer = (&'static Rule, Verdict);
 pub(crate) struct Choice<'a> {
     pub(crate) rule: &'static Rule,
     pub(crate) verdict: &'a Verdict,
-    /// Probability that the winning verdict is right. Several causes in one tier share the probability if none of them
-    /// explains another cause of the tier. A winner of the last tier is right only if no specific cause is right. The
-    /// chances of unlikely specific causes therefore lower the probability of a winner of the last tier.
+    /// Probability that the winning verdict is right. Causes in one tier share the probability, unless one of them
+    /// explains another. A winner of the last tier is right only if every specific cause is wrong. The probabilities of
+    /// unlikely specific causes therefore lower the probability of a winner of the last tier.
     pub(crate) chance: f64,
 }
 
 /// Chooses the winner among the results that name a bottleneck (`Verdict::Binds`). Leaves out the rules in `excluded`.
 /// Among the results that can win, a result in a higher tier beats all results in lower tiers. Within one tier, a rule
-/// beats every rule whose signs it explains. Among the remaining rules, the most probable result wins. If several
-/// results are equally probable, the first of them wins.
+/// beats every rule whose signs it explains. Among the remaining rules, the most probable result wins. Of equally
+/// probable results, the first one wins.
 pub(crate) fn choose<'a>(answers: &'a [Answer], excluded: &[&str]) -> Option<Choice<'a>> {
     let bound: Vec<Bound<'_>> =
         answers.iter().filter(|(rule, _)| !excluded.contains(&rule.id)).filter_map(of).collect();
@@ -66,7 +65,7 @@ impl Bound<'_> {
     }
 
     /// Returns true if this unlikely cause lowers the probability of `winner`. A winner of the last tier is right only
-    /// if no specific cause is right.
+    /// if every specific cause is wrong.
     fn is_guess_beside(&self, winner: &Self) -> bool {
         winner.rule.tier == Tier::LeftOver && self.rule.tier != Tier::LeftOver && self.chance < LIKELY
     }

@@ -11,8 +11,7 @@ use crate::rules::RULES;
 use crate::signals::cpu::fullness;
 use crate::thresholds::{ASKED_FOR_MORE, CONTRADICTED, DISTURBED, LIKELY, OTHERS_COST, SURE, UNDECIDED};
 
-/// Function that checks one circumstance of a run and returns the caveat of this circumstance, if the circumstance
-/// applies.
+/// Function that checks one circumstance of a run, and returns a caveat if the circumstance applies.
 type Circumstance = fn(&Facts<'_>, &Bottleneck) -> Option<Caveat>;
 
 /// Circumstances that weaken every verdict.
@@ -27,13 +26,13 @@ fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
         Some(trial) => trial.incidents.first(),
         None => facts.run.trials.iter().find_map(|t| t.incidents.first()),
     };
-    // The headline already names the incident that ended the run.
+    // If an incident ended the run, the headline already names the incident, so the caveat does not repeat it.
     let words = if died.is_some() { String::new() } else { format!(" (but {})", happened()?.text) };
     Some(Caveat { most: DISTURBED, words, always_told: true })
 }
 
-/// Returns the caveat for CPU use of programs that belong neither to the server nor to the generator. Other programs do
-/// not weaken a verdict that follows from exact counts.
+/// Returns the caveat for CPU use of programs that belong neither to the server nor to the generator. A verdict that
+/// follows from exact counts is not weakened by other programs.
 fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     if RULES.iter().any(|rule| rule.id == verdict.id && (rule.is_counted)(facts)) {
         return None;
@@ -45,8 +44,8 @@ fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
 }
 
 /// Returns the caveat for an open loop that completed clearly more than the plateau of the sweep. If an open loop
-/// completed clearly more than the plateau, the resource that is full at the plateau is not the limit, or its demand
-/// per request has changed. CPUs and threads that were full in the open loop, too, remain the limit.
+/// completed clearly more than the plateau, the resource that is full at the plateau is either not the limit or now
+/// needs less time per request. CPUs and threads that were full in the open loop, too, may still be the limit.
 fn outdone_sweep(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     let swept = highest_rate(facts.sweep.iter().copied());
     let more = facts.search.iter().copied().filter(|trial| good(trial) >= ASKED_FOR_MORE * swept);
@@ -58,8 +57,8 @@ fn outdone_sweep(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     is_refuted.then_some(Caveat { most: UNDECIDED, words, always_told: false })
 }
 
-/// Lowers the confidence of a verdict because of the circumstances of its run. Keeps two kinds of caveats for [`tell`]:
-/// those that lowered the confidence, and those that are always printed.
+/// Lowers the confidence of a verdict because of the circumstances of its run. Keeps the caveats that lowered the
+/// confidence, and the caveats that are always printed, for [`tell`].
 pub(crate) fn weaken(verdict: &mut Bottleneck, facts: &Facts<'_>) {
     for caveat in CIRCUMSTANCES.iter().filter_map(|of| of(facts, verdict)).collect::<Vec<_>>() {
         if caveat.always_told || verdict.confidence > caveat.most {
@@ -69,8 +68,8 @@ pub(crate) fn weaken(verdict: &mut Bottleneck, facts: &Facts<'_>) {
     }
 }
 
-/// Appends to the verdict's sentence the caveats that still limit the confidence, and those that are always printed. A
-/// caveat no longer limits the confidence if an experiment raised the confidence above the caveat's maximum.
+/// Appends caveats to the verdict's sentence: those that still limit the confidence, and those that are always printed.
+/// A caveat no longer limits the confidence if an experiment raised the confidence above the caveat's maximum.
 pub(crate) fn tell(verdict: &mut Bottleneck) {
     let applies = |caveat: &Caveat| caveat.always_told || (0.0..=caveat.most).contains(&verdict.confidence);
     let words: String = verdict.caveats.iter().filter(|caveat| applies(caveat)).map(|caveat| &*caveat.words).collect();
@@ -84,12 +83,12 @@ pub(crate) fn contradict(verdict: &mut Bottleneck, words: &str) {
     verdict.sentence += words;
 }
 
-/// Lowers the confidence of a verdict to at most `most`.
+/// Reduces the confidence of a verdict to `most` if it is higher.
 pub(crate) fn limit(verdict: &mut Bottleneck, most: f64) {
     set(verdict, verdict.confidence.min(most));
 }
 
-/// Sets the confidence and its word (such as "sure").
+/// Sets the confidence of a verdict, and the word for this confidence (such as "sure").
 pub(crate) fn set(verdict: &mut Bottleneck, confidence: f64) {
     verdict.confidence = if confidence.is_finite() { confidence.clamp(0.0, 1.0) } else { 0.0 };
     verdict.sureness = Certainty::from_confidence(verdict.confidence);
@@ -100,7 +99,7 @@ mod tests {
     use super::*;
     use crate::planted::{PLANTED, Who};
 
-    /// Another program uses half of the four CPUs.
+    /// In this test, another program uses half of the four CPUs.
     #[test]
     fn verdicts_from_exact_counters_stay_sure_beside_other_programs() {
         let beside = |id: &str| {

@@ -13,7 +13,7 @@ use crate::estimate::objective::{breach, holds};
 use crate::number::finite;
 use crate::thresholds::CAPACITY_APART;
 
-/// Returns the trials that the findings are about.
+/// Returns the trials that the findings describe.
 pub(crate) fn picks(facts: &Facts<'_>, found: Option<&Found<'_>>) -> Picks {
     let trials = &facts.run.trials;
     let at = |trial: Option<&Trial>| trials.iter().position(|t| trial.is_some_and(|one| std::ptr::eq(one, t)));
@@ -59,7 +59,7 @@ pub(crate) fn state(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<LoadState
 }
 
 /// Returns the trial of the sweep or the search with the highest rate of good answers, if the capacity is much lower
-/// than this rate. The report's headline shows the capacity and the rate of this trial, because one of the two rates
+/// than this rate. The report's headline shows both the capacity and the rate of this trial, because either figure
 /// alone would mislead.
 fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     let all = facts.sweep.iter().chain(&facts.search).copied().filter(|t| t.kind != TrialKind::Experiment);
@@ -114,9 +114,9 @@ pub(crate) fn failure(facts: &Facts<'_>, findings: &Findings) -> Option<Failure>
     (part_failed || findings.capacity.as_ref().is_some_and(|c| !c.held)).then_some(Failure::Objective)
 }
 
-/// Returns the limit of the user's objective that a part of a load with a changing rate exceeded. Returns `None` if the
-/// user gave no objective. Each part must meet the objective, because a percentile over all rates would describe no
-/// single rate.
+/// Returns the limit of the user's objective that one part of a load with a changing rate exceeded. Returns `None` if
+/// the user gave no objective. Each part of a load with a changing rate must meet the objective, because a percentile
+/// over all rates describes no single rate.
 pub(crate) fn missed_by_part(run: &Run, course: Option<&CourseFinding>) -> Option<Breach> {
     let course = course.filter(|_| gives_objective(run))?;
     course.parts.get(course.failed?)?.breach
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(run.findings.failure, Some(Failure::Died));
         assert_ne!(run.findings.picks.decisive, Some(2), "however high its rate");
         let verdict = &run.findings.bottleneck;
-        // The headline names the incident that ended the run, so the verdict does not repeat it.
+        // The headline names the incident that ended the run, so the verdict does not repeat the incident.
         assert!(verdict.confidence <= 0.3 && !verdict.sentence.contains("was stopped"), "{verdict:?}");
         let alone = died(1).findings.bottleneck;
         assert!(alone.id == "unknown" && alone.ruled_out.is_empty(), "{alone:?}");

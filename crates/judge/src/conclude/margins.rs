@@ -1,4 +1,4 @@
-//! Margins: the distance of each signal from the threshold beyond which the verdict would change. Each signal that the
+//! Margins: the distance of each signal from its threshold, beyond which the verdict would change. Each signal that the
 //! winning rule compares with a threshold has one margin.
 
 use run::Margin;
@@ -7,9 +7,8 @@ use crate::Facts;
 use crate::conclude::choose::{Answer, Choice, choose};
 use crate::signals::Signal;
 
-/// Returns the margins of the winning rule, the smallest first. If a signal were on the other side of its threshold,
-/// the verdict of another rule (the second choice) would usually win. Leaves out the signals whose values do not
-/// support the verdict.
+/// Returns the margins of the winning rule, the smallest first. If a signal were beyond its threshold, the verdict of
+/// another rule (the second choice) would usually win. Leaves out signals whose values do not support the verdict.
 pub(crate) fn of(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Vec<Margin> {
     let mut signals = (choice.rule.signals)(facts);
     signals.retain(|signal| signal.value.is_finite() && signal.threshold.is_finite());
@@ -34,7 +33,7 @@ fn margin(signal: &Signal, would_be: &str) -> Margin {
 mod tests {
     use crate::signals::Signal;
 
-    /// The verdict "unknown" compares no signal with a threshold, so it is left out.
+    /// The verdict "unknown" compares no signal with a threshold, so the test leaves this verdict out.
     #[test]
     fn every_planted_verdict_says_how_far_it_is_from_another_one() {
         for planted in crate::planted::PLANTED.iter().filter(|planted| planted.id != "unknown") {

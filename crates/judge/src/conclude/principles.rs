@@ -1,20 +1,19 @@
 //! The ten rules of R. Blake, *Optimizing Windows NT* (1993), in our own words. `loadline explain rule-1` to `loadline
 //! explain rule-10` print one rule each, and say how loadline follows this rule.
 //!
-//! In our copy of the book, the pictures of the boxes with the rules' wording are missing. The content of the rules
-//! therefore comes from the book's text around each box. The content of rule 4 is unknown, and the page of rule 4 says
-//! so.
+//! In our copy of the book, the boxes with the wording of the rules are missing. The content of the rules therefore
+//! comes from the book's text around each box. The content of rule 4 is unknown, and the page of rule 4 says so.
 
-/// One principle of the method.
+/// One rule of Blake's method, in our words.
 #[derive(Clone, Copy, Debug)]
 pub struct Principle {
     /// Identifier, from `rule-1` to `rule-10`.
     pub id: &'static str,
     /// The principle in a few words.
     pub title: &'static str,
-    /// Meaning of the rule.
+    /// Meaning of the principle.
     pub text: &'static str,
-    /// Behaviour of loadline that follows from the rule.
+    /// Behaviour of loadline that follows from the principle.
     pub does: &'static str,
 }
 

@@ -1,5 +1,5 @@
-//! The verdict on a run. Every rule judges the run, and [`choose`] picks the winner. The rules that do not win give the
-//! reasons why their bottlenecks are ruled out. The decisive trial of a run is the load that represents the run.
+//! The verdict on a run. Every rule gives a result for the run, and [`choose`] picks the winner. The other rules give
+//! the reasons why their bottlenecks are ruled out. The decisive trial of a run is the load that represents the run.
 
 use run::{Bottleneck, RuledOut};
 
@@ -23,14 +23,15 @@ const NOT_WATCHED: [&str; 2] = [
     "the generator's side: it shows if the generator or the network was the limit (run `loadline find`)",
 ];
 
-/// Returns the reasons against the bottlenecks of the other rules, and the counters that rules lack to decide.
+/// Returns the reasons against the bottlenecks of the other rules, and the counters whose absence kept rules from a
+/// decision.
 fn others(winner: &Rule, confidence: f64, answers: &[Answer]) -> (Vec<RuledOut>, Vec<String>) {
     let (mut ruled_out, mut missing) = (Vec::new(), Vec::new());
     for (rule, answer) in answers.iter().filter(|(r, _)| r.id != winner.id && r.id != UNKNOWN) {
         let mut out = |why| ruled_out.push(RuledOut { id: rule.id.into(), why });
         match answer {
             Verdict::RuledOut(why) => out(why.clone()),
-            // Missing counters are listed only if the verdict is not sure.
+            // Missing counters are listed only if the verdict is uncertain.
             Verdict::CannotSay(what) if winner.id == UNKNOWN || confidence < SURE => {
                 missing.extend(what.iter().map(|w| (rule.id, w.as_str())));
             }
@@ -43,7 +44,7 @@ fn others(winner: &Rule, confidence: f64, answers: &[Answer]) -> (Vec<RuledOut>,
     (ruled_out, merged(&missing))
 }
 
-/// Returns the reason why a rule that found its signs is not the verdict.
+/// Returns the reason why a rule did not win although its signs were found.
 fn not_it(winner: &Rule, rule: &Rule, also: &str, chance: f64) -> String {
     if chance < LIKELY {
         return format!("unlikely ({}): {also}", percent(chance));
@@ -55,8 +56,8 @@ fn not_it(winner: &Rule, rule: &Rule, also: &str, chance: f64) -> String {
     format!("{why}, though its signs are there: {also}")
 }
 
-/// Returns one line for each distinct text about missing counters. A line names the first rule that lacks the missing
-/// counters, and the number of other rules that lack the same counters.
+/// Returns one line for each distinct text about missing counters. Each line names the first rule that lacks these
+/// counters, and the number of further rules that lack them.
 fn merged(missing: &[(&str, &str)]) -> Vec<String> {
     let first = |at: usize| !missing[..at].iter().any(|(_, what)| *what == missing[at].1);
     let line = |at: usize| {
@@ -84,22 +85,21 @@ pub(crate) fn without(facts: &Facts<'_>, excluded: &[&str]) -> Bottleneck {
     verdict
 }
 
-/// Returns true if the run cannot show a limit of the server. Only the rule `unknown` judges a run that cannot show a
-/// limit of the server.
+/// Returns true if the run cannot show a limit of the server. Only the rule `unknown` judges such a run.
 fn is_mute(facts: &Facts<'_>) -> bool {
     // If the server or the generator died in the decisive trial (which represents the run), no rule reads this trial's
     // counters.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
-    // No rule applies without a good answer, because a server that refuses everything shows no limit. Also, no rule
-    // applies if every request failed for a stretch of time.
+    // Without a good answer, no rule applies, because a server that refuses everything shows no limit. No rule applies
+    // either if every request failed for a stretch of time.
     broken || no_good_answers(facts.run).is_some() || facts.stretch.is_some()
 }
 
-/// Returns the position of the words about waiting threads in the sentence of a verdict: first or last.
+/// Returns the position of the text about waiting threads in the sentence of a verdict: first or last.
 ///
-/// The words about waiting threads come last in a verdict on the cause of failures. They also come last in a verdict
-/// without a cause in two cases: its sentence is about failures, or the threads have too few samples. In all other
-/// verdicts, the words about waiting threads come first.
+/// In a verdict on the cause of failures, the text about waiting threads comes last. In a verdict without a cause, this
+/// text also comes last if the sentence is about failures or the threads have too few samples. In all other verdicts,
+/// the text about waiting threads comes first.
 pub(crate) fn word_order(facts: &Facts<'_>, verdict: &Bottleneck) -> WordOrder {
     let completes = facts.client().is_some() || facts.run.only_watched();
     let fails = is_mute(facts) || !completes || Failures::of(facts).is_some();
@@ -123,8 +123,8 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
     asked.map(|rule| (rule, answer(rule))).collect()
 }
 
-/// Returns true if failed answers explain a run better than the signs of `rule` do. Rules of the last tier have no direct
-/// signs, so they are also ruled out if the cause of the failures is known.
+/// Returns true if failed answers explain a run better than the signs of `rule` do. If the cause of the failures is
+/// known, rules of the last tier are ruled out, too, because they have no direct signs.
 fn is_silenced(rule: &Rule, failures: &Failures<'_>, knows_cause: bool) -> bool {
     let at_some_load = !failures.at_every_load || failures.most;
     let is_left_over = rule.id != UNKNOWN && rule.tier == Tier::LeftOver;
@@ -228,8 +228,8 @@ fn is_forbidden(side: &run::Side, answers: &[Answer]) -> bool {
 mod tests {
     use run::{FutexKind, Run, Trial, TrialKind};
 
-    /// Returns the verdict's sentence about a server under an external load. Most threads of the server wait for a
-    /// lock, in `rounds` rounds of samples.
+    /// Returns the verdict's sentence about a server that is observed under an external load. Most threads of the
+    /// server wait for a lock, in `rounds` rounds of samples.
     fn watched(rounds: u64, change: impl FnOnce(&mut Run)) -> String {
         let mut run = crate::planted::planted("server-cpu").unwrap();
         let mut server = run.trials.last().unwrap().server.clone();

@@ -1,8 +1,9 @@
-//! CPU cost per request of each class, estimated by regression over short windows. In some windows, each class has its
-//! share of the planned mix. In each of the other windows, one class has a larger share than in the planned mix.
+//! CPU cost per request of each class, estimated by regression over short windows. In some windows of `find`, each
+//! class of requests has its share of the planned mix. In every other window, one class has a larger share than in the
+//! planned mix.
 //!
-//! A window's CPU time per completed request is the sum of the classes' costs, weighted by their shares. Effects of
-//! batches, caches and queues appear as scatter, which widens the intervals.
+//! A window's CPU time per completed request is the sum of the classes' costs, each weighted by the share of its class.
+//! Batches, caches and queues make the costs scatter, which widens the intervals.
 
 use run::{ClassCosts, ClassFinding, CpuEstimate, Run, Trial, TrialKind};
 
@@ -12,11 +13,11 @@ use crate::thresholds::FEWEST_REQUESTS;
 use stats::fit::{Coefficient, proportional};
 
 /// One window: the share of each column in the requests, the server's CPU time per completed request in microseconds,
-/// and the number of completed requests. A column is a class, or all other classes together.
+/// and the number of completed requests. A column stands for one class, or for all other classes together.
 type Window = (Vec<f64>, f64, f64);
 
-/// Sets the CPU costs of the classes whose share was raised in some window. Returns the method and the summary of the
-/// cost estimate.
+/// Sets the CPU costs of the classes whose share was raised in some window. Returns the method of the cost estimate and
+/// its summary.
 pub(crate) fn tell(run: &Run, classes: &mut [ClassFinding]) -> Option<ClassCosts> {
     let sound = |t: &&Trial| t.kind == TrialKind::Classes && t.broken().is_none();
     let trials: Vec<&Trial> = run.trials.iter().filter(sound).collect();
@@ -25,7 +26,7 @@ pub(crate) fn tell(run: &Run, classes: &mut [ClassFinding]) -> Option<ClassCosts
     let names: Vec<&str> = places.iter().map(|at| classes[*at].name.as_str()).collect();
     let windows: Vec<Window> = trials.iter().filter_map(|trial| window(trial, &names)).collect();
     let told = regress(&windows)?;
-    // The costs are per completed request, so the mix is that of the completed requests.
+    // The costs are per completed request, so the mix of the completed requests is used.
     let completed: f64 = classes.iter().filter_map(|class| class.rate).sum();
     let share = |at: &usize| ratio(classes[*at].rate.unwrap_or_default(), completed).unwrap_or_default();
     let mix: Vec<f64> = places.iter().map(share).collect();
@@ -52,17 +53,16 @@ fn window(trial: &Trial, names: &[&str]) -> Option<Window> {
     Some((shares, cpu_us, completed as f64))
 }
 
-/// Returns the CPU time of the server's processes per completed request, microseconds. Divides the growth of the
-/// counters between the first and the last sample by the number of requests, not by the length of the window. The
-/// windows are short: on a busy machine, taking one sample can last for a tenth of a window, so a rate per second would
-/// be inexact.
+/// Returns the CPU time of the server's processes per completed request, microseconds. The result is the growth of the
+/// CPU counters divided by the number of requests, so the exact length of the window does not matter. On a busy
+/// machine, taking one sample can last for a tenth of a short window, so a rate per second would be inexact.
 fn cpu_us(trial: &Trial) -> Option<f64> {
     let server = View::new("server", trial, trial.server.as_ref()?);
     ratio(server.value("process.cpu")?, trial.measured.tally.completed as f64)
 }
 
 /// Returns the cost per request of each column (a class, or all other classes together). The last column, for all other
-/// classes, gets a cost only if these classes had requests.
+/// classes, gets a cost only if those classes had requests.
 fn regress(windows: &[Window]) -> Option<Vec<Coefficient>> {
     let others = windows.iter().any(|(shares, ..)| shares.last().is_some_and(|rest| *rest > 1e-9));
     let columns = windows.first()?.0.len() - usize::from(!others);
@@ -83,8 +83,8 @@ fn parts(told: &[Coefficient], mix: &[f64]) -> Vec<Coefficient> {
         .collect()
 }
 
-/// Returns the index of the class that contributes the most CPU time. Also returns true if this class is certainly
-/// first: the lower end of its interval lies above the upper ends of all other intervals.
+/// Returns the index of the class that contributes the most CPU time. Also returns true if the class is certainly
+/// first: its interval lies above all other intervals.
 fn dearest(parts: &[Coefficient]) -> (Option<usize>, bool) {
     let Some((at, most)) = parts.iter().enumerate().max_by(|a, b| a.1.value.total_cmp(&b.1.value)) else {
         return (None, false);
@@ -123,13 +123,15 @@ mod tests {
     }
 
     /// A simulated server: the CPU cost of a request of each class (microseconds), the share of each class, and two
-    /// kinds of scatter. `noise` changes from window to window, and `drift` slowly changes the cost in all windows.
+    /// kinds of scatter. `noise` changes from window to window, and `drift` is a slow change of the cost through all
+    /// windows.
     struct Server {
         costs: Vec<f64>,
         mix: Vec<f64>,
         noise: f64,
         drift: f64,
-        /// Share of windows whose CPU time is far off, because the machine paused at the start or end of the window.
+        /// Share of windows with a far too large or small CPU time, because the machine paused at the start or end of
+        /// the window.
         off: f64,
     }
 
@@ -153,7 +155,7 @@ mod tests {
     }
 
     /// Makes the windows of `loadline find`. Each round has one window with the plain mix, and one window for each
-    /// class. Every second round has its windows in reverse order.
+    /// class. In every second round, the windows are in reverse order.
     fn windows(server: &Server, rounds: usize, random: &mut fastrand::Rng) -> Vec<Window> {
         let kinds: Vec<Option<usize>> = [None].into_iter().chain((0..server.mix.len()).map(Some)).collect();
         let all = rounds * kinds.len();

@@ -1,5 +1,5 @@
-//! Results of each class of a request mix. Each class is judged as if it were the only class. Also finds the class that
-//! misses the objective at the lowest load.
+//! Results of each class of a request mix. Each class of a request mix is judged as if it were the only class. One
+//! class is first: the one that misses the objective at the lowest load.
 
 use run::{
     Breach, ClassFinding, ClassPart, ErrorKind, Hist, Intensity, Measured, Picks, Rates, SummaryFigure, Tally, Trial,
@@ -33,7 +33,7 @@ pub(crate) fn classes(facts: &Facts<'_>, picks: &Picks) -> Vec<ClassFinding> {
 }
 
 /// Returns the class that misses the objective at the lowest load. If several classes miss the objective at this load,
-/// returns the class whose value exceeds its limit by the largest factor.
+/// returns the class that exceeds its limit by the largest factor.
 fn first_to_fail(trials: &[Trial], all: &[ClassFinding]) -> Option<usize> {
     let order = |class: &ClassFinding| {
         let rates = &trials.get(class.failing?)?.rates;
@@ -71,8 +71,8 @@ fn figures(trial: &Trial, class: &ClassPart) -> ClassFinding {
 }
 
 /// Finds the lowest load at and above which every trial missed the objective of a class. Also returns the limit that
-/// the class exceeded at this load. Trials of equal loads count together, whatever their order. Leaves out trials with
-/// too few requests of the class, which show nothing.
+/// the class exceeded at the lowest failing load. Trials of equal loads are judged together, whatever their order.
+/// Leaves out trials with too few requests of the class, which show nothing.
 fn failing<'a>(facts: &Facts<'a>, at: usize) -> Option<(&'a Trial, Breach)> {
     let fixed: Vec<&Trial> = facts.run.trials.iter().collect();
     let by_load = [&facts.search, &facts.sweep, &fixed].into_iter().find(|trials| !trials.is_empty())?;
@@ -103,8 +103,8 @@ fn alone(trial: &Trial, class: &ClassPart) -> Trial {
     class.unanswered.under_way.iter().for_each(|(ns, n)| under_way.record_many_ns(*ns, *n));
     let rate = finite(class.completed_rate(trial.measured.length_s)).unwrap_or_default();
     Trial {
-        // The offered rate of a class is unknown, so its completed rate is used instead. A class with a backlog is
-        // therefore recognised by its long response times, not by a completed rate below the offered rate.
+        // The offered rate of a single class is unknown, so its completed rate is used instead. A backlog of a class
+        // therefore shows in long response times, and not in a completed rate below the offered rate.
         intensity: Intensity::default(),
         rates: Rates { completed_rate: rate, offered_rate: rate, sent_rate: rate, ..Rates::default() },
         measured: Measured { length_s: trial.measured.length_s, tally, ..Measured::default() },
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!((found[0].first_to_fail, found[1].first_to_fail), (true, false));
     }
 
-    /// Three repeats of one load, of which at least one meets the objective in any order.
+    /// Of three repeats of one load, at least one meets the objective.
     #[test]
     fn the_order_of_repeats_does_not_decide_which_class_fails() {
         for took in [[100, 100, 20_000], [20_000, 20_000, 100]] {
@@ -215,8 +215,8 @@ mod tests {
         assert!(found[0].p50_us.is_some_and(|us| us < 101.0) && found[1].at_least.is_empty());
     }
 
-    /// Both classes miss the objective at 200/s: the second class by a factor of twenty, the first class by a factor of
-    /// two.
+    /// In this test, both classes miss the objective at 200/s: the second class by a factor of twenty, the first by a
+    /// factor of two.
     #[test]
     fn of_classes_that_fail_at_one_load_the_one_furthest_beyond_its_limit_is_first() {
         let mut run = Run::default();

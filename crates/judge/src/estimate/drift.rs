@@ -1,9 +1,8 @@
 //! Drift: steady growth of memory, descriptors, response time or the share of failures, through a long window of one
-//! load. A leak causes steady growth, and so does a cache that is not full yet. Only a longer run shows whether a leak
-//! or a cache causes the growth. The decisive trial of a run is the load that represents the run.
+//! load. Steady growth may come from a leak, or from a cache that is not full yet. Only a longer run shows whether a
+//! leak or a cache causes the growth. The decisive trial of a run is the load that represents the run.
 //!
-//! Throughput that falls or rises through a window is a drift, too, because no single value then describes the
-//! throughput.
+//! Throughput that falls or rises through a window is a drift, too, because no single value describes the window.
 
 use run::{CounterId, Drift, DriftMetric, Intensity, Run, Side, Trial, Window};
 use stats::trend::{Trend, trend};
@@ -19,20 +18,20 @@ use crate::thresholds::{
 };
 use stats::NORMAL_95;
 
-/// Number of parts of the window whose means are compared. Neighbouring samples are correlated, but the means of
-/// twentieths of the window are nearly independent.
+/// Number of parts into which the window is divided to compare their means. Neighbouring samples are correlated, but
+/// the means over twentieths of the window are nearly independent.
 const PARTS: usize = 20;
-/// Minimum size of the trend in the later half of the window, in standard errors. A smaller trend shows that the growth
-/// has ended.
+/// Minimum trend in the later half of the window, in standard errors, for growth that still continues. A smaller trend
+/// shows that the growth has ended.
 const STILL: f64 = NORMAL_95;
 
 /// Counter of file descriptors. Open connections have descriptors, too.
 const DESCRIPTORS: &str = "process.fds";
 
-/// A level that may drift: its counter, its name, and a function that formats its value.
+/// Quantity that may drift: its counter, its name, and a function that formats its value.
 type Level = (&'static str, &'static str, fn(f64) -> String);
 
-/// Levels that must not grow while requests are served.
+/// Quantities that must not grow while requests are served.
 const LEVELS: [Level; 2] = [("process.rss", "memory", mebibytes), (DESCRIPTORS, "number of open descriptors", figure)];
 
 fn mebibytes(bytes: f64) -> String {
@@ -56,7 +55,7 @@ pub(crate) fn throughputs(facts: &Facts<'_>) -> Vec<Drift> {
     let mut found: Vec<(Drift, *const Trial)> =
         trials.filter_map(|trial| Some((of_throughput(trial, several)?, std::ptr::from_ref(trial)))).collect();
     // The decisive trial (which represents the run) also belongs to the sweep or the search, so `found` may contain its
-    // drift twice. The code below keeps each drift only once.
+    // drift twice. Each drift is therefore kept only once.
     found.sort_by(|a, b| (b.0.z.abs().total_cmp(&a.0.z.abs())).then(a.1.cmp(&b.1)));
     found.dedup_by(|a, b| a.1 == b.1);
     found.into_iter().map(|(drift, _)| drift).collect()
@@ -98,13 +97,11 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
     (matters && (last < first) == (z < 0.0)).then_some(drift)
 }
 
-/// Returns true if the server fell behind the offered rate of an open loop in a quarter of the window, in which it
-/// completed `slowest_rate` requests per second.
+/// Returns true if the server fell behind the offered rate of an open loop.
 ///
-/// An open loop that first works off a backlog completes more than the offered rate at the beginning, so a lower rate
-/// afterwards does not show that the server fell behind. Random arrivals make the rate vary, too. A server that fell
-/// behind has a backlog: either some requests are still unanswered at the end of the window, or some requests waited
-/// for as long as the backlog took to arrive.
+/// After a backlog at the beginning, an open loop completes more than the offered rate, so a lower rate later does not
+/// show that the server fell behind. Random arrivals make the rate vary, too. If the server fell behind, some requests
+/// are unanswered at the end of the window, or waited as long as the backlog took to arrive.
 fn fell_behind(trial: &Trial, slowest_rate: f64) -> bool {
     let (offered_rate, tally) = (trial.rates.offered_rate, &trial.measured.tally);
     let backlog = (offered_rate - slowest_rate) * trial.measured.length_s / 4.0;
@@ -114,8 +111,8 @@ fn fell_behind(trial: &Trial, slowest_rate: f64) -> bool {
 }
 
 /// Returns the number of connections that the load opened in the window and kept. Late answers make the connection pool
-/// of an open loop grow, and the server's number of descriptors grows, too. More descriptors for more connections are
-/// no leak. Returns 0 if each connection carries a single request.
+/// of an open loop grow, so the server's number of descriptors grows, too. More descriptors for more connections are no
+/// leak. Returns 0 if each connection carries a single request.
 fn opened(run: &Run, trial: &Trial) -> f64 {
     let come_and_go = run.plan.load.new_connections || matches!(trial.intensity, Intensity::SClients { .. });
     if come_and_go { 0.0 } else { trial.measured.tally.connected as f64 }
@@ -191,7 +188,7 @@ fn growth(parts: &[(f64, f64)], window: Window) -> Option<Growth> {
     goes_on.then(|| Growth { median, per_s, z, grown: per_s * window.length_s() })
 }
 
-/// Splits the window into equal parts. Returns the mean time and the mean value of each part that has points.
+/// Splits the window into equal parts. Returns the mean time and the mean value of each part that contains points.
 fn parts(window: Window, points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     let mut sums = vec![(0.0, 0.0, 0_u32); PARTS];
     for (t_s, value) in points.filter(|(t_s, value)| window.holds(*t_s) && value.is_finite()) {
@@ -240,7 +237,7 @@ mod tests {
     }
 
     /// The connection pool of an open loop grew from two connections to eight in half a minute. An earlier version of
-    /// loadline reported the new connections' descriptors as a leak.
+    /// loadline reported the descriptors of new connections as a leak.
     #[test]
     fn connections_that_the_load_opened_are_no_leak() {
         let found =

@@ -1,5 +1,4 @@
-//! Fits as findings of a run. A finding contains the fitted coefficients with their names, and the quality of the fit
-//! in words.
+//! Fits as findings of a run. A fit has named coefficients, and a text about its quality.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +49,7 @@ fn line_quality(line: &Line) -> String {
     }
 }
 
-/// Fits the Universal Scalability Law over the sweep of a run.
+/// Fits the Universal Scalability Law to the sweep of a run.
 pub fn usl_of(facts: &Facts<'_>) -> Option<Fit> {
     let points: Vec<(f64, f64)> = facts.sweep.iter().map(|t| (clients(t), good(t))).collect();
     usl_fit(&points, "clients")
@@ -100,8 +99,8 @@ mod tests {
         assert!(flat.quality.contains("zero"));
     }
 
-    /// The crate `report` draws the fitted scalability law with a formula in the crate `run`, because `report` does not
-    /// depend on the crate `stats`. The formulas of the scalability law in `run` and in `stats` must agree.
+    /// The crate `report` draws the fitted Universal Scalability Law with a formula of the crate `run`, because
+    /// `report` does not depend on `stats`. The formulas of the scalability law in `run` and in `stats` must agree.
     #[test]
     fn the_drawn_law_is_the_fitted_one() {
         for n in [1.0, 7.0, 300.0] {

@@ -12,8 +12,8 @@ use crate::thresholds::{HOT_EVERYTHING, HOT_INCLUSIVE, HOT_SHARE, WORKS};
 /// functions.
 const MAX_FUNCTIONS: usize = 10;
 
-/// Loops of interpreters: functions that execute the functions of a program, and do not tell which of them takes the
-/// time. Source: PHP's Zend/zend_vm_execute.h, Ruby's vm_exec.c, Lua's lvm.c, Perl's run.c and Python's ceval.c.
+/// Main loops of interpreters: they execute a program, but do not show which function of the program takes the time.
+/// Source: PHP's Zend/zend_vm_execute.h, Ruby's vm_exec.c, Lua's lvm.c, Perl's run.c and Python's ceval.c.
 const INTERPRETERS: &[&str] =
     &["execute_ex", "vm_exec_core", "luaV_execute", "Perl_runops_standard", "_PyEval_EvalFrameDefault"];
 
@@ -29,11 +29,11 @@ struct Stack<'a> {
     share: f64,
 }
 
-/// Sums over the stacks that contain one function.
+/// Sums over all stacks that contain one function.
 #[derive(Default)]
 struct Inclusive<'a> {
     share: f64,
-    /// Sum over all stacks with the function: depth of the function times share of the stack.
+    /// Sum over all stacks with the function: the function's depth times the stack's share.
     depth: f64,
     /// Outermost functions of all stacks that contain this function.
     roots: BTreeSet<&'a str>,
@@ -44,10 +44,9 @@ pub(crate) fn of_run(run: &Run) -> Vec<HotFunction> {
     run.cpu_stacks().map(hot).unwrap_or_default()
 }
 
-/// Returns the function that explains the CPU time. If no function's own code explains the CPU time, returns a function
-/// that explains the CPU time together with the functions that it calls. Returns `None` if the function's process
-/// spends most of its CPU time in the kernel: stacks show only where the rest is spent, and which functions call the
-/// kernel.
+/// Returns the function whose own code explains the CPU time. If there is none, returns a function that explains the
+/// CPU time together with the functions that it calls. Returns `None` if the process spends most of its CPU time in the
+/// kernel, for which stacks show only the calling functions.
 pub(crate) fn first<'a>(facts: &Facts<'_>, functions: &'a [HotFunction]) -> Option<&'a HotFunction> {
     let samples = facts.run.cpu_stacks()?.cpu_samples;
     let found = by_own_code(functions, samples).or_else(|| functions.iter().find(|f| f.inclusive.is_some()));
@@ -100,18 +99,17 @@ fn stacks(profile: &StackProfile) -> Vec<Stack<'_>> {
     sums().map(|sum| Stack::of(&sum.stack, sum.weight / total)).collect()
 }
 
-/// Returns the first function if its name is known, and if the share of its own code is large even after the sampling
-/// error is subtracted.
+/// Returns the first function if it has a name, and a large share of own code even after the sampling error is
+/// subtracted.
 fn by_own_code(functions: &[HotFunction], samples: u64) -> Option<&HotFunction> {
     let first = functions.first()?;
     (is_beyond(first.share, HOT_SHARE, samples) && !is_no_function(&first.function)).then_some(first)
 }
 
-/// Among the functions with an inclusive share of at least one half, returns the one with the smallest share, and this
-/// share. Leaves out functions without a name, and functions in nearly all stacks with the same outermost function. Of
-/// several functions with a large inclusive share, the one with the smallest share says most precisely where the time
-/// goes. If several shares are equal, returns the deepest function: below this function, the calls go to different
-/// functions.
+/// Returns the function with the smallest inclusive share of at least one half, and this share. Leaves out functions
+/// without a name, and functions in nearly all stacks with the same outermost function. Of several functions with a
+/// large inclusive share, the one with the smallest share says most precisely where the time goes. Of functions with
+/// equal shares, returns the deepest one, below which the calls go to different functions.
 fn by_inclusive<'a>(stacks: &[Stack<'a>], samples: u64) -> Option<(FunctionId<'a>, f64)> {
     let mut roots: BTreeMap<FunctionId<'_>, f64> = BTreeMap::new();
     for stack in stacks {
@@ -131,7 +129,8 @@ fn by_inclusive<'a>(stacks: &[Stack<'a>], samples: u64) -> Option<(FunctionId<'a
 }
 
 /// Adds up the samples of all stacks in which a function occurs, for each function. A function that occurs several
-/// times in a stack (recursion) counts once. Leaves out the callers of an interpreter, which run its whole program.
+/// times in a stack (recursion) is counted once. Leaves out the callers of an interpreter, because they run the whole
+/// program.
 fn inclusive<'a>(stacks: &[Stack<'a>]) -> BTreeMap<FunctionId<'a>, Inclusive<'a>> {
     let mut all: BTreeMap<FunctionId<'a>, Inclusive<'a>> = BTreeMap::new();
     for stack in stacks {
@@ -149,7 +148,8 @@ fn inclusive<'a>(stacks: &[Stack<'a>]) -> BTreeMap<FunctionId<'a>, Inclusive<'a>
 }
 
 impl<'a> Stack<'a> {
-    /// Splits a folded stack (`process;outer;…;inner`). A text without `;` is both the process and its only function.
+    /// Splits a folded stack (`process;outer;…;inner`). A text without `;` names both the process and its only
+    /// function.
     fn of(folded: &'a str, share: f64) -> Self {
         let (process, functions) = folded.split_once(';').unwrap_or((folded, folded));
         Self { process, functions: functions.split(';').collect(), share }
@@ -173,8 +173,8 @@ fn is_seen_often(share: f64, samples: u64) -> bool {
     (share * samples as f64).round() as u64 >= 2 && is_beyond(share, WORKS, samples)
 }
 
-/// Returns true if a name stands for no function of the program. Such a name is a module in brackets (the name of the
-/// function is unknown), or the loop of an interpreter.
+/// Returns true if a name does not name a function of the program. Examples are a module in brackets (its function is
+/// unknown), and the main loop of an interpreter.
 fn is_no_function(function: &str) -> bool {
     function.starts_with('[') || INTERPRETERS.contains(&function)
 }

@@ -18,7 +18,7 @@ use crate::thresholds::{
 /// One part of an objective.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Part {
-    /// Maximum share of the requests, `allowed`, whose time may exceed `limit_us`.
+    /// Maximum share of the requests, `allowed`, that may take longer than `limit_us`.
     Late { time: AnswerTime, limit_us: f64, allowed: f64 },
     /// Maximum mean response time, microseconds.
     Mean { limit_us: f64 },
@@ -48,8 +48,8 @@ fn timed(limits: &Limits) -> impl Iterator<Item = (AnswerTime, SummaryFigure, f6
 }
 
 /// Returns the limits on the response time, microseconds. For each limit, a search counts, in each tenth of a second,
-/// the requests that took longer than this limit. For a limit on the mean, the counts of slower requests only serve to
-/// recognise disturbed tenths of a second.
+/// the requests that took longer than this limit. A limit on the mean uses these counts only to recognise disturbed
+/// tenths of a second.
 pub fn late_us(limits: &Limits) -> Vec<f64> {
     [limits.p50_us, limits.mean_us, limits.p99_us, limits.p99_9_us].into_iter().flatten().collect()
 }
@@ -67,9 +67,8 @@ pub fn longest_mean_us(limits: &Limits) -> Option<f64> {
     all.into_iter().flatten().reduce(f64::min)
 }
 
-/// Returns the objective of a run. The result is the plan's objective if the plan limits any time. If the plan limits
-/// no time, the limit is derived from the usual response time without load (reasons in
-/// `docs/explanation/capacity.md`).
+/// Returns the objective of a run. The result is the plan's objective if the plan limits a time. If the plan limits no
+/// time, the limit is derived from the usual response time without load (reasons in `docs/explanation/capacity.md`).
 pub fn limits(run: &Run) -> Limits {
     let asked = &run.plan.objective;
     let given = Limits {
@@ -85,7 +84,7 @@ pub fn limits(run: &Run) -> Limits {
     };
     let own = limits_a_time(&given);
     let unloaded = Unloaded::of(&unloaded_steps(run)).filter(|_| !own && !several_sizes(run));
-    // If some answers take long under any load, users notice a higher load only when these answers take noticeably
+    // If some answers take long under any load, users notice a heavier load only when these answers become noticeably
     // longer.
     let slowest = || least_p99_us(run).filter(|us| *us > NOTICED_US).map_or(0.0, |us| us + NOTICED_US);
     let limits = Limits {
@@ -105,7 +104,7 @@ pub fn limits(run: &Run) -> Limits {
 }
 
 /// Returns the objective in words, such as its limits on percentiles and on errors. `unloaded` is the usual response
-/// time without load, if the limits are derived from it.
+/// time without load if the limits were derived from it.
 fn text(limits: &Limits, unloaded: Option<Unloaded>, missing: Option<&str>) -> String {
     let one = |name: &str, limit: Option<f64>| limit.map(|us| format!("{name} under {}", duration(us)));
     let p50 = one("median", limits.p50_us).map(|text| match unloaded {
@@ -122,8 +121,8 @@ fn text(limits: &Limits, unloaded: Option<Unloaded>, missing: Option<&str>) -> S
 }
 
 /// Returns the steps of the sweep whose response times show the server without load. Of several repeats, only the first
-/// is used, so that all repeats have one objective. Steps with mostly refusals are left out, because refusals are
-/// quick.
+/// is used, so that all repeats have one objective. Steps in which most answers are refusals are left out, because
+/// refusals are quick.
 fn unloaded_steps(run: &Run) -> Vec<&Trial> {
     let steps = run.repeats().next().unwrap_or_default().iter();
     steps
@@ -199,9 +198,9 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
     last_byte.chain(others).find_map(|(seen, kind, figure, limit)| time_breach(seen, (kind, figure), limit))
 }
 
-/// Returns the breach of a limit on a time, if any. If only a lower bound of a percentile is known, the limit counts as
-/// exceeded even if the bound is below the limit. A limit on the mean counts as exceeded, too, if a request got no
-/// answer: this request may have waited for any time, so the mean is unknown.
+/// Returns the breach of a limit on a time, such as the response time, if any. If only a lower bound of a percentile is
+/// known, the limit counts as exceeded even if the lower bound is below the limit. A limit on the mean also counts as
+/// exceeded if a request got no answer, because the mean is then unknown.
 fn time_breach(seen: &Summary, (kind, figure): (BreachKind, SummaryFigure), limit: f64) -> Option<Breach> {
     let found = seen.figure(figure);
     let lost = seen.unanswered_share();

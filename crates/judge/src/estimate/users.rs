@@ -1,6 +1,6 @@
-//! Capacity as a number of users with think times. Finds the largest number of users with which the objective was met.
-//! Of the larger numbers of users, also finds the smallest with which the objective was missed. If a number of users was tried
-//! in several windows (measured periods), the majority of these windows decides whether the objective was met.
+//! Capacity as a number of users with think times. Finds the largest number of users with which the objective was met,
+//! and the smallest larger number with which it was missed. If a number of users was tried in several windows (measured
+//! periods), the majority of its windows decides.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ pub fn bracket(trials: &[Trial], limits: &Limits) -> Bracket {
 }
 
 impl Bracket {
-    /// Adds the result of one window.
+    /// Adds the result of one window with `users` users.
     pub fn saw(&mut self, users: u32, held: bool) {
         let windows = self.tried.entry(users).or_default();
         *(if held { &mut windows.held } else { &mut windows.broke }) += 1;
@@ -73,8 +73,7 @@ impl Bracket {
         self.tried.keys().next().copied()
     }
 
-    /// Returns two numbers for the windows with `users` users: by how many windows the majority leads, and the number
-    /// of all windows.
+    /// Returns the lead of the majority among the windows with `users` users, and the number of these windows.
     pub fn lead(&self, users: u32) -> (usize, usize) {
         self.tried.get(&users).map_or((0, 0), |windows| (windows.lead(), windows.all()))
     }

@@ -1,4 +1,4 @@
-//! Outcomes of the TCP connects of a run in which no request completed.
+//! Outcomes of the TCP connects in a run in which no request completed.
 
 use run::{ErrorKind, IncidentKind, Run, Tally};
 
@@ -36,7 +36,7 @@ impl Connects {
         }
     }
 
-    /// Returns the number of connects that had no outcome when their load ended.
+    /// Returns the number of connects that were still without an outcome when their load ended.
     fn waiting(self) -> u64 {
         let ended = self.established + self.timed_out + self.refused + self.local + self.failed;
         self.attempted.saturating_sub(ended)
@@ -82,7 +82,7 @@ fn tallies(run: &Run) -> impl Iterator<Item = &Tally> {
     run.trials.iter().filter(|t| !t.kind.is_auxiliary()).map(|t| &t.tally)
 }
 
-/// Returns words about the requests that were still open when their load ended, or nothing if there were none.
+/// Returns text about the requests that were open when their load ended; an empty text without such requests.
 fn open_at_the_end(run: &Run) -> String {
     match total(tallies(run).map(|tally| tally.unanswered)) {
         0 => String::new(),

@@ -1,7 +1,7 @@
 //! Failures that depend on time, not on load: every request failed during one stretch of a run, and no request failed
 //! outside of the stretch. For example, an expired token makes every request fail for some time, and so does a server
-//! that still loads its data. A rate limit usually lets some requests pass at any time, so it causes no stretch in
-//! which every request fails.
+//! that still loads its data. A rate limit usually lets some requests pass at any time, so a rate limit rarely makes
+//! every request fail.
 
 use run::{ErrorKind, IncidentKind, NOTHING_LISTENS, Run, Trial};
 
@@ -10,12 +10,12 @@ use crate::context::single::{clients, closed, good};
 use crate::number::{counted, rate, ratio};
 use crate::thresholds::{FEWEST_REQUESTS, MOST};
 
-/// Number of report intervals around the beginning or end of the stretch whose counts may mix requests from before and
-/// after this moment. Several generators report at different times, so two neighbouring intervals may be mixed.
+/// Maximum number of report intervals, around the beginning or the end of the stretch, that contain requests from
+/// before and after this moment. Generators report at different times, so two neighbouring intervals may be mixed.
 const MIXED_REPORTS: usize = 2;
 /// Maximum number of steps, at the beginning or at the end of the stretch, in which some requests failed and others
-/// succeeded. A report interval is as long as a step but may begin inside a step. [`MIXED_REPORTS`] intervals in a row
-/// may therefore overlap one step more: `MIXED_REPORTS + 1` steps.
+/// succeeded. A report interval is as long as a step but may begin inside a step. [`MIXED_REPORTS`] neighbouring
+/// intervals may therefore overlap `MIXED_REPORTS + 1` steps.
 const MAX_EDGE_STEPS: usize = MIXED_REPORTS + 1;
 
 /// A stretch of time in which every request failed.
@@ -37,14 +37,14 @@ pub(crate) struct FailedStretch<'a> {
 
 impl<'a> FailedStretch<'a> {
     /// Finds the stretch of a run in which every request failed. Returns `None` if the load may explain the failures.
-    /// Time, not load, explains the failures if a failed load was no larger than a good load. The failed load and the
-    /// good load may be parts of one trial. Time also explains the failures if a single request failed while there was
+    /// Failures do not depend on the load if a failed load was no larger than a good load. The failed and the good load
+    /// may be two parts of one trial. Failures do not depend on the load either if a single request failed while there was
     /// no load.
     pub(crate) fn of(run: &'a Run) -> Option<Self> {
         if !run.sent_requests() || !run.plan.load.stages.is_empty() {
             return None;
         }
-        // If the server stopped answering, the trial's counts are still valid. If the trial broke off for another
+        // If the server stopped answering, the trial's counts are still valid. If the trial ended early for another
         // reason, such as a dead generator, its counts are not used.
         let is_counted = |t: &Trial| t.broken().is_none_or(|i| i.kind == IncidentKind::ServerUnreachable);
         let loads = run.trials.iter().filter(|t| !t.kind.is_auxiliary() && t.by_hand.is_empty() && is_counted(t));
@@ -59,8 +59,8 @@ impl<'a> FailedStretch<'a> {
         trials.dedup_by(|a, b| std::ptr::eq(*a, *b));
         let refused: f64 = trials.iter().map(|t| refused_connects(t)).sum();
         let is_refused = refused >= MOST * sum(inside, |s| s.failed);
-        // A client pauses longer after each failed connect, so a few clients cause few failures. If connects were
-        // refused, the larger of two numbers therefore counts: failures, or missing answers.
+        // A client pauses longer after each failed connect, so few clients cause few failures. After refused connects,
+        // the larger number is therefore used: failures, or missing answers.
         let missed = if is_refused { missed(before.iter().chain(after), inside) } else { 0.0 };
         let enough = sum(inside, |s| s.failed).max(missed) >= FEWEST_REQUESTS as f64
             && sum(before, |s| s.good) + sum(after, |s| s.good) >= FEWEST_REQUESTS as f64;
@@ -119,7 +119,7 @@ fn refused_connects(trial: &Trial) -> f64 {
 }
 
 /// Returns the number of answers that the server would have given during the failed steps at the rate of the good
-/// steps. Returns 0 with a single failed step, or if the failed steps belong to several trials.
+/// steps. Returns 0 for a single failed step, or if the failed steps belong to several trials.
 fn missed<'s, 'a: 's>(good: impl Iterator<Item = &'s Step<'a>>, failed: &[Step<'_>]) -> f64 {
     let (answers, seconds) = good.fold((0.0, 0.0), |sum, step| (sum.0 + step.good, sum.1 + step.to_s - step.from_s));
     let length_s = match failed {

@@ -1,4 +1,4 @@
-//! Finds the cause if a server with upstreams fails, such as a proxy that answers 502. There are four possible causes:
+//! Finds the cause of failures of a server with upstreams, such as a proxy that answers 502. The cause is one of four:
 //!
 //! - No local port is free for connects to the upstream.
 //! - The upstream's accept queue overflows.
@@ -19,10 +19,10 @@ use crate::rules::Verdict;
 use crate::thresholds::{BUSY, FEW_DROPS, INDIRECT, MOST, NEARLY_FULL, ONE_SIGN, PLACES_APART};
 use crate::waits::keeps_connections;
 
-/// Cause of failed answers that lies in the server's upstream, or in the connections to it.
+/// Cause of failed answers in an upstream of the server, or in the connections to the upstream.
 #[derive(Debug)]
 pub(crate) struct UpstreamFailure {
-    /// ID of the bottleneck that the verdict names; `None` if there is no bottleneck for this cause.
+    /// ID of the bottleneck that the verdict names; `None` if no bottleneck has this cause.
     pub(crate) id: Option<&'static str>,
     confidence: f64,
     /// Description of the cause, which ends the verdict's sentence.
@@ -55,15 +55,15 @@ impl UpstreamFailure {
     }
 }
 
-/// Returns true if most failures of a trial are answers with status 500 to 599, which report an error of the server.
+/// Returns true if most failures of a trial are answers with status 500 to 599, which report a server error.
 fn fails_itself(trial: &Trial) -> bool {
     let of_server = trial.measured.tally.refusals().filter(|(status, _)| status.starts_with('5'));
     let sum: f64 = of_server.map(|(_, n)| n as f64).sum();
     sum > 0.0 && sum >= MOST * failed_and_all(trial).0
 }
 
-/// Returns the direct upstreams that the server had under any of the loads. Under the load that failed, an upstream may
-/// be missing because it ended.
+/// Returns the direct upstreams that the server had under any of the loads. An upstream that ended may be missing under
+/// the load that failed.
 fn upstreams(facts: &Facts<'_>, view: &View<'_>) -> Vec<Upstream> {
     let sides = facts.loaded().chain(facts.unloaded).filter_map(server_of).map(|view| view.side);
     let mut found: Vec<Upstream> = Vec::new();
@@ -76,9 +76,9 @@ fn upstreams(facts: &Facts<'_>, view: &View<'_>) -> Vec<Upstream> {
 }
 
 /// Finds a lack of local ports: connections in TIME_WAIT occupy nearly all local ports. All local ports are available
-/// for each upstream address. If there are several addresses, the count of the whole host does not show the address
-/// that lacks ports. If the generator runs on this host and opens a connection for each request, the ports may be
-/// occupied by the generator's connections.
+/// for each upstream address. If the server has several upstream addresses, the count of the whole host does not show
+/// which address lacks ports. If the generator runs on the server's host and opens a connection for each request, its
+/// connections may occupy the ports.
 fn no_port(view: &View<'_>, upstreams: &[Upstream]) -> Option<UpstreamFailure> {
     let addresses = upstreams.iter().filter(|upstream| !upstream.address.starts_with("unix:")).count();
     let range = positive(view.value("ports.range")?)? * addresses as f64;
@@ -99,8 +99,8 @@ fn no_port(view: &View<'_>, upstreams: &[Upstream]) -> Option<UpstreamFailure> {
     })
 }
 
-/// Finds an upstream whose accept queue overflows: connections wait in this queue, and the kernel dropped connects at a
-/// listener that is not the server's own.
+/// Finds an upstream whose accept queue overflows: connections wait in the queue, and connects were dropped, but not at
+/// the server's own listener.
 fn full_queue(view: &View<'_>, light: Option<&View<'_>>, upstreams: &[Upstream]) -> Option<UpstreamFailure> {
     let elsewhere = |view: &View<'_>| Overflow::of(view.trial).map(|overflow| overflow.elsewhere);
     let drops = elsewhere(view)? - light.and_then(elsewhere).unwrap_or(0.0);
@@ -128,8 +128,8 @@ fn full_queue(view: &View<'_>, light: Option<&View<'_>>, upstreams: &[Upstream])
     })
 }
 
-/// Finds an upstream to which all connections are busy. The number of these connections is the same under another load
-/// with at least twice, or at most half, the requests in flight. The server then has no connection left for further
+/// Finds an upstream to which all connections are busy. Under another load with at least twice or at most half as many
+/// requests in flight, the number of connections is the same. The server then has no free connection for further
 /// requests.
 fn busy_connections(facts: &Facts<'_>, view: &View<'_>, upstreams: &[Upstream]) -> Option<UpstreamFailure> {
     let value = |view: &View<'_>, id, address: &str| view.side.recording.reading(id, address, view.window).value();

@@ -1,6 +1,6 @@
-//! Failed answers. A CPU does not count as the limit if most answers fail. A CPU also does not count as the limit if
-//! more answers fail than the objective allows while the server has CPU time left. The decisive trial of a run is the
-//! load that represents the run.
+//! Failed answers. If most answers fail, a full CPU does not count as the limit. If more answers fail than the
+//! objective allows while CPU time is left, the CPU does not count as the limit either. The decisive trial of a run is
+//! the load that represents the run.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use crate::signals::cpu::fullness;
 use crate::signals::good_work::fullness_by_good;
 use crate::thresholds::{ALL_REFUSED, LIKELY, MOST_FAIL, TREND_SURE};
 
-/// Failures that explain a run better than CPU use does.
+/// Failures that explain the result of a run better than CPU use does.
 #[derive(Debug)]
 pub(crate) struct Failures<'a> {
     run: &'a Run,
@@ -29,8 +29,8 @@ pub(crate) struct Failures<'a> {
     /// Share of failed requests, 0 to 1. The share is computed from the requests of `trial`, or of all trials if
     /// `at_every_load` is true. If `stretch` is set, the share is 1.
     share: f64,
-    /// True if most answers of the decisive trial (which represents the run) failed, so its figures say nothing about
-    /// the server's work.
+    /// True if most answers of the decisive trial (which represents the run) failed, so its figures do not describe the
+    /// server's normal work.
     pub(crate) most: bool,
     /// True if the share of failed requests does not depend on the load. Failures that do not depend on the load show
     /// no limit of the server.
@@ -45,7 +45,7 @@ impl<'a> Failures<'a> {
         Self::with(facts, had_time)
     }
 
-    /// Returns the failures of a run, even if the server had no CPU time left. The caller knows that CPU use does not
+    /// Returns the failures of a run, even if the server had no CPU time left. Callers must know that CPU use does not
     /// explain the run.
     pub(crate) fn without_other_cause(facts: &Facts<'a>) -> Option<Self> {
         Self::with(facts, |_, _| true)
@@ -118,7 +118,7 @@ impl<'a> Failures<'a> {
         }
     }
 
-    /// Returns the advice if a gateway reports that its upstream did not answer, with the names of its upstreams.
+    /// Returns the advice for a gateway whose upstreams did not answer, with the names of the upstreams.
     fn gateway_advice(&self) -> String {
         match server_of(self.trial).map(|view| names(&view.side.behind)).filter(|names| !names.is_empty()) {
             Some(names) => format!("{GATEWAY_ADVICE} Read the log of that upstream, too: {names}."),
@@ -177,15 +177,15 @@ fn first_reason(trial: &Trial) -> Option<&str> {
         FailureKind::Status(status) => tally.unexpected_statuses.get(status).copied().unwrap_or(0),
         FailureKind::Error(kind) => tally.errors.count(*kind),
     };
-    // A failed request that is sent again is not counted as failed. Kinds of failures after which every request was
-    // sent again are therefore skipped.
+    // A failed request that is sent again does not count as failed. Kinds of failures whose requests were all sent
+    // again are therefore skipped.
     let known = trial.first_failures.iter().filter(|failure| !failure.reason.is_empty() && count(failure) > 0);
     known.max_by_key(|failure| count(failure)).map(|failure| failure.reason.as_str())
 }
 
 /// Returns the title of the page if a reason is a page of HTML, in quotation marks; otherwise the reason.
 fn title_or_all(reason: &str) -> Cow<'_, str> {
-    // The lower-case copy has the same length, so positions in it are positions in the reason.
+    // The lower-case copy is as long as the reason, so positions in the copy are positions in the reason.
     let lower = reason.to_ascii_lowercase();
     let title = || {
         let from = lower.find(TITLE)? + TITLE.len();
@@ -199,18 +199,17 @@ fn title_or_all(reason: &str) -> Cow<'_, str> {
 const TITLE: &str = "<title>";
 
 /// Returns the trial with the most requests, and the failed share of all trials together. Returns `None` if the
-/// objective allows this total share of failures, or if a trial's share differs from the total share by more than
-/// chance explains. Also returns `None` with a single load, if some load had no failure, or if nearly all requests
-/// failed.
+/// objective allows this share, or if chance does not explain why a trial's share differs from it. Also returns `None`
+/// with a single load, if a load had no failure, or if nearly all requests failed.
 fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let trials = || facts.sweep.iter().chain(&facts.search).copied();
     let counts: Vec<(f64, f64)> = trials().map(failed_and_all).filter(|(_, all)| *all > 0.0).collect();
     let sum = counts.iter().fold((0.0, 0.0), |sum, (failed, all)| (sum.0 + failed.min(*all), sum.1 + all));
     let share = ratio(sum.0, sum.1).filter(|share| (facts.limits.errors..ALL_REFUSED).contains(share))?;
-    // A difference of one failed request can always be chance, so 1 is added to the allowed difference.
+    // The count of failures may differ by one by chance, so 1 is added to the allowed difference.
     let chance = |all: f64| TREND_SURE * (all * share * (1.0 - share)).sqrt() + 1.0;
     let is_equal = counts.iter().all(|(failed, all)| (failed - share * all).abs() <= chance(*all));
-    // If any load has no failure, the share of failed requests may depend on the load.
+    // If any load has no failure, the failed share may depend on the load.
     let several = counts.len() > 1 && counts.iter().all(|(failed, _)| *failed > 0.0);
     let most = trials().max_by_key(|trial| trial.measured.tally.completed)?;
     (several && is_equal && share > facts.limits.errors).then_some((most, share))
@@ -236,7 +235,7 @@ mod tests {
                 let failed = (share * t.measured.tally.completed as f64) as u64;
                 t.measured.tally.unexpected_status = failed;
                 t.measured.tally.status.insert("5xx".into(), failed);
-                // A refusal costs the server little, so the number of refusals grows with the number of clients.
+                // Refusals cost the server little time, so their number grows with the number of clients.
                 t.rates.completed_rate *= 1.0 + p.n / 64.0;
             }
         };
@@ -249,7 +248,7 @@ mod tests {
         run.findings.bottleneck
     }
 
-    /// An error page of nginx filled three lines of the answer.
+    /// In this test, an error page of nginx filled three lines of loadline's answer.
     #[test]
     fn a_page_of_html_is_told_by_its_title() {
         let page = "\"<html> <HEAD><Title>502 Bad Gateway</TITLE></head> <body>\u{e4} <h1>502</h1></body></html>\"";

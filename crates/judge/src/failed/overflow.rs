@@ -1,8 +1,8 @@
 //! Share of connects that met a full accept queue, because connects arrived faster than the server accepted them.
 //!
-//! `tcp.listen_overflows` counts the overflows of all listeners in a network namespace. A rule uses
-//! `tcp.listen_overflows` only if the overflow also shows at this server's listener, in its queue, or in the
-//! generator's connects. A Unix socket has no counters of overflows.
+//! `tcp.listen_overflows` counts the overflows of all listeners in a network namespace. A rule uses this counter only
+//! if the overflow also shows at the server's own listener or in the generator's connects. For Unix sockets, the kernel
+//! does not count overflows.
 
 use run::{ErrorKind, Evidence, FigureUnit, Trial};
 
@@ -22,7 +22,7 @@ pub(crate) struct Overflow<'a> {
     pub(crate) counter: &'static str,
     /// Connects dropped at this server's listener in the whole trial.
     pub(crate) drops: f64,
-    /// Drops that the kernel counted in the namespace, but not at this server's listener.
+    /// Connects that the kernel dropped in the namespace, but not at this server's listener.
     pub(crate) elsewhere: f64,
     /// The larger of two shares, 0 to 1: dropped connects among all connects, and time lost by dropped connects among
     /// the time of all clients. A client repeats a dropped connect only after a second.
@@ -50,8 +50,7 @@ impl<'a> Overflow<'a> {
         Signal::counted("dropped share of the connects", (self.share, self.drops), CONNECTS_DROPPED)
     }
 
-    /// Returns true if this server's own listener shows the overflow: the listener dropped connects, or its queue was
-    /// full.
+    /// Returns true if this server's own listener dropped connects, or if its queue was full.
     pub(crate) fn is_own(&self) -> bool {
         self.counter == "listen.drops" || queue_was_full(&self.view)
     }
@@ -62,8 +61,8 @@ impl<'a> Overflow<'a> {
         let all =
             ["tcp.listen_overflows", "tcp.listen_drops"].into_iter().find_map(|id| Some((id, view.whole_trial(id)?)));
         // If packets are lost, the listener's own counter also includes dropped segments of connections that are not
-        // yet established. The number of overflows in the whole namespace, if known, is therefore used as an upper
-        // bound of the listener's count.
+        // yet established. If the overflows of the whole namespace are known, their number is therefore an upper bound
+        // of the listener's count.
         let own = view.whole_trial("listen.drops");
         let (counter, drops) = match (own, all) {
             (Some(own), Some((_, all))) => ("listen.drops", own.min(all)),
@@ -85,8 +84,8 @@ impl<'a> Overflow<'a> {
 }
 
 /// Returns true if the load connected inside the window, if some of its connects failed, or if some of its connections
-/// were never answered. Connects inside the window, failed connects and unanswered connections affect the whole load,
-/// and not only its start.
+/// were never answered. New connects, failed connects and unanswered connections inside the window show that the
+/// overflow lasts.
 fn connects_go_on(trial: &Trial) -> bool {
     trial.measured.tally.attempted > 0 || trial.tally.phantom > 0 || trial.tally.connected < trial.tally.attempted
 }
@@ -106,7 +105,7 @@ fn queue_was_full(view: &View<'_>) -> bool {
     view.whole_trial("listen.queue").zip(backlog(view)).is_some_and(|(queue, limit)| queue >= limit)
 }
 
-/// Returns evidence of connects of the generator whose SYN was sent again, or that timed out or never got an answer.
+/// Returns evidence of the generator's connects that timed out, got no answer, or whose SYN was sent again.
 pub(crate) fn slow_connects(trial: &Trial) -> Option<Evidence> {
     let client = View::new("client", trial, &trial.client);
     let c = trial.connect_us;
@@ -120,8 +119,8 @@ pub(crate) fn slow_connects(trial: &Trial) -> Option<Evidence> {
     (failed > 0).then(|| measured(&client, ("errors", ""), (failed as f64, FigureUnit::Plain), Some(0.0), text))
 }
 
-/// Returns a lower bound of the share of the generator's connects whose SYN was sent again, or that timed out or never
-/// got an answer.
+/// Returns a lower bound of the share of the generator's connects that timed out, got no answer, or whose SYN was sent
+/// again.
 pub(crate) fn slow_share(trial: &Trial) -> f64 {
     let c = trial.connect_us;
     let seen = [(c.p99, CONNECTS_DROPPED), (c.max, ratio(1.0, c.count as f64).unwrap_or(1.0))];
@@ -130,7 +129,7 @@ pub(crate) fn slow_share(trial: &Trial) -> f64 {
     slow.chain(ratio(failed as f64, trial.tally.attempted as f64)).fold(0.0, f64::max)
 }
 
-/// Connections of a load that a server holds, while it accepts no other connection.
+/// Connections that a server serves, while it accepts no others.
 pub(crate) struct HeldConnections<'a> {
     view: View<'a>,
     /// Number of connections on which the server answered.
@@ -141,18 +140,17 @@ pub(crate) struct HeldConnections<'a> {
     is_full: bool,
 }
 
-/// Returns the connections that the server holds while it accepts no other, in the trial with the most clients near the
-/// highest rate.
+/// Returns the connections that the server serves while it accepts no others, in the trial with the most clients near
+/// the highest rate.
 pub(crate) fn held_connections<'a>(facts: &Facts<'a>) -> Option<HeldConnections<'a>> {
     HeldConnections::of(facts.crowded_server()?.trial)
 }
 
 impl<'a> HeldConnections<'a> {
-    /// Returns the held connections of a trial. Returns `None` unless the accept queue was full in the whole window or
-    /// held all connections that were never answered, no connect of the load succeeded in the window, and some
-    /// connections were never answered. A server that merely
-    /// accepts slowly takes connections from its queue, so other connects succeed in the window. A server whose workers
-    /// each keep one connection takes no connection from its queue.
+    /// Returns the held connections of a trial. Returns `None` unless some connections were never answered, no connect
+    /// succeeded in the window, and the accept queue was full or contained the unanswered connections. If a server
+    /// merely accepts slowly, it takes connections from its queue, so some connects succeed in the window. If each
+    /// worker of a server keeps one connection, the server takes no connection from its queue.
     pub(crate) fn of(trial: &'a Trial) -> Option<Self> {
         let view = server_of(trial)?;
         let (full, never_answered) = (always_full(&view), trial.tally.phantom as f64);
@@ -193,7 +191,7 @@ pub(crate) fn always_full(view: &View<'_>) -> Option<f64> {
 }
 
 /// Returns the trials near the server's limit. If throughput stopped growing in the sweep, returns the steps of the
-/// plateau, except steps with far more clients than the plateau's first step. With far more clients than the server
+/// plateau, without steps that have far more clients than the first of them. With far more clients than the server
 /// needs, the accept queue of any server overflows.
 fn trials<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     let Plateau::Flat { from, .. } = facts.plateau else { return facts.focus() };
@@ -207,7 +205,7 @@ mod tests {
     use run::{Trial, TrialKind};
 
     /// Makes a run of a server with eight workers. Each worker keeps one connection and answers its requests within 20
-    /// ms. The accept queue holds `backlog` connections and one more. All further connects are dropped.
+    /// ms. The accept queue has space for `backlog` connections and one more. All further connects are dropped.
     fn workers_that_keep_connections(backlog: f64) -> PlantedRun {
         let queued = move |p: &Point| (p.n - 8.0).clamp(0.0, backlog + 1.0);
         let drops = move |p: &Point| (p.n - 9.0 - backlog).max(0.0);
@@ -230,9 +228,9 @@ mod tests {
         planted.steps(&[64]).change(|t, _| t.kind = TrialKind::Fixed)
     }
 
-    /// The situation of this test also occurs with Apache's prefork, gunicorn's threads and thread pools of Java: a
-    /// worker handles only its own connection until the client closes it. An earlier version of loadline advised a
-    /// longer backlog, in which more connections would wait for an answer that never comes.
+    /// As with Apache's prefork, gunicorn's threads and Java's thread pools, a worker serves only its own connection
+    /// until the client closes it. An earlier version of loadline advised a longer backlog, although connections in the
+    /// backlog never got an answer.
     #[test]
     fn a_server_whose_workers_keep_their_connections_does_not_accept_slowly() {
         let loads = [
@@ -248,8 +246,8 @@ mod tests {
         }
     }
 
-    /// Each worker closes its connection after 100 requests, as Apache does, and takes the next connection from the
-    /// full queue.
+    /// In this test, each worker closes its connection after 100 requests, as Apache does, and takes the next one from
+    /// the full queue.
     #[test]
     fn a_queue_that_is_always_full_before_kept_connections_may_wait_for_workers() {
         let takes_the_next = |t: &mut Trial, _: &Point| {

@@ -1,13 +1,13 @@
 //! Findings about connections that were established from the client's point of view, but on which the server never
-//! answered a request. The client cannot tell whether the connection exists for the server, too: the server may have
-//! dropped the last packet of the TCP handshake. Only the count of connections on the server's host shows whether the
-//! connection exists there. Requests also stay unanswered if their connections wait in the server's accept queue.
+//! answered a request. The client cannot tell whether the server has the connection: the server may have dropped the
+//! last packet of the TCP handshake. Only the server host's count of connections shows whether the server has the
+//! connection. Requests also stay unanswered if their connections wait in the server's accept queue.
 
 use crate::number::{counted, figure};
 use crate::thresholds::ALL_ANSWERED;
 
-/// Maximum relative difference between the server's and the client's counts of connections that counts as no
-/// difference. Connections at the beginning and the end of the window can explain a small difference.
+/// Maximum relative difference between the server's and the client's counts of connections that still counts as
+/// agreement. Connections at the beginning and the end of the window may cause a small difference.
 const EDGES: f64 = 1.0 - ALL_ANSWERED;
 
 /// Returns a sentence about the connections of a trial that were never answered. `unanswered` is the number of

@@ -1,5 +1,5 @@
-//! Trials with refused answers. Tests whether the rate of good answers, or the number of good requests in flight,
-//! stayed constant at different offered rates, as with a limit.
+//! Trials with refused answers. The question is whether good answers per second, or good requests in flight, stay
+//! constant at different offered rates.
 
 mod in_flight;
 mod level;
@@ -20,7 +20,8 @@ pub(crate) enum Kept {
     Rate,
     /// Number of good requests in flight, although the rate of good answers changed.
     InFlight,
-    /// Both stayed constant. A limit on the rate and a limit on requests in flight look the same.
+    /// Both the rate of good answers and the number of good requests in flight stayed constant. A limit on the rate and
+    /// a limit on requests in flight then look the same.
     Either,
 }
 
@@ -35,8 +36,8 @@ pub(crate) struct Refusals<'a> {
     pub(crate) rate: Level,
     /// Good requests in flight in the trials with refusals and a long window.
     pub(crate) in_flight: InFlight,
-    /// True if at least half of the refusals have a status that means "too many requests" (429 or 503). `None` if
-    /// statuses were not counted.
+    /// True if at least half of the refusals have the status 429 or 503 ("too many requests"). `None` if statuses were
+    /// not counted.
     pub(crate) overload: Option<bool>,
     /// True if the rates of all answers (good ones and refusals) differ widely between `trials`, although their rates
     /// of good answers are nearly equal.
@@ -83,9 +84,9 @@ fn share_grows(trials: &[&Trial]) -> bool {
 }
 
 /// Returns true if the refused share of the heaviest load is hardly larger than the refused share of the lightest load.
-/// A limit that lets a constant rate of requests pass would have refused a far larger share of the heaviest load. The
-/// refused share is hardly larger if it grew by less than half of the growth that a limit at a constant rate would
-/// cause. Returns false if the rates of the lightest and the heaviest load hardly differ.
+/// A limit at a constant rate would have refused a far larger share of the heaviest load. "Hardly larger" means less
+/// than half of the growth that a limit at a constant rate would cause. Returns false if the rates of the lightest and
+/// the heaviest load hardly differ.
 fn share_stays(refusing: &[&Trial]) -> bool {
     let rate = |t: &&&Trial| t.rates.completed_rate;
     let lightest = refusing.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)));
@@ -102,13 +103,13 @@ fn share_stays(refusing: &[&Trial]) -> bool {
 /// Relation between the rate of good answers and the rate of all answers within a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Within {
-    /// Good answers came at a constant rate, whatever the rate of all answers was. A rate limit keeps the rate of good
+    /// The rate of good answers was constant, whatever the rate of all answers was. A rate limit keeps the rate of good
     /// answers constant.
     Steady,
-    /// Good answers rose and fell with all answers. On a server that fails a share of all requests, the good answers
-    /// follow all answers.
+    /// Good answers rose and fell with all answers. If a server fails a fixed share of all requests, the rate of good
+    /// answers follows the rate of all answers.
     Follows,
-    /// The window shows neither a constant rate of good answers nor a rate that follows all answers.
+    /// The window shows neither a constant rate of good answers nor a rate that follows the rate of all answers.
     Open,
 }
 
@@ -135,8 +136,8 @@ fn within(trial: &Trial) -> Within {
 }
 
 impl<'a> Refusals<'a> {
-    /// Judges the refusals of `sound` trials. `completed` contains all trials, including disturbed ones: other programs
-    /// change rates, but not the share that a server fails at every load.
+    /// Judges the refusals of `sound` trials. `completed` contains all trials, including disturbed ones, because other
+    /// programs do not change a refused share that is constant.
     pub(crate) fn of(sound: impl Iterator<Item = &'a Trial>, completed: &[&'a Trial]) -> Self {
         let mut all: Vec<&Trial> = Vec::new();
         for trial in sound.filter(|t| t.measured.tally.completed > 0) {
@@ -148,8 +149,8 @@ impl<'a> Refusals<'a> {
         let refuses = |t: &&Trial| t.measured.tally.completed > 0 && refused(t) >= REFUSED;
         let refusing: Vec<&Trial> = all.iter().copied().filter(refuses).collect();
         let each: Vec<&Trial> = completed.iter().copied().filter(refuses).collect();
-        // If a limit applies to each second, a short window may contain all good answers of a second, or none of them.
-        // Only long windows are compared.
+        // If a limit applies to each second, a short window may contain all good answers of a second or none, so only
+        // long windows are compared.
         let longest_s = refusing.iter().map(|t| t.measured.length_s).fold(0.0, f64::max);
         let is_long = |t: &Trial| t.measured.length_s >= LONG_WINDOW * longest_s;
         let long: Vec<&Trial> = refusing.iter().copied().filter(|t| is_long(t)).collect();
@@ -183,7 +184,7 @@ impl<'a> Refusals<'a> {
         }
     }
 
-    /// Returns the quantity that the server keeps constant. Returns `None` if it keeps neither constant.
+    /// Returns the quantity that the server keeps constant; `None` if there is none.
     pub(crate) fn kept(&self) -> Option<Kept> {
         match (self.rate.constant, self.in_flight.may_limit) {
             (true, true) => Some(Kept::Either),
@@ -197,26 +198,26 @@ impl<'a> Refusals<'a> {
         self.kept() == Some(Kept::InFlight)
     }
 
-    /// Returns true if the server limits how many requests it handles at the same time, by the number of good requests
-    /// in flight. Statuses and shares of refusals have the same meaning as in [`Refusals::keep_one_rate`].
+    /// Returns true if the server limits the number of requests that it handles at the same time. Statuses and shares
+    /// of refusals are used as in [`Refusals::keep_one_rate`].
     pub(crate) fn keep_one_number_in_flight(&self) -> bool {
         self.keeps_in_flight() && self.overload != Some(false) && !self.share_is_constant
     }
 
     /// Returns true if the server keeps the rate of good answers constant, however many requests are offered. A
-    /// generator at its limit would not keep the rate of good answers constant. Failures with other statuses than those
-    /// of refusals, such as 500, do not count as refusals. A load with more good answers and hardly any refusals shows
-    /// that the constant rate is no limit of the server, unless a status names a limit. For example, a circuit breaker
-    /// lets a few requests pass while it is open.
+    /// generator at its limit does not keep the rate of good answers constant. Failures with other statuses, such as
+    /// 500, do not count as refusals. If another load has more good answers and hardly any refusals, the constant rate
+    /// is not a limit, unless a status names a limit. For example, a circuit breaker lets a few requests pass while it
+    /// is open.
     pub(crate) fn keep_one_rate(&self) -> bool {
         let is_limit = self.is_named || !self.is_exceeded;
         self.rate.constant && self.wide && self.overload != Some(false) && !self.share_is_constant && is_limit
     }
 
-    /// Returns true if a rate limit refuses the requests, and the server does not merely fail a share of them under any
+    /// Returns true if a rate limit refuses the requests, rather than a server that fails a share of them under any
     /// load. Signs of a limit are a status that names a limit, a larger refused share under more load, and good answers
-    /// at a constant rate. In a single load whose good answers rise and fall with all answers, a status that names a
-    /// limit is no sign of a limit. If no status names a limit, a load with more good answers and hardly any refusals
+    /// at a constant rate. In a single load, a status that names a limit is no sign if good answers rise and fall with
+    /// all answers. Without a status that names a limit, a load with more good answers and hardly any refusals
     /// disproves the limit.
     pub(crate) fn show_a_limit(&self) -> bool {
         let is_named = self.is_named && (self.grows || !self.follows_within);

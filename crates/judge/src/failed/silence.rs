@@ -1,4 +1,4 @@
-//! Silences: times without any answer although requests were in flight, far longer than an answer usually takes.
+//! Silences: times without any answer although requests were in flight, much longer than an answer usually takes.
 
 use run::{IncidentKind, Trial, Window};
 
@@ -6,9 +6,9 @@ use crate::context::single::good;
 use crate::number::{counted, duration};
 use crate::thresholds::{FEWEST_REQUESTS, HARMLESS, LONG_SILENCE, NOTICED_US, ONE_AT_A_TIME};
 
-/// Returns a sentence about the longest silence of a trial. Returns `None` for a short silence, and for a silence that
-/// a pause of the generator or of a host explains. Also returns `None` if an incident already reports the silence, and
-/// with a single request in flight, which may simply be slow.
+/// Returns a sentence about the longest silence of a trial. Returns `None` for a short silence, or if a pause of the
+/// generator or of a host explains the silence. Also returns `None` if an incident already reports the silence, or with
+/// a single request in flight, which may simply be slow.
 pub(crate) fn sentence(trial: &Trial) -> Option<String> {
     let silence = trial.measured.silence?;
     let (length_s, median_us) = (silence.length_s(), trial.latency_us.p50);

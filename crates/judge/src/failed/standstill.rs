@@ -1,5 +1,5 @@
-//! Servers that stop answering once more clients load them. Such a server serves only a limited number of connections
-//! at a time, or its parts wait for each other (deadlock).
+//! Servers that stop answering as soon as the load has more clients. Reasons are a limited number of connections, or
+//! parts of the server that wait for each other (deadlock).
 
 use run::Trial;
 
@@ -8,7 +8,7 @@ use crate::context::single::{clients, closed};
 use crate::number::{counted, duration, figure};
 
 /// Describes the first closed loop that got no answer, and the closed loop before it, which got answers. Returns `None`
-/// if every closed loop after the first answered one got answers, or if the load itself failed to connect.
+/// if every closed loop after the first answered one got answers, or if the load could not connect.
 pub(crate) fn standstill(facts: &Facts<'_>) -> Option<String> {
     let loops: Vec<&Trial> = facts.run.trials.iter().filter(|t| closed(t) && !t.kind.is_auxiliary()).collect();
     let is_answered = |trial: &&Trial| trial.measured.tally.completed > 0;
@@ -33,8 +33,8 @@ pub(crate) fn standstill(facts: &Facts<'_>) -> Option<String> {
 mod tests {
     use crate::planted::PlantedRun;
 
-    /// Modelled on a proxy with keep-alive connections to servers that handle one connection at a time. The server
-    /// answers one client, and never answers two.
+    /// This test imitates a proxy with keep-alive connections to servers that handle one connection at a time. The
+    /// server answers one client, and never answers with two clients.
     #[test]
     fn a_server_that_stops_answering_is_told_with_its_load() {
         let told = |stops_at: f64, fails: bool| {

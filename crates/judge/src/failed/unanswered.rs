@@ -1,9 +1,9 @@
-//! Corrects runs that older versions of loadline made. The percentiles in these runs do not include requests that were
+//! Corrects runs that older versions of loadline recorded. In these runs, the percentiles leave out requests that were
 //! never answered.
 
 use run::{LowerBounds, Run, Summary, SummaryFigure, Trial, response_summary};
 
-/// Recomputes the summary of response times in runs of older versions, including requests that were never answered.
+/// Recomputes the response times of runs of older versions, with the requests that were never answered.
 pub(crate) fn derive(run: &mut Run) {
     run.trials.iter_mut().for_each(derive_trial);
 }
@@ -43,8 +43,8 @@ mod tests {
 
     use super::*;
 
-    /// Makes a trial of an older version: 100 answers of 2 ms, and `resets` connections that were reset. If `kept` is
-    /// true, the trial also contains the histogram of the response times.
+    /// Makes a trial of an older version of loadline: 100 answers of 2 ms, and `resets` connections that were reset. If
+    /// `kept` is true, the trial also contains the histogram of the response times.
     fn old(resets: u64, kept: bool) -> Trial {
         let mut hist = Hist::new();
         hist.record_many_ns(2_000_000, 100);

@@ -6,8 +6,8 @@ use crate::number::{counted, figure};
 use crate::thresholds::ALL_OPEN;
 
 /// Returns a sentence if the measured window began before nearly all connections were open. The generator's last report
-/// before the window may be 0.1 s old, so connections that opened after this report count as open, too. Connections
-/// that had opened and that the server closed again also count as open.
+/// before the window may be 0.1 s old, so connections that opened after this report count as open. Connections that the
+/// server closed again count as open, too.
 pub(crate) fn unopened(trial: &Trial) -> Option<String> {
     let Intensity::Closed { connections, .. } = trial.intensity else { return None };
     let (asked, open) = (u64::from(connections), trial.measured.open_at_begin?);

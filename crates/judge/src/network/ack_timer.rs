@@ -19,9 +19,9 @@ pub(crate) fn delayed_acks(light: &Trial) -> Option<(View<'_>, f64)> {
 }
 
 /// Returns the number of delayed TCP acknowledgements of answers per request, and the side (client or server) whose
-/// kernel counted them. Only the client acknowledges answers. If the server is in another network namespace than the
-/// client, the server's counter is ignored. In that case, the server's counter counts acknowledgements of requests,
-/// which the server's kernel delays if the server reads a request late.
+/// kernel counted them. Only the client acknowledges answers, so the server's counter is ignored if the server is in
+/// another network namespace. There, the server's counter counts late acknowledgements of requests, which are delayed
+/// if the server reads a request late.
 pub(crate) fn delayed_acks_of_answers(light: &Trial) -> Option<(View<'_>, f64)> {
     if light.server.as_ref().is_none_or(|server| server.same_network(&light.client)) {
         return delayed_acks(light);
@@ -40,9 +40,8 @@ pub(crate) fn distance_us(light: &Trial) -> Option<f64> {
 }
 
 /// Returns how long the last part of an answer waits for a delayed acknowledgement at the lightest load, microseconds.
-/// A server that sends an answer in two writes without TCP_NODELAY holds the second write back until the client has
-/// acknowledged the first, so the transfer of the answer takes as long as the timer. Returns `None` if answers do not
-/// wait for the timer, or if TCP held no unsent data back for most of the time.
+/// A server without TCP_NODELAY that sends an answer in two writes holds the second one back until the first is
+/// acknowledged. Returns `None` if answers do not wait for the timer, or if TCP rarely had unsent data.
 pub(crate) fn transfer_wait_us(light: &Trial) -> Option<f64> {
     let waits = TIMER_US.contains(&light.transfer_us.p50)
         && distance_us(light).is_none()
@@ -59,8 +58,8 @@ pub(crate) fn wait_without_worker_us(facts: &Facts<'_>) -> Option<f64> {
 
 /// Returns true if a worker of the server stays occupied while an answer waits for the delayed-acknowledgement timer.
 /// For example, a worker that handles one connection at a time turns to another connection only after the client has
-/// closed the current one. Without the wait, Xmax × R1 (highest rate times response time with one client) is then less
-/// than one request.
+/// closed the current one. Without the wait, Xmax × R1 (highest rate times response time with one client) would then be
+/// less than one request.
 fn holds_workers(facts: &Facts<'_>) -> bool {
     let without_wait = || {
         let light = facts.unloaded?;
@@ -89,7 +88,7 @@ mod tests {
     use crate::Facts;
     use crate::planted::{PlantedRun, Who};
 
-    /// The figures of this test were seen with 32 processes that handle one connection each.
+    /// The figures of this test come from a server with 32 processes that handle one connection each.
     #[test]
     fn a_wait_for_the_timer_counts_as_service_time_if_it_occupies_a_worker() {
         let service_us = |x_max: f64| {

@@ -1,4 +1,4 @@
-//! Large differences between the answers from several addresses of one server. One of the server's addresses may be
+//! Large differences between the answers of several addresses of one server. One of the server's addresses may be
 //! broken, far away, or belong to a weaker machine.
 
 use run::{AddressPart, SummaryFigure, Trial};
@@ -12,8 +12,8 @@ pub(crate) fn difference(trial: &Trial, errors: f64) -> Option<String> {
     failing(trial, errors).or_else(|| slower(trial))
 }
 
-/// Describes in words the address with the largest share of failed requests. Returns `None` if the largest share is
-/// within the allowed share `errors`, or if every address exceeds `errors`.
+/// Describes in words the address with the largest share of failed requests. Returns `None` if all shares are within
+/// the allowed share `errors`, or if all shares exceed `errors`.
 fn failing(trial: &Trial, errors: f64) -> Option<String> {
     let [(worst, most), (best, least)] = extremes(trial, failed_share)?;
     (most > errors && least <= errors).then(|| {

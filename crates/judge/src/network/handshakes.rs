@@ -1,10 +1,9 @@
-//! CPU cost of a TLS handshake on both sides, if the windows of a run show this cost.
+//! CPU cost of a TLS handshake for client and server, if the windows of a run show this cost.
 //!
-//! Windows with one connection per request alternate with windows of kept connections. A line is fitted through the
-//! windows: CPU time per request as a function of handshakes per request. The slope of the fitted line is the CPU time
-//! of a handshake, including the connect and the close. If every request of a load had its own connection, no line can
-//! be fitted. For a load with one connection per request, the whole cost of a request is an upper bound of the
-//! handshake's cost.
+//! Windows with one connection per request alternate with windows in which connections are reused. A line is fitted
+//! through the windows: CPU time per request as a function of handshakes per request. The slope of the fitted line is
+//! the CPU time of a handshake, including the connect and the close. If every request of a load had its own connection,
+//! no line can be fitted, but the cost of a request is an upper bound.
 
 use run::{CpuEstimate, HandshakeCost, Run, Trial, TrialKind};
 
@@ -15,11 +14,11 @@ use crate::thresholds::{FEWEST_REQUESTS, MOST_RESUME, MOST_SHAKE};
 use run::number::prose;
 use stats::fit::linear;
 
-/// Maximum number of handshakes per request in a window whose connections count as kept.
+/// Maximum number of handshakes per request in a window whose connections count as reused.
 const KEPT: f64 = 0.1;
-/// Minimum number of handshakes per request in a window whose requests count as having one handshake each. In a short
-/// window, the lower minimum [`MOST_SHAKE`] suffices, because a handshake at the window's end may belong to a request
-/// of the next window.
+/// Minimum number of handshakes per request in a window in which each request counts as having its own handshake. In a
+/// short window, the lower minimum [`MOST_SHAKE`] suffices, because the request of the last handshake may belong to the
+/// next window.
 const EACH: f64 = 1.0 - KEPT;
 /// Maximum share of resumed handshakes in a window that counts as a window of full handshakes.
 const MOSTLY_FULL: f64 = KEPT;
@@ -35,7 +34,7 @@ pub(crate) fn one_each(trial: &Trial) -> bool {
     trial.measured.tally.handshakes >= FEWEST_REQUESTS && each(trial).is_some_and(|each| each >= EACH)
 }
 
-/// Returns the cost of a handshake if the windows show this cost. Returns `None` without TLS.
+/// Returns the cost of a handshake, if the windows show it. Returns `None` for connections without TLS.
 pub(crate) fn cost(run: &Run) -> Option<HandshakeCost> {
     run.plan.load.tls.as_ref()?;
     turns(run).or_else(|| whole(run))
@@ -94,8 +93,8 @@ fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
 }
 
 /// Returns the cost of a resumed handshake. `both` is the mean cost in windows with full and resumed handshakes, where
-/// `share` is the share of resumed handshakes. If the cost `full` of a full handshake is known, the cost of the full
-/// handshakes in the mixed windows is subtracted from `both`.
+/// `share` is the share of resumed handshakes. If the cost `full` of a full handshake is known, the share of the full
+/// handshakes is subtracted from `both`.
 fn less_full(both: CpuEstimate, full: Option<CpuEstimate>, share: f64) -> Option<CpuEstimate> {
     let others = full.map_or(0.0, |full| full.us * (1.0 - share));
     let of = |us: f64| if full.is_some() { (us - others) / share } else { us };
@@ -220,7 +219,7 @@ mod tests {
         assert!(cost.how.contains("3 windows") && run.findings.capacity.is_none(), "it is no load of a search");
     }
 
-    /// One of ten handshakes in the resumed windows is full, as at the start of a load.
+    /// In the windows with resumed handshakes, one of ten handshakes is full, as at the start of a load.
     #[test]
     fn resumed_handshakes_are_separated_from_full_ones() {
         let all = windows(&[(1.0, 0.0), (0.0, 0.0), (1.0, 0.9), (1.0, 0.9), (0.0, 0.0), (1.0, 0.0)]);
@@ -232,7 +231,7 @@ mod tests {
         assert!((0.4..0.5).contains(&cost.resumed), "{cost:?}");
         let of = |trial: usize| server_us(&cost, &all.trials[trial]).unwrap();
         assert!((of(0) - us(cost.server)).abs() < 1e-9 && of(2) > us(cost.server_resumed) && of(2) < of(0) / 2.0);
-        // If all handshakes are resumed, as a plan may demand, the cost of a full handshake is unknown.
+        // If a plan demands that all handshakes are resumed, the cost of a full handshake is unknown.
         let cost = windows(&[(1.0, 1.0), (0.0, 0.0), (1.0, 1.0), (0.0, 0.0)]).findings.tls_handshake_cpu_us.unwrap();
         assert!(cost.server.is_none() && (us(cost.server_resumed) - 200.0).abs() < 30.0, "{cost:?}");
         let cost = windows(&[(1.0, 0.3), (0.0, 0.0), (1.0, 0.3), (0.0, 0.0)]).findings.tls_handshake_cpu_us.unwrap();

@@ -1,6 +1,6 @@
 //! Signs of a queue on the network path between client and server: round trips grow far beyond their minimum, and the
-//! sender's data waits. A server that delays answers on purpose has nothing to send in the meantime, so round trips
-//! stay short.
+//! sender's data waits. A server that delays answers on purpose sends nothing in the meantime, so round trips stay
+//! short.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -19,8 +19,8 @@ pub(crate) fn on_the_way(trial: &Trial) -> Option<Evidence> {
     longest(trial, |_| true).filter(|_| idle(trial))
 }
 
-/// Returns the evidence of [`on_the_way`] if the queue can come from the load: unsent data waits, or round trips are
-/// far longer than at the lightest load. On a radio link, round trips vary much at every load, so a mean far above the
+/// Returns the evidence of [`on_the_way`] if the load may cause the queue: unsent data waits, or round trips are far
+/// longer than at the lightest load. On a radio link, round trips vary much at every load, so a mean far above the
 /// minimum shows no queue.
 pub(crate) fn of_the_load(facts: &Facts<'_>, trial: &Trial) -> Option<Evidence> {
     let by_load = |view: &View<'_>| waits_unsent(view) || may_have_grown(facts, view);
@@ -43,7 +43,7 @@ fn may_have_grown(facts: &Facts<'_>, view: &View<'_>) -> bool {
     most >= TRIP_GREW * before
 }
 
-/// Returns true if packets wait, but busy CPUs of a host could cause the delay.
+/// Returns true if packets wait on the network path, but busy CPUs of a host could cause the delay.
 pub(crate) fn is_hidden(trial: &Trial) -> bool {
     !idle(trial) && longest(trial, |_| true).is_some()
 }
@@ -68,9 +68,8 @@ fn shaped(facts: &Facts<'_>, view: &View<'_>, name: &str, backlog: f64) -> Optio
         .then(|| measured(view, ("qdisc.backlog", name), (backlog, FigureUnit::Bytes), None, text))
 }
 
-/// Returns true if the traffic of a link comes from this load. The traffic on the link counts as traffic of the load if
-/// the load sends most of the link's bytes (`per_s`, per second), or if the load's own packets queue. If both the bytes
-/// and the queue of the load are unknown, returns true if the load is at a limit.
+/// Returns true if the traffic of a link comes from this load. The load must send most of the link's bytes (`per_s`,
+/// per second), or its own packets must queue. If neither is known, returns true if the load is at a limit.
 pub(crate) fn is_ours(facts: &Facts<'_>, trial: &Trial, per_s: Option<f64>) -> bool {
     let tally = &trial.measured.tally;
     let bytes = tally.bytes_sent.max(tally.bytes_received) as f64 + FRAMING * tally.completed as f64;
@@ -104,9 +103,9 @@ fn queue(view: &View<'_>) -> Option<Evidence> {
     let r = positive(view.trial.latency_us.mean)?;
     let (rtt, least) = (view.value("connection.rtt")?, positive(view.value("connection.min_rtt")?)?);
     let unsent = unsent_share(view).unwrap_or(0.0);
-    // The server's kernel may acknowledge a request together with the answer, so the client's round trips may include
-    // the server's work. The client's kernel acknowledges an answer soon, so the server's round trips include no
-    // processing time.
+    // The server's kernel may acknowledge a request together with the answer, so round trips measured by the client may
+    // include the server's work. The client's kernel acknowledges an answer at once, so round trips measured by the
+    // server include no processing time.
     let of_client = std::ptr::eq(view.side, &view.trial.client);
     let most = (rtt >= TRIP_SHARE * r && !of_client) || waits_unsent(view);
     if rtt < TRIP_GREW * least || rtt - least < TRIP_QUEUE_US || !most || held_by_a_window(view) {
@@ -137,8 +136,8 @@ pub(crate) fn unsent_share(view: &View<'_>) -> Option<f64> {
     ratio(waiting, sampled.min(positive(view.trial.rates.concurrency)?)).map(|share| share.min(1.0))
 }
 
-/// Returns true if the receiver's TCP window or the send buffer stopped the sender. A full TCP window or a full send
-/// buffer can stop the sender even on a link that is not full.
+/// Returns true if the receiver's TCP window or the send buffer stopped the sender. A full TCP window or send buffer
+/// can stop the sender although the link is not full.
 fn held_by_a_window(view: &View<'_>) -> bool {
     let stalled = |id| view.value(id).is_some_and(|share| share >= STALLS_SEEN);
     stalled("connection.rwnd_limited") || stalled("connection.sndbuf_limited")
@@ -149,8 +148,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use run::{Trial, TrialKind};
 
-    /// The server completes 200/s with one client that never pauses, because the link is full. Below 190/s, requests
-    /// are answered quickly, because the link lets bursts pass.
+    /// In this test, the server completes 200/s with one client that never pauses, because the link is full. Below
+    /// 190/s, requests are answered quickly, because the link lets bursts pass.
     fn one_client_fills(rtt_us: f64) -> PlantedRun {
         let quick = |t: &mut Trial, p: &Point| {
             if t.kind == TrialKind::Search && p.offered < 190.0 {
@@ -182,8 +181,8 @@ mod tests {
         assert_ne!(shaped.verdict().id, "server-rate-limit");
     }
 
-    /// This test repeats a situation that was observed on a real link of 10 Mbit/s. The segments on the link woke the
-    /// generator one by one, on CPUs that other programs filled. The generator's threads waited for a CPU 85 % of the
+    /// This test repeats a situation that was observed on a real link of 10 Mbit/s. Each segment from the link woke the
+    /// generator separately, on CPUs that other programs filled. The generator's threads waited for a CPU 85 % of the
     /// time, while the queue of the traffic shaper grew with the load.
     #[test]
     fn a_generator_that_waits_for_a_cpu_while_its_packets_queue_in_a_shaper_is_not_the_limit() {

@@ -11,7 +11,8 @@ pub(crate) const BITS: f64 = u8::BITS as f64;
 
 /// Returns true if an interface carried clearly more than its stated speed over the whole recording, so nothing
 /// enforces this speed. The whole recording is used because some drivers update their counters only once per second. In
-/// a short window, a counter that is updated once per second may grow by more than the link carried.
+/// a short window, a counter that is updated once per second may grow by more bytes than the link carried in the
+/// window.
 pub(crate) fn is_nominal(recording: &Recording, interface: &str) -> bool {
     carried_and_stated(recording, interface).is_some_and(|(carried, stated)| carried / stated > 1.0 + FULL_WIDTH)
 }
@@ -60,8 +61,8 @@ mod tests {
         planted
     }
 
-    /// The situation of this test also occurs with the bridge of Docker (10 Gbit/s stated), and with the emulated card
-    /// e1000 and VMware's vmxnet3. An earlier version of loadline reported a link that was 251 % full.
+    /// The bridge of Docker (stated speed 10 Gbit/s), the emulated card e1000 and VMware's vmxnet3 behave like the
+    /// interface in this test. An earlier version of loadline reported a link that was 251 % full.
     #[test]
     fn a_link_that_carries_more_than_it_states_is_not_full() {
         let nominal = large_answers(1.25e8);

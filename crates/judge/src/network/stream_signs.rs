@@ -1,5 +1,5 @@
-//! Signs in streams of events, such as server-sent events. The signs show that something collects events before it
-//! passes them on, or that gaps between events grow with the load.
+//! Signs in streams of events, such as server-sent events. Either something collects events before it passes them on,
+//! or gaps between events grow with the load.
 
 use run::{Bottleneck, StreamFinding, StreamSign, SummaryFigure, Trial, WaitCause, WaitFinding};
 
@@ -8,8 +8,8 @@ use crate::context::view::program;
 use crate::number::{counted, duration};
 use crate::thresholds::NOTICED_US;
 
-/// Recorded gap between events that arrived in one read, microseconds. The true gap is 0, which a histogram stores as
-/// one nanosecond.
+/// Recorded gap between two events that arrived in one read, microseconds. The true gap is 0, but a histogram stores it
+/// as one nanosecond.
 const NO_GAP_US: f64 = 1.0 / NS_PER_US as f64;
 const NS_PER_US: u32 = 1000;
 
@@ -17,7 +17,7 @@ const NS_PER_US: u32 = 1000;
 const NO_CAUSE: [&str; 4] = ["", "unknown", "not-saturated", "server-rate-limit"];
 
 /// Returns the signs (buffered events, stalls) in the streams of a run. The verdict `bottleneck` and the causes of
-/// waits `waits` explain the stalls.
+/// waiting, `waits`, explain why streams stall.
 pub(crate) fn signs(facts: &Facts<'_>, bottleneck: &Bottleneck, waits: &[WaitFinding]) -> Vec<StreamFinding> {
     let decisive = facts.decisive.filter(|_| facts.run.plan.load.stream.is_some());
     let found = |id, sentence: Option<String>| sentence.map(|sentence| StreamFinding { id, sentence });
@@ -75,9 +75,9 @@ fn stalls(light: &Trial, loaded: &Trial, cause: &str) -> Option<String> {
     })
 }
 
-/// Returns words about the probable cause of stalls. This is a wait that stops several requests at once, such as
-/// garbage collection or an interpreter's lock. Without such a wait, it is the resource that the verdict names. If the
-/// verdict names no resource either, the words list the usual causes.
+/// Returns text about the probable cause of stalls. The cause is a wait that stops several requests at once, such as
+/// garbage collection or an interpreter's lock. Without such a wait, the cause is the resource that the verdict names.
+/// If the verdict names no resource, the text lists the usual causes.
 fn cause(bottleneck: &Bottleneck, waits: &[WaitFinding]) -> String {
     let stops = |wait: &&WaitFinding| {
         matches!(wait.cause, WaitCause::Lock | WaitCause::SerialCpu | WaitCause::BlockingCall)

@@ -124,8 +124,7 @@ fn equal_names_in_two_processes_are_different_functions() {
     assert_eq!(named(StackProfile { cpu: [two.cpu, rest.cpu].concat(), ..two }), None);
 }
 
-/// This test repeats a situation that was observed with a small server in C, whose only function with user CPU time was
-/// `epoll_wait`.
+/// As observed with a small server in C, `epoll_wait` was the only function with user CPU time.
 #[test]
 fn a_function_explains_no_cpu_time_that_is_spent_in_the_kernel() {
     let told = |user: f64, system: f64| {

@@ -12,7 +12,7 @@ fn trial(p99: f64, completed: u64, failed: u64) -> Trial {
     t
 }
 
-/// The figures of this test were seen with servers that answered every request.
+/// The figures of this test come from servers that answered every request.
 #[test]
 fn few_random_arrivals_and_slow_first_answers_do_not_fall_behind() {
     let behind = |(due, completed): (u64, u64), min_us: f64, warmup_s: f64| {
@@ -45,7 +45,8 @@ fn without_a_limit_the_unloaded_median_sets_one_that_pauses_do_not_change() {
     assert_eq!(breach(&tail, &limits).map(|b| b.kind), Some(BreachKind::P99), "a packet that is sent again");
 }
 
-/// Two answers in a hundred take 300 ms under any load, so the default limit on the slowest answers is longer.
+/// In this test, two answers in a hundred take 300 ms under any load, so the default limit on the 99th percentile is
+/// longer.
 #[test]
 fn answers_that_are_slow_under_any_load_raise_the_default_limit() {
     let step = |p99_us: f64| {
@@ -59,8 +60,8 @@ fn answers_that_are_slow_under_any_load_raise_the_default_limit() {
     assert_eq!(limit(vec![step(300_000.0)]), Some(100_000.0), "a single step may have had a pause");
 }
 
-/// Answers take 20 ms or 200 ms, with nearly equal shares. A limit of ten times the median would be 200 ms or 2 s,
-/// depending on chance.
+/// Answers take 20 ms or 200 ms, with nearly equal shares. A limit of ten times the median would be either 200 ms or 2
+/// s, depending on chance.
 #[test]
 fn two_response_times_of_equal_share_set_one_limit() {
     let step = |quick: u64, slow: u64| {
@@ -86,7 +87,8 @@ fn two_response_times_of_equal_share_set_one_limit() {
     assert!(rare.text.contains("10 × unloaded; set --p50"), "{}", rare.text);
 }
 
-/// Every answer is a quick 401. The user allows any share of errors, and limits the response time.
+/// In this test, every answer is a quick refusal with status 401. The user's objective allows any share of errors, but
+/// limits the response time.
 #[test]
 fn a_limit_on_the_response_time_is_not_met_without_a_good_answer() {
     let mut refused = trial(100.0, 1000, 1000);
@@ -130,8 +132,8 @@ fn each_limit_that_is_named_counts_and_no_other() {
     assert_eq!(breach(&seen, &limits).map(|b| b.kind), Some(BreachKind::P999));
 }
 
-/// Four of sixteen connections got all answers, and the other twelve connections waited to the end. Only a few
-/// requests wait, but they are more than one in a hundred of all requests.
+/// In this test, four of sixteen connections get all answers, and the other twelve connections wait to the end. The few
+/// waiting requests are more than one in a hundred of all requests.
 #[test]
 fn requests_that_were_never_answered_count_against_p99_and_errors() {
     let run = Run { trials: vec![trial(100.0, 1000, 0)], ..Run::default() };
@@ -174,8 +176,8 @@ fn requests_in_flight_at_the_end_of_the_window_count_with_their_age() {
     assert_eq!((found.kind, found.at_least), (BreachKind::P99, true));
     assert!(found.value.is_some_and(|us| (us / 900_000.0 - 1.0).abs() < 0.01), "{found:?}");
     assert!(words(&found).starts_with("p99 was at least 9"), "{}", words(&found));
-    // Some requests are in flight at the end of every window. Among thousands of requests, a few that have waited
-    // long do not change the 99th percentile.
+    // Some requests are in flight at the end of every window. Among thousands of requests, a few that wait for long do
+    // not change the 99th percentile.
     assert_eq!(breach(&with(100, Some(hist(4, 1_500_000))), &limits), None);
     assert_eq!(breach(&with(10_000, Some(hist(4, 900_000_000))), &limits), None);
 }

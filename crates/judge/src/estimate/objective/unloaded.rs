@@ -1,9 +1,9 @@
 //! Usual response time without load, from which the default objective is derived.
 //!
-//! The usual response time is the median, which depends least on pauses of the machine. If response times differ
-//! widely (such as 20 ms from a cache and 200 ms from a database), the median jumps from one time to the other when
-//! their shares change a little. A limit on the median would then depend on chance. In this case, the usual response
-//! time is the mean of the quickest nine tenths of the answers, which hardly changes with the shares.
+//! The usual response time is the median, which depends least on pauses of the machine. If response times differ widely
+//! (such as 20 ms from a cache and 200 ms from a database), small changes of the shares make the median jump. A limit
+//! on the median would then depend on chance. The usual response time is then the mean of the quickest nine tenths of
+//! the answers, which hardly changes with the shares.
 
 use std::time::Duration;
 
@@ -18,13 +18,13 @@ use crate::thresholds::{FEWEST_REQUESTS, WIDE};
 pub(super) struct Unloaded {
     /// Usual response time, microseconds.
     pub(super) us: f64,
-    /// True if response times differ so widely that the usual one is a mean, and not the median.
+    /// True if response times differ so widely that the mean is used instead of the median.
     pub(super) is_mean: bool,
 }
 
 impl Unloaded {
-    /// Returns the usual response time of the two lightest of `steps`. The result is the smaller of the times of both
-    /// steps, since other programs may have disturbed one of them.
+    /// Returns the usual response time of the two lightest of `steps`. Other programs may have disturbed one of the two
+    /// steps, so the smaller time is returned.
     pub(super) fn of(steps: &[&Trial]) -> Option<Self> {
         let first = lightest(steps)?;
         let rest: Vec<&Trial> = steps.iter().copied().filter(|t| !std::ptr::eq(*t, first)).collect();
@@ -34,8 +34,8 @@ impl Unloaded {
         Some(Self::mean(&lightest).unwrap_or(median))
     }
 
-    /// Returns the mean of the quickest answers, if response times differ widely in one of the steps. Steps with few
-    /// answers are added up, because their mean depends on chance.
+    /// Returns the mean of the quickest answers if response times differ widely in one of the steps. The answers of
+    /// steps with few answers are added up, because the mean of a few answers depends on chance.
     fn mean(steps: &[&Trial]) -> Option<Self> {
         if !steps.iter().any(|step| differs_widely(step)) {
             return None;
@@ -64,8 +64,8 @@ fn differs_widely(trial: &Trial) -> bool {
     apart.is_some_and(|apart| apart.max(1.0 / apart) >= WIDE)
 }
 
-/// Returns the mean of the quickest nine tenths of the answers, microseconds. The slowest tenth, like the part of the
-/// answers above the 90th percentile, may be late because of a pause of the machine.
+/// Returns the mean of the quickest nine tenths of the answers, microseconds. The slowest tenth may be late because the
+/// machine paused.
 fn quick_mean_us(times: &Hist) -> Option<f64> {
     let all = SummaryFigure::P90.share()? * times.len() as f64;
     let (mut left, mut sum_s) = (all, 0.0);

@@ -26,7 +26,8 @@ fn judged(planted: &PlantedRun, change: impl Fn(&mut Run)) -> Run {
     run
 }
 
-/// A token expires in the step with 8 clients, 0.7 s into the window. All requests of the later loads fail, too.
+/// In this test, a token expires in the step with 8 clients, 0.7 s after the start of the window. All requests of the
+/// later loads fail, too.
 #[test]
 fn a_token_that_expires_in_a_search_is_no_limit_of_the_load() {
     let run = judged(&PlantedRun::new(1000.0, 4000.0), |run| {
@@ -80,7 +81,7 @@ fn a_stretch_of_429_is_a_rate_limit_and_no_expired_token() {
     assert!(!limited.contains("token") && told("401").contains("token"), "{limited} {}", told("401"));
 }
 
-/// Makes the server end 1 s after the start of a window of 2 s. After the server's end, the clients try to connect
+/// Makes the server end 1 s after the start of a window of 2 s. After the server has ended, the clients try to connect
 /// in vain, with pauses that double.
 fn crash(trial: &mut Trial) {
     let clients = trial.intensity.in_flight().unwrap() as u64;
@@ -96,7 +97,7 @@ fn crash(trial: &mut Trial) {
     }
 }
 
-/// The observer sees no process of the server, as on a host whose counters cannot be read.
+/// The observer sees no process of the server, as if the host's counters could not be read.
 #[test]
 fn a_server_that_ends_is_told_with_the_moment_and_the_refused_connects() {
     for (clients, words) in [(1, "1 client on"), (8, "8 clients on")] {
@@ -151,8 +152,8 @@ fn an_edge_of_the_stretch_has_at_most_three_mixed_steps() {
     assert_eq!([0, 3, 4].map(is_found), [true, true, false]);
 }
 
-/// In half of the simulated runs, answers fail at random the whole time. In the other half of the runs, a rate
-/// limiter's token bucket becomes empty, and then lets requests pass at a fixed rate.
+/// In half of the simulated runs, answers fail at random the whole time. In the other half, a rate limiter's token
+/// bucket becomes empty, and then lets requests pass at a fixed rate.
 #[test]
 fn failures_beside_good_answers_are_no_stretch() {
     let mut random = fastrand::Rng::with_seed(3);

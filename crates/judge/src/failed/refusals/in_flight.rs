@@ -1,7 +1,7 @@
-//! Limits on requests in flight, and how they differ from rate limits. With a limit on requests in flight
-//! (`limit_conn`, a semaphore, a pool of connections), the rate of good answers times their response time stays
-//! constant, so the rate falls if answers take longer. With a rate limit, the rate stays constant, however long answers
-//! take. If neither the rate nor the response time changes, nothing separates both kinds of limits.
+//! Limits on requests in flight, and how they differ from rate limits. A limit on requests in flight (`limit_conn`, a
+//! semaphore, a connection pool) keeps the rate of good answers times their response time constant. A rate limit keeps
+//! the rate constant, however long answers take. If neither the rate nor the response time changes, the two kinds of
+//! limits cannot be told apart.
 
 use run::Trial;
 use stats::queueing::servers_of_loss;
@@ -19,8 +19,8 @@ pub(crate) struct InFlight {
     /// True if a limit on requests in flight agrees with the trials. A server that limits how many requests it handles
     /// at the same time allows at least about one request.
     pub(crate) may_limit: bool,
-    /// True if only a limit on requests in flight can have kept their number constant: the rates of all answers differ
-    /// widely between the trials with about this number, and no trial without refusals had far more in flight.
+    /// True if only a limit on requests in flight explains their constant number. The rates of all answers must then
+    /// differ widely, and no trial without refusals may have far more requests in flight.
     pub(crate) is_kept: bool,
 }
 
@@ -37,20 +37,21 @@ impl InFlight {
     }
 }
 
-/// Limits on requests in flight that agree with one trial.
+/// Limits on requests in flight that are compatible with one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Range {
-    /// Mean number of good requests that the server handled at the same time. The limit is not lower.
+    /// Mean number of good requests that the server handled at the same time. The limit is at least this number.
     low: f64,
-    /// Highest limit that agrees with the trial.
+    /// Highest limit that is compatible with the trial.
     high: f64,
 }
 
 impl Range {
-    /// Returns the limits that agree with a trial. A refusal takes the same way as a good answer (generator, network,
-    /// accept queue), but the server does not handle it. The time of a refusal is therefore left out of `low`. A server
-    /// refuses some requests before the number in flight stays at the limit, because arrivals are irregular. The
-    /// highest limit is therefore that of random arrivals. All limits agree with a trial whose times are unknown.
+    /// Returns the limits on requests in flight that are compatible with a trial. A refusal takes the same path as a
+    /// good answer (generator, network, accept queue), but occupies no worker. The time of a refusal is therefore left
+    /// out of `low`. Arrivals are irregular, so a server already refuses requests while its mean number of requests in
+    /// flight is below the limit. The highest limit is therefore the limit that fits random arrivals. If the times of a
+    /// trial are unknown, all limits are compatible with the trial.
     fn of(trial: &Trial) -> Self {
         let Some((good_us, refused_us)) = times_us(trial) else { return Self { low: 0.0, high: f64::INFINITY } };
         let rate = good(trial);
@@ -59,15 +60,15 @@ impl Range {
         Self { low, high: whole.max(servers_of_loss(whole, refused(trial))) }
     }
 
-    /// Returns true if a limit agrees with the trial, within the error of the measurement.
+    /// Returns true if a limit is compatible with the trial, within the error of the measurement.
     fn agrees(&self, limit: f64) -> bool {
         self.low <= (1.0 + ONE_RATE) * limit && self.high >= (1.0 - ONE_RATE) * limit
     }
 }
 
-/// Returns the mean times of good answers and of refusals, microseconds. The second time is 0 if the trial has no
-/// histograms, or no refusals. Returns `None` if the histograms do not separate good answers from refusals, as in runs
-/// of older versions.
+/// Returns the mean times of good answers and of refusals, microseconds. The time of refusals is 0 without histograms
+/// or without refusals. Returns `None` if the histograms do not separate good answers from refusals, as in runs of
+/// older versions of loadline.
 fn times_us(trial: &Trial) -> Option<(f64, f64)> {
     if trial.histograms.is_empty() {
         return Some((positive(trial.latency_us.mean)?, 0.0));
@@ -77,14 +78,14 @@ fn times_us(trial: &Trial) -> Option<(f64, f64)> {
     mean_us("response").zip(refused_us)
 }
 
-/// Returns true if some limit on requests in flight agrees with the trials: with at least two thirds of them, and no
-/// trial has far more requests in flight.
+/// Returns true if some limit is compatible with at least two thirds of the trials, and no trial has far more requests
+/// in flight.
 fn may_limit(ranges: &[Range]) -> bool {
     let agrees = |limit: f64| {
         let near = ranges.iter().filter(|range| range.agrees(limit)).count();
         are_most(near, ranges.len()) && ranges.iter().all(|range| range.low <= ABOVE_LIMITER * limit)
     };
-    // The number of trials that agree with a limit changes only at the ends of their ranges.
+    // The number of trials that are compatible with a limit changes only at the ends of their ranges.
     let ends = ranges.iter().flat_map(|range| [range.low, range.high]);
     let each = ends.flat_map(|end| [end / (1.0 + ONE_RATE), end, end / (1.0 - ONE_RATE)]);
     let mut limits = each.filter(|limit| limit.is_finite()).map(|limit| limit.max(LEAST_PLACES));

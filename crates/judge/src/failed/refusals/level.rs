@@ -1,9 +1,9 @@
-//! Levels: a figure of several trials that stayed near one value.
+//! Level: a figure that stayed near one value in several trials.
 
 use crate::number::median_of_sorted;
 use crate::thresholds::{ABOVE_LIMITER, ONE_RATE};
 
-/// Figure of several trials, such as the rate of good answers.
+/// Range of one figure over several trials, such as the rate of good answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Level {
     /// Lowest value.
@@ -12,13 +12,14 @@ pub(crate) struct Level {
     pub(crate) middle: f64,
     /// Highest value.
     pub(crate) highest: f64,
-    /// True if the values stayed near the median. A disturbed trial has a lower value than a limit allows, but no trial
-    /// has a far higher value. A third of the values may therefore differ from the median.
+    /// True if the values stayed near the median. A disturbed trial may have a lower value than a limit allows, but no
+    /// trial has a far higher value. Up to a third of the values may therefore differ from the median.
     pub(crate) constant: bool,
 }
 
 impl Level {
-    /// Returns the level of values, in any order. All fields of the result are 0 or false without values.
+    /// Returns the level of the `values`, which may be in any order. Without values, all fields of the result are 0 or
+    /// false.
     pub(super) fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let (Some(lowest), Some(highest)) = (values.first().copied(), values.last().copied()) else {
@@ -30,7 +31,7 @@ impl Level {
         Self { lowest, middle, highest, constant }
     }
 
-    /// Returns true if a value is about the median.
+    /// Returns true if a value is near the median.
     pub(crate) fn is_near(&self, value: f64) -> bool {
         is_near(value, self.middle)
     }
@@ -41,12 +42,13 @@ pub(super) fn highest_over_lowest(values: impl Iterator<Item = f64> + Clone) -> 
     values.clone().fold(0.0_f64, f64::max) / values.fold(f64::MAX, f64::min)
 }
 
-/// Returns true if so many trials agree with a limit that the others may have been disturbed: two thirds of them.
+/// Returns true if at least two thirds of the trials agree with a limit, so that the other trials may have been
+/// disturbed.
 pub(super) const fn are_most(agreeing: usize, all: usize) -> bool {
     3 * agreeing >= 2 * all
 }
 
-/// Returns true if a value is about the middle value of several trials.
+/// Returns true if a value is near the middle value of several trials.
 fn is_near(value: f64, middle: f64) -> bool {
     (value / middle - 1.0).abs() <= ONE_RATE
 }

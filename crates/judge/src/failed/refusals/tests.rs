@@ -18,8 +18,8 @@ fn window(random: &mut fastrand::Rng, good: impl Fn(f64, &mut fastrand::Rng) -> 
     trial
 }
 
-/// In a single load, a limiter lets 9 to 11 requests pass per tenth of a second. A failing server fails half of all
-/// requests regularly, or a fifth of them at random.
+/// In a single load, a rate limiter lets 9 to 11 requests pass per tenth of a second. A failing server fails half of
+/// all requests regularly, or a fifth of them at random.
 #[test]
 fn a_window_tells_a_limiter_from_a_server_that_fails_a_share() {
     let mut random = fastrand::Rng::with_seed(11);
@@ -40,9 +40,9 @@ fn a_window_tells_a_limiter_from_a_server_that_fails_a_share() {
     assert!(limiters >= 290 && failing >= 580 && wrong == 0, "{limiters} {failing} {wrong}");
 }
 
-/// There are six loads; the heaviest is 3 to 88 times the lightest. With status 429, the server refuses either a
-/// constant share of the requests of every load, or all requests beyond a limit. An earlier version of loadline
-/// took the status 429 as proof of a rate limit.
+/// There are six loads; the heaviest is 3 to 88 times the lightest. The server answers some requests with 429: a
+/// constant share of every load, or all requests beyond a limit. An earlier version of loadline took the status 429 as
+/// proof of a rate limit.
 #[test]
 fn a_constant_share_of_all_loads_is_no_limit() {
     let mut random = fastrand::Rng::with_seed(22);
@@ -84,7 +84,7 @@ fn a_share_grows_only_beyond_chance() {
     assert!(!grows(&trial(1000.0, 2000, 1000), &trial(100.0, 200, 190)), "more of a lighter load");
 }
 
-/// The server fails a fifth of all requests. Other programs disturbed the trial with the light load.
+/// The server fails a fifth of all requests. Other programs disturbed the trial with the lightest load.
 #[test]
 fn a_share_that_stays_the_same_is_seen_in_disturbed_trials_too() {
     let trial = |rate: f64| {

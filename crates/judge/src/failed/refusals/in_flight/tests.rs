@@ -1,4 +1,5 @@
-//! Simulated servers with a limit on requests in flight, or with a rate limit. Both refuse the rest at once.
+//! Simulated servers with a limit on requests in flight, or with a rate limit. The simulated server refuses all other
+//! requests at once.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,16 +16,16 @@ const BURST: f64 = 2.0;
 /// Limit of a simulated server.
 #[derive(Clone, Copy, Debug)]
 enum Limit {
-    /// Number of requests at a time.
+    /// Maximum number of requests in the server at a time.
     InFlight(u32),
-    /// Requests per second (token bucket).
+    /// Maximum number of requests per second (token bucket).
     Rate(f64),
 }
 
 /// Load on a simulated server.
 #[derive(Clone, Copy, Debug)]
 enum Load {
-    /// Clients without pauses.
+    /// Number of clients that never pause.
     Clients(u32),
     /// Random arrivals per second.
     Arrivals(f64),
@@ -37,7 +38,7 @@ struct Window {
     load: Load,
     /// Time for which the server handles a request, seconds.
     service_s: f64,
-    /// Mean time that a request takes on its way, seconds. A refused request takes this time, too.
+    /// Mean time that a request spends on the network, seconds. A refused request spends this time on the network, too.
     way_s: f64,
 }
 
@@ -48,9 +49,10 @@ enum Event {
     Ends,
 }
 
-/// Events in order of time: the time of each event, its kind, and the start of the request, nanoseconds.
+/// Queue of events in order of time. An entry has the time of the event, its kind, and the start of the request, in
+/// nanoseconds.
 type Events = BinaryHeap<Reverse<(u64, Event, u64)>>;
-/// Function that adds a request that starts at a time, nanoseconds.
+/// Function that adds a request with a given start time, nanoseconds.
 type Start<'s> = &'s mut dyn FnMut(&mut Events, u64);
 
 impl Window {
@@ -115,9 +117,8 @@ fn trial(good: Hist, refused: Hist) -> Trial {
     trial
 }
 
-/// Returns the quantity that a server keeps constant in a search: two open loops above its limit, and two closed loops
-/// with several times as many clients as its limit. In the closed loops, the server needs `slower` times as long for a request,
-/// because many refusals take its CPU time.
+/// Returns the quantity that a server keeps constant in a simulated search. The search has two open loops above the
+/// limit, and two closed loops with several times as many clients; in these, a request takes `slower` times as long.
 fn kept(limit: Limit, (service_s, way_s): (f64, f64), slower: f64, random: &mut fastrand::Rng) -> Option<Kept> {
     let (most, rate) = match limit {
         Limit::InFlight(most) => (most, f64::from(most) / service_s),
@@ -134,8 +135,8 @@ fn kept(limit: Limit, (service_s, way_s): (f64, f64), slower: f64, random: &mut 
     Refusals::of(all.iter().copied(), &all).kept()
 }
 
-/// Counts the results of simulated searches with a limit on requests in flight (first) and with a rate limit (second).
-/// `slower` returns the growth of the service time under a heavy load.
+/// Counts the results of simulated searches, first with a limit on requests in flight, then with a rate limit. `slower`
+/// returns the factor by which the service time grows under a heavy load.
 fn counts(seeds: u64, slower: fn(&mut fastrand::Rng) -> f64) -> [[usize; 3]; 2] {
     let mut found = [[0; 3]; 2];
     for seed in 0..seeds {
@@ -156,8 +157,8 @@ fn counts(seeds: u64, slower: fn(&mut fastrand::Rng) -> f64) -> [[usize; 3]; 2] 
     found
 }
 
-/// An earlier version of loadline called a limit of 50 requests in flight a rate limit with 95 %, because the response
-/// times of two loads differed by 6 %.
+/// An earlier version of loadline took a limit of 50 requests in flight for a rate limit (95 % sure), because response
+/// times differed by 6 %.
 #[test]
 fn a_response_time_that_hardly_changes_separates_no_limits() {
     let [in_flight, rate] = counts(100, |random| 1.0 + 0.1 * random.f64());
@@ -171,7 +172,7 @@ fn no_limit_is_taken_for_the_other_if_answers_take_longer() {
     assert_eq!((in_flight[0], rate[1]), (0, 0));
 }
 
-/// Under a heavy load, answers take twice as long. The rate of a limit on requests in flight falls to half.
+/// Under a heavy load, answers take twice as long. With a limit on requests in flight, the rate then falls to half.
 #[test]
 fn a_response_time_that_doubles_separates_the_limits() {
     let [in_flight, rate] = counts(100, |_| 2.0);
