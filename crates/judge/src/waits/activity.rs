@@ -1,5 +1,5 @@
-//! Groups the threads of all processes that have the same process name by what the threads do (such as running, or
-//! waiting for a lock). The groups come from repeated readings (samples) of the threads.
+//! Groups the threads of processes with one name by what the threads do (such as running, or waiting for a lock). The
+//! groups come from repeated readings (samples) of the threads.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ pub(super) struct Activity<'a> {
     pub(super) has_parent: bool,
     /// Mean number of processes without such a parent, at least 1.
     pub(super) workers: f64,
-    /// Addresses of peers that owe no reply and send nothing. A thread that reads from such a peer waits for news, as
-    /// it does after SUBSCRIBE.
+    /// Addresses of peers from which no thread awaits a reply and no data comes. A thread that reads from a silent peer
+    /// waits for news, as after Redis' SUBSCRIBE.
     silent: Vec<&'a str>,
 }
 
@@ -53,7 +53,8 @@ impl<'a> Activity<'a> {
     }
 
     /// Returns the kind of wait that one thread is mostly in, and the [`object`] that it waits for. `blocked` is the
-    /// share of time in which this thread is blocked. Groups of more threads are not the waits of this thread alone.
+    /// share of time in which this thread is blocked. Groups with more threads are left out, because they show the
+    /// waits of other threads.
     pub(super) fn wait_of(&self, blocked: f64) -> Option<(ThreadState, String)> {
         let mut sums: BTreeMap<ThreadState, (f64, Vec<&WaitGroup>)> = BTreeMap::new();
         let may_be_its = |g: &&WaitGroup| is_blocked(g.state) && g.threads <= blocked + WAIT_FEW;
@@ -75,8 +76,8 @@ impl<'a> Activity<'a> {
         for group in self.groups.iter().filter(is_wait) {
             *sums.entry(group.state).or_default() += group.threads;
         }
-        // Idle threads of a runtime also wait for pipes and event descriptors. Other waits are therefore better
-        // evidence of a cause.
+        // Idle threads of a runtime also wait for pipes and event descriptors, so other waits are better evidence of a
+        // cause.
         let says_more = sums.iter().any(|(state, threads)| *state != ThreadState::Pipe && *threads >= WAIT_FEW);
         sums.retain(|state, _| !says_more || *state != ThreadState::Pipe);
         let (state, threads) = sums.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
@@ -86,8 +87,8 @@ impl<'a> Activity<'a> {
     }
 }
 
-/// Returns the addresses of the peers that owe a reply to fewer than half of the threads that wait for them, and that
-/// sent hardly any data. A peer that sends may be in the middle of a long reply.
+/// Returns the addresses of peers that sent hardly any data, and owe a reply to fewer than half of the threads that
+/// wait for them. A peer that sends data may be in the middle of a long reply.
 fn silent<'a>(profile: &'a WaitProfile, process: &str, groups: &[&WaitGroup]) -> Vec<&'a str> {
     let waiting = |peer: &PeerConnections| -> f64 {
         let own = groups.iter().filter(|g| g.state == ThreadState::Peer && g.key == peer.address);
@@ -129,18 +130,19 @@ pub(super) const fn cause_of(state: ThreadState) -> Option<WaitCause> {
     match state {
         ThreadState::Sleep => Some(WaitCause::Sleep),
         ThreadState::Disk => Some(WaitCause::Disk),
-        // A pipe connects a process to another program, as a socket connects it to a peer.
+        // A pipe connects a process to another program, as a socket does.
         ThreadState::Peer | ThreadState::Pipe | ThreadState::FullPipe => Some(WaitCause::Peer),
         _ => None,
     }
 }
 
-/// Returns true for a state whose key names a system call or a pipe. For other states, the key names a peer.
+/// Returns true for a thread state whose key names a system call or a pipe. For other thread states, the key names a
+/// peer.
 pub(super) const fn names_call(state: ThreadState) -> bool {
     matches!(state, ThreadState::Disk | ThreadState::Pipe | ThreadState::FullPipe)
 }
 
-/// Returns the number of threads of a process, and the share of these threads that `waiting` threads make up, 0 to 1.
+/// Returns the number of threads of a process, and `waiting` as a share of these threads, 0 to 1.
 pub(super) fn part_of(profile: &WaitProfile, process: &str, waiting: f64) -> (f64, f64) {
     let of = profile.processes.iter().find(|p| p.process == process).map_or(waiting, |p| p.threads);
     (of, if of > 0.0 { (waiting / of).min(1.0) } else { 0.0 })

@@ -65,13 +65,13 @@ pub(crate) fn advice(finding: &WaitFinding) -> String {
     }
 }
 
-/// Returns the advice on a pool that needs more members.
+/// Returns the advice to enlarge a pool.
 pub(super) fn more_workers(pool: &WaitFinding) -> String {
     format!("Raise the number of workers of {}, or shorten the time for which each one waits.", pool.process)
 }
 
-/// Returns true for a pool of threads for which no sample shows what its threads wait for. Threads of a language
-/// runtime wait for a lock, a connection or a result in the same way as for work.
+/// Returns true for a pool of threads if no sample shows what its threads wait for. Threads of a language runtime wait
+/// for locks, connections and results in the same way as for work.
 pub(super) fn is_unseen(pool: &WaitFinding) -> bool {
     pool.cause == WorkerPool && pool.holder.is_none() && pool.function.is_empty() && !is_of_processes(pool)
 }

@@ -11,8 +11,7 @@ use crate::context::view::names;
 /// ID of the verdict that names no bottleneck.
 pub(super) const UNKNOWN: &str = "unknown";
 
-/// The ID of a verdict (the named bottleneck), and the causes of waiting threads that may be the reason for this
-/// bottleneck.
+/// ID of a verdict (a bottleneck), and the causes of waiting that may explain this bottleneck.
 pub(super) struct Agreement {
     bottleneck: &'static str,
     causes: &'static [WaitCause],
@@ -20,7 +19,7 @@ pub(super) struct Agreement {
     pub(super) by_function: bool,
 }
 
-/// All verdicts that causes inside the processes may explain.
+/// All verdicts that a cause of waiting may explain.
 const AGREEMENTS: &[Agreement] = &[
     Agreement {
         bottleneck: "server-concurrency",
@@ -41,7 +40,7 @@ const AGREEMENTS: &[Agreement] = &[
         causes: &[Lock, WorkerPool, ConnectionPool, BlockingCall, RowLock, Disk, SerialCpu],
         by_function: false,
     },
-    // If the holder of a lock waits for the disk, threads that wait for the lock wait for the disk, too.
+    // If the holder of a lock waits for the disk, the threads that wait for the lock indirectly wait for the disk.
     Agreement { bottleneck: "server-disk", causes: &[Disk, Lock], by_function: false },
 ];
 
@@ -56,8 +55,8 @@ impl Agreement {
         AGREEMENTS.iter().find(|row| row.bottleneck == verdict.id)
     }
 
-    /// Returns the cause that explains a verdict best. A lock inside the upstream service that the server waits for comes
-    /// first.
+    /// Returns the cause that explains a verdict best. If the server waits for an upstream, a lock inside the upstream
+    /// comes first.
     pub(super) fn cause<'a>(&self, verdict: &Bottleneck, findings: &'a [WaitFinding]) -> Option<&'a WaitFinding> {
         let upstream = verdict.waits_for.as_ref();
         let behind = upstream.and_then(|upstream| findings.iter().find(|finding| is_lock_inside(upstream, finding)));
@@ -70,7 +69,7 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
     let cause = &finding.cause;
     let holder_computes = finding.holder.is_none_or(ThreadState::wants_cpu);
     match () {
-        // A command that a database executes nearly all the time explains CPU use.
+        // A command that a database executes nearly all the time explains full CPUs.
         () if finding.session == Some(SessionState::Running) => {
             agreement.by_function || verdict.waits_for.is_some() || verdict.id == UNKNOWN
         }
@@ -92,9 +91,9 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
     }
 }
 
-/// Returns true for a lock inside a full upstream service, if the lock's holder uses the resource that is full.
+/// Returns true for a lock inside a full upstream if the holder of the lock uses the full resource.
 fn is_lock_inside(upstream: &WaitsFor, finding: &WaitFinding) -> bool {
-    // Several processes with one name have one finding, which names no process ID.
+    // If several processes have one name, their finding contains no process ID.
     let is_own = |process: &String| names(&finding.process, process);
     let fits = |state: ThreadState| match upstream.limit {
         Some(UpstreamLimit::Disk) => state == ThreadState::Disk,

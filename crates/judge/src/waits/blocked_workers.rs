@@ -1,6 +1,6 @@
-//! Threads that are blocked all the time, while more requests than threads wait in their process. Such threads are a
-//! pool of workers, or threads of housekeeping, which sleep whatever the load is. A pool of workers has as many threads
-//! as the server handles requests at a time.
+//! Threads that are blocked all the time, while more requests than threads wait in their process. They are either
+//! workers of a pool, or background threads that always sleep. As many workers as a pool has limit how many requests
+//! the server handles at a time.
 
 use run::{ThreadState, WaitProfile};
 
@@ -9,7 +9,7 @@ use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
 
-/// Threads that are blocked all the time, in all processes that have the same name.
+/// Threads that are blocked all the time, in all processes with one name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BlockedWorkers {
     /// Name of the process, with its ID if it is the only process of this name.
@@ -21,8 +21,7 @@ pub(crate) struct BlockedWorkers {
 }
 
 /// Returns the threads that are blocked all the time, at most one entry for each process name. Requests can wait for
-/// such threads only if another thread receives the requests. Leaves out processes without a thread that waits for
-/// events.
+/// such threads only if another thread receives the requests. Leaves out processes in which no thread waits for events.
 pub(super) fn blocked_workers(profile: &WaitProfile) -> Vec<BlockedWorkers> {
     let requests = Requests::of(profile);
     let most_requests = requests.in_progress().map_or(0.0, |(_, high)| high) + requests.queued;

@@ -13,7 +13,7 @@ use super::requests::Requests;
 use super::slots;
 use crate::thresholds::{FULL_MIDDLE, WAIT_FEW, WAIT_MOSTLY, WAIT_QUEUE};
 
-/// Returns the causes other than locks, at most one cause for each process name.
+/// Returns the causes of waiting other than locks, at most one for each process name.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let of = |process| cause(profile, &Activity::of(profile, process), requests);
     profile.processes.iter().filter_map(of).collect()
@@ -36,7 +36,7 @@ fn cause(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) ->
         return Some(pools::connections_of_read(profile, activity, requests).unwrap_or_else(serial));
     }
     let full_loop = || loop_without_rest(profile, activity, requests);
-    // If no thread waits for events, the event loop is one of the busy threads.
+    // If no thread waits for events, one of the busy threads is the event loop.
     let never_rests = activity.all_threads(ThreadState::is_idle) < WAIT_FEW;
     let calls = || waits_in_calls(profile, activity, requests, &finding);
     let of_threads = if never_rests { full_loop().or_else(calls) } else { calls().or_else(full_loop) };
@@ -45,9 +45,9 @@ fn cause(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) ->
         .or_else(|| slots::limited_section(profile, activity, requests))
 }
 
-/// Returns true if more requests are present than processes. Returns false for an upstream that hardly owes a reply to
-/// any sampled process: it computes for other programs. For an upstream without a known connection, or behind a Unix
-/// socket, the owed replies are unknown, and do not count.
+/// Returns true if more requests than processes are present. Returns false for an upstream that owes the sampled
+/// processes hardly any reply, and so computes for other programs. If it is unknown how many replies an upstream owes,
+/// as behind a Unix socket, the replies are ignored.
 fn is_asked(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> bool {
     let process = activity.process;
     let sent = pools::demand_of(profile, process, requests).filter(|sent| sent.is_finite());
@@ -55,7 +55,7 @@ fn is_asked(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests)
     owes && requests.demand() >= process.processes + WAIT_QUEUE
 }
 
-/// Returns true if only one thread of all processes computes, or only one thread of each process. One of the processes
+/// Returns true if only one thread computes, either in all processes together or in each process. One of the processes
 /// may be an idle parent of the other processes.
 fn computes_serially(activity: &Activity<'_>) -> bool {
     let (process, cpu) = (activity.process, activity.on_cpu());
@@ -87,7 +87,8 @@ fn waits_in_calls(
     if let Some(workers) = pools::busy_children(profile, activity, state, requests) {
         return Some(WaitFinding { peer, ..workers });
     }
-    // A thread that waits for a full pipe is never idle. If requests are unread meanwhile, no other thread reads them.
+    // A thread that waits for a full pipe is never idle. If requests stay unread at that time, no other thread reads
+    // them.
     let is_only_loop = idle < WAIT_FEW || state == ThreadState::FullPipe && requests.queued >= WAIT_QUEUE;
     let is_loop = is_event_loop(process) && works_in_loop(profile, process);
     if is_loop && is_only_loop && demand >= threads + WAIT_QUEUE && per_process <= 1.0 + WAIT_FEW {
@@ -126,19 +127,19 @@ fn waits_in_calls(
     }
 }
 
-/// Returns the words for the pipe for which threads wait; for several pipes, `key` is empty.
+/// Returns the text about the pipe for which threads wait; for several pipes, `key` is empty.
 fn pipe(full: &str, key: &str) -> String {
     if key.is_empty() { format!("several {full}pipes") } else { format!("the {full}{key}") }
 }
 
-/// Returns true if the server has read only as many requests as `threads` threads hold.
+/// Returns true if the server has read only as many requests as `threads` threads can work on.
 fn has_no_room(requests: &Requests, threads: f64) -> bool {
     requests.in_progress().is_some_and(|(_, high)| high <= threads + WAIT_QUEUE)
 }
 
-/// Returns the wait of an event loop that is blocked for a part of the time, and computes nearly all the rest, while
+/// Returns the wait of an event loop that is blocked for a part of the time and computes nearly all the rest, while
 /// requests queue. Neither the CPU nor the disk of such a process is full, but its event loop has no time left. Other
-/// threads may wait beside the loop, for example to poll another server.
+/// threads of the process may wait, too, for example to poll another server.
 fn loop_without_rest(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let (state, key) = activity.wait_of(process.busiest_blocked)?;
@@ -146,7 +147,7 @@ fn loop_without_rest(profile: &WaitProfile, activity: &Activity<'_>, requests: &
     let is_only = is_loop && activity.workers < 1.0 + WAIT_FEW;
     let does_both = process.busiest.min(process.busiest_blocked) >= WAIT_FEW;
     let is_used_up = does_both && process.busiest + process.busiest_blocked >= FULL_MIDDLE;
-    // If other threads are blocked, too, most stacks may be theirs.
+    // If other threads are blocked, too, most sampled stacks may belong to these threads.
     let is_alone = activity.all_threads(is_blocked) <= process.busiest_blocked + WAIT_FEW;
     let function = if is_alone { functions::mostly_in(profile, process) } else { String::new() };
     let blocked = WaitFinding {
@@ -163,7 +164,7 @@ fn loop_without_rest(profile: &WaitProfile, activity: &Activity<'_>, requests: &
     (is_only && is_used_up && queues).then(|| only_worker::with_holder(blocked, state, &key))
 }
 
-/// Returns true if the number of blocked threads is about the number of requests in progress. Housekeeping threads also
+/// Returns true if the number of blocked threads is about the number of requests in progress. Background threads also
 /// sleep, but they work on no request, so they must not be mistaken for workers.
 fn holds(demand: f64, requests: &Requests, threads: f64) -> bool {
     let in_progress = demand - requests.queued;

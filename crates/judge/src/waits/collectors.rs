@@ -39,7 +39,7 @@ fn collection(profile: &WaitProfile, activity: &Activity<'_>, requests: &Request
     let of_collector = on_cpu().filter(|group| is_collector(&group.thread));
     let computes: f64 = of_collector.map(|group| group.threads).sum();
     let all = activity.all_threads(|state| state == ThreadState::OnCpu);
-    // In few rounds of samples, a collector that hardly works may be on a CPU by chance.
+    // With few rounds of samples, a collector that hardly works may be on a CPU in some of them by chance.
     let rounds = u32::from(u8::try_from(profile.rounds).unwrap_or(u8::MAX));
     let seen = (computes.min(1.0) * f64::from(rounds)).round() as u32;
     let is_sure = chance_above_half(seen, rounds) >= HOLDER_SURE;
@@ -95,7 +95,7 @@ mod tests {
         assert!(said(&profile).iter().all(|said| !said.contains("garbage")), "{:?}", said(&profile));
     }
 
-    /// This test repeats a situation that was observed with Java's serial collector: its thread was the full one. An
+    /// As observed with Java's serial collector, the full thread of the server was the garbage collector's thread. An
     /// earlier version of loadline advised more threads.
     #[test]
     fn a_full_thread_of_the_collector_is_named_as_such() {
@@ -109,8 +109,8 @@ mod tests {
         assert!(verdict.sentence.contains("garbage collection takes"), "{verdict:?}");
     }
 
-    /// ZGC computes beside the requests. If it stopped their threads, replies of the database would stay unread, so the
-    /// connections would not be busy.
+    /// ZGC computes beside the requests. If ZGC stopped the program's threads, replies of the database would stay
+    /// unread, so the connections would not be busy.
     #[test]
     fn connections_that_are_all_busy_come_before_a_collector_that_computes_beside_them() {
         let states = [

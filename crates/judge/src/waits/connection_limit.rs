@@ -38,7 +38,7 @@ pub(crate) fn explain_connection_limit(
     verdict.advice.insert(0, format!("Let {process} hold more than {most} of clients{option}."));
 }
 
-/// Programs, and the option with which each of them limits its connections. Source: the manuals of these programs.
+/// Programs with the option that limits the connections of each. Source: the manuals of these programs.
 const OPTIONS: &[(&str, &str)] = &[
     ("haproxy", "maxconn"),
     ("memcached", "-c"),
@@ -69,17 +69,17 @@ struct Limit<'a> {
     others: Others,
 }
 
-/// Treatment of the connects beyond the limit.
+/// What happens to connects beyond the limit on connections.
 #[derive(Clone, Copy)]
 enum Others {
-    /// The connects are refused. A firewall may also refuse them.
+    /// Connects beyond the limit are refused. A firewall may also refuse connects.
     Refused,
-    /// The connections wait to be accepted. The value is their mean number.
+    /// Connections beyond the limit wait to be accepted. The value is the mean number of waiting connections.
     Queued(f64),
 }
 
 impl Others {
-    /// Returns what happens to the connects beyond the limit, as a clause.
+    /// Returns a clause that says what happens to connects beyond the limit.
     fn text(self) -> String {
         match self {
             Self::Refused => "other connects were refused".into(),
@@ -87,7 +87,8 @@ impl Others {
         }
     }
 
-    /// Returns what raises the limit, as a part of a sentence. Returns an empty text if unknown.
+    /// Returns the change that raises the limit on connections, as a part of a sentence. Returns an empty text if no
+    /// such change is known.
     fn option(self, program: &str, is_proxy: bool) -> String {
         match self {
             Self::Refused => ", or raise the limit of a firewall in front of it".into(),
@@ -113,7 +114,7 @@ fn limit(trial: &Trial) -> Option<Limit<'_>> {
     })
 }
 
-/// Returns true if connects were refused although the server accepted others.
+/// Returns true if connects were refused while the server accepted other connections.
 fn refuses_connects(trial: &Trial) -> bool {
     trial.tally.errors.0.get(&ErrorKind::ConnectRefused).is_some_and(|count| *count > 0)
 }
@@ -125,8 +126,8 @@ pub(crate) fn keeps_connections(trial: &Trial) -> bool {
     fresh as f64 <= LIMIT_CONNECTS * trial.tally.completed as f64
 }
 
-/// Returns true if the server closes connections beyond a limit. With a limit on connections, the number of open
-/// connections varies a little, and the clients want more connections than the server ever had at a time.
+/// Returns true if the server closes the connections that exceed a limit. The number of open connections then varies
+/// little, and clients want more connections than the server ever had at a time.
 fn refuses(trial: &Trial, clients: &ClientConnections) -> bool {
     let wanted = match &trial.intensity {
         Intensity::Closed { connections, .. } => *connections,
@@ -143,7 +144,7 @@ mod tests {
     use super::*;
     use run::{ClientConnections, Run, Side, ThreadState};
 
-    /// Makes a run in which an event loop has 36 connections, and 15 more wait to be accepted.
+    /// Makes a run in which an event loop has 36 connections, and 15 further connections wait to be accepted.
     fn planted(change: impl FnOnce(&mut Trial, &mut WaitProfile)) -> Run {
         let mut profile = process(1.0, &[(ThreadState::Events, "", 0.5), (ThreadState::OnCpu, "", 0.5)]);
         profile.processes[0].epoll = true;

@@ -47,7 +47,7 @@ fn sessions_of_a_database_name_the_lock_its_statement_and_its_holder() {
         found[0].sentence,
         "12 of 16 backends of postgres wait for a row lock (Lock:transactionid) in UPDATE counters SET n = n + ? WHERE id = ?; its holder sleeps in SELECT pg_sleep(?) and holds it for 9 ms"
     );
-    // The holder has no activity that covers most of its samples, so the sentence does not name an activity.
+    // In most samples, the holder of the lock does something else each time, so the sentence names no activity.
     let mut mixed = database(SessionState::RowLock, "Lock:transactionid", 12.0);
     mixed.blockers[0].share = 0.4;
     let found = waits(&profile, &[mixed]);
@@ -61,7 +61,7 @@ fn sessions_of_a_database_name_the_lock_its_statement_and_its_holder() {
         "{}",
         found[0].sentence
     );
-    // If the server's threads cannot be sampled, the database's own samples are enough to name the cause.
+    // If the server's threads cannot be sampled, samples of the database alone name the cause.
     let found = waits(&WaitProfile::default(), &[database(SessionState::Disk, "IO:WALSync", 12.0)]);
     assert_eq!(found[0].cause, WaitCause::Disk);
 }
@@ -79,8 +79,8 @@ fn a_database_with_few_waits_has_no_cause() {
     assert!(waits(&WaitProfile::default(), &[database(SessionState::Other, "IPC:x", 12.0)]).is_empty());
 }
 
-/// This test repeats a situation that was observed: a session of another program waits for an open transaction, and the
-/// requests wait for a semaphore of the server.
+/// As observed, a session of another program waits for an open transaction, and the requests wait for a semaphore of
+/// the server.
 #[test]
 fn a_session_of_another_program_that_waits_is_no_cause() {
     let mut profile = process(1.0, &[(ThreadState::Events, "", 1.0)]);
@@ -104,7 +104,8 @@ fn a_session_of_another_program_that_waits_is_no_cause() {
     assert_eq!(causes(&profile), [WaitCause::RowLock], "most of a pool of four connections");
 }
 
-/// The address of a sampled database leads to the connections of the server, also if its program has another name.
+/// The address of a sampled database identifies the server's connections to it, even if the database's program has
+/// another name.
 #[test]
 fn sessions_are_a_cause_if_most_requests_await_replies_of_their_database() {
     let is_told = |address: &str, busy| {
@@ -133,7 +134,7 @@ fn a_command_that_fills_a_database_is_named() {
     {
         assert!(waits(&WaitProfile::default(), &[redis(commands)]).is_empty());
     }
-    // This case repeats figures that were observed with Redis, which counts the commands of a script twice.
+    // The figures were observed with Redis, which counts the commands of a script twice.
     let script = |share: f64| redis(vec![command("EVAL", 90.0, share), command("LPOS", 3600.0, share - 0.01)]);
     assert!(waits(&WaitProfile::default(), &[script(0.53)]).is_empty(), "redis is idle for half of the time");
     assert_eq!(waits(&WaitProfile::default(), &[script(0.95)])[0].name, "EVAL");

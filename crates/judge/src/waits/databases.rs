@@ -18,8 +18,8 @@ const ROW_STATEMENTS: &[&str] = &["UPDATE", "DELETE"];
 /// Statements that lock whole tables.
 const TABLE_STATEMENTS: &[&str] = &["ALTER", "CLUSTER", "CREATE", "DROP", "LOCK", "REINDEX", "TRUNCATE", "VACUUM"];
 
-/// Commands of Redis that execute other commands. Redis counts the time of the executed commands twice: for them, and
-/// for the command that executes them. Source: call() in Redis's server.c.
+/// Commands of Redis that execute other commands, such as EVAL. Redis counts the time of an executed command twice: for
+/// the command, and for the command that executes it. Source: call() in Redis's server.c.
 const CONTAINERS: &[&str] = &["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "EXEC", "FCALL", "FCALL_RO"];
 
 /// Returns the lock that PostgreSQL's backends wait for. Returns `None` if on average less than half a backend waits.
@@ -64,10 +64,10 @@ fn session_cause(database: &DatabaseProfile) -> Option<WaitFinding> {
     Some(with_blocker(database, largest, finding(state, waiting, database.sessions)))
 }
 
-/// Returns false if the sampled processes await so few replies of the database that most requests wait elsewhere (or
-/// less than half a reply on average), or if few of the awaited replies are those of waiting sessions. The sessions of
-/// other programs wait for locks, too. If all connections to the database are busy, further requests may wait for a
-/// connection. Returns true if the number of awaited replies is unknown.
+/// Returns false if the requests probably wait elsewhere, because the server awaits few replies of the database, or
+/// mostly replies of sessions that do not wait. The sessions of other programs wait for locks, too. If all connections
+/// to the database are busy, further requests may wait for a free connection. Returns true if the number of awaited
+/// replies is unknown.
 pub(super) fn may_hold_requests(profile: &WaitProfile, requests: &Requests, finding: &WaitFinding) -> bool {
     let Some((low, high)) = requests.in_progress().filter(|_| finding.session != Some(SessionState::Running)) else {
         return true;
@@ -81,14 +81,14 @@ pub(super) fn may_hold_requests(profile: &WaitProfile, requests: &Requests, find
     held >= WAIT_MOSTLY * low.max(1.0) && finding.threads >= WAIT_MOSTLY * busy
 }
 
-/// Returns true if connections lead to the database that a finding is about.
+/// Returns true if these connections lead to the database that a finding describes.
 fn leads_to(peer: &PeerConnections, finding: &WaitFinding) -> bool {
     let address = finding.peer.split_once('/').map_or(finding.peer.as_str(), |(address, _)| address);
     let is_named = !peer.to.is_empty() && program(&peer.to).starts_with(program(&finding.process));
     is_named || !address.is_empty() && peer.address == address
 }
 
-/// Completes a finding: adds the waiting statement, the event that it waits for, and what the lock's holder does.
+/// Completes a finding: adds the waiting statement, the event that it waits for, and the activity of the lock's holder.
 fn with_blocker(database: &DatabaseProfile, group: &SessionGroup, finding: WaitFinding) -> WaitFinding {
     let mut blockers = database.blockers.iter().filter(|blocker| blocker.blocked == group.state);
     let held_s = blockers.clone().map(|blocker| blocker.held_s).fold(0.0, f64::max);
@@ -120,16 +120,16 @@ fn finding(state: SessionState, threads: f64, of: f64) -> WaitFinding {
     }
 }
 
-/// Returns the command that takes most of a database's time. Returns `None` if the database is not always busy with
-/// commands, one at a time.
+/// Returns the command that takes most of a database's time. Returns `None` unless the database executes commands all
+/// the time, one after another.
 ///
-/// A database without enough CPU time executes commands for only a part of the time. A database that executes commands
-/// for half of the time counts as always busy, if samples show that one of its threads is always ready to run.
+/// A database that lacks CPU time executes commands for only a part of the time. Half of the time is enough if samples
+/// show that one of the database's threads is always ready to run.
 fn busy_command(database: &DatabaseProfile, others: &[WaitFinding]) -> Option<WaitFinding> {
     let is_its_thread =
         |other: &WaitFinding| other.cause == WaitCause::SerialCpu && other.process.starts_with(database.kind.name());
     let least = if others.iter().any(is_its_thread) { WAIT_MOSTLY } else { FULL_MIDDLE };
-    // All other commands may have been executed by the containers, so the larger of both sums is a lower bound.
+    // The command may have executed all others, so the larger of both sums is a lower bound of the time.
     let sum = |of_containers: bool| -> f64 {
         let is_container = |command: &str| CONTAINERS.contains(&command);
         let own = database.commands.iter().filter(|sum| is_container(&sum.command) == of_containers);

@@ -34,14 +34,14 @@ pub(crate) fn explain_idle_loop(verdict: &mut Bottleneck, findings: &[WaitFindin
     verdict.advice.insert(0, advice);
 }
 
-/// Objects that may hold the requests, if fewer threads wait than there are requests.
+/// Text for objects that may delay the requests, if fewer threads wait than there are requests.
 const OTHERS: &str = "a semaphore, a queue or a timer";
-/// Objects that may hold the requests, if at least as many threads wait as there are requests. Only then can a lock
-/// hold them.
+/// Text for objects that may delay the requests, if at least as many threads wait as there are requests. Only in this
+/// case can a lock delay all requests.
 const LOCK_OR_OTHERS: &str = "a lock, a semaphore, a queue or a timer";
 
 /// Returns the mean number of threads of `process` that wait for another thread. Idle threads of a pool also wait for
-/// another thread. In Java, nothing outside of the process distinguishes idle threads from threads that wait for a lock.
+/// another thread. In Java, idle threads and threads that wait for a lock look the same from outside the process.
 fn threads_waiting(profile: &WaitProfile, process: &str) -> f64 {
     let waits = |group: &&run::WaitGroup| group.process == process && group.state == ThreadState::Futex;
     profile.groups.iter().filter(waits).map(|group| group.threads).sum()
@@ -104,8 +104,8 @@ mod tests {
         not("threads that could not be read", |p| p.missing = vec!["run as root".into()]);
     }
 
-    /// Modelled on a Java server whose threads wait for a `ReentrantLock`. Advice that named only a semaphore, a queue
-    /// or a timer led away from the lock.
+    /// This test imitates a Java server whose threads wait for a `ReentrantLock`. Advice that mentioned only a
+    /// semaphore, a queue or a timer would hide the lock.
     #[test]
     fn a_lock_may_hold_requests_if_as_many_threads_wait() {
         let advice = |waiting: f64| {

@@ -1,5 +1,5 @@
-//! Adds causes from inside the processes to the text of a verdict. Causes of waiting never change which bottleneck the
-//! verdict names.
+//! Adds causes of waiting inside the processes to the text of a verdict. Causes of waiting never change which
+//! bottleneck the verdict names.
 
 use run::{Bottleneck, Evidence, HotFunction, ThreadState, WaitCause, WaitFinding};
 
@@ -8,8 +8,8 @@ use super::first_advice::{Known, advise};
 use super::sentence::sentence;
 use crate::number::percent;
 
-/// Finds the cause that explains a verdict, and adds it to the verdict's sentence, evidence and advice. `order` is the
-/// position of the cause in the sentence.
+/// Finds the cause of waiting that explains a verdict, and adds it to the verdict's sentence, evidence and advice.
+/// `order` is the position of the cause in the sentence.
 pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], known: &Known<'_>, order: WordOrder) {
     let Some(agreement) = Agreement::of(verdict) else { return };
     if let Some(finding) = agreement.cause(verdict, findings) {
@@ -43,11 +43,10 @@ fn add_function(verdict: &mut Bottleneck, hot: &HotFunction) {
     verdict.advice.insert(0, format!("Make {} of {} cheaper, or call it less often.", hot.function, hot.process));
 }
 
-/// Returns a finding in the words that fit a verdict. If the verdict names the disk, but the lock's holder seems to
-/// compute, removes the holder's activity.
+/// Returns a finding whose text fits a verdict. If the verdict names the disk, but the lock's holder seems to compute,
+/// removes the holder's activity.
 ///
-/// The activity is removed because a thread that flushes a file under a lock is often sampled on the CPU, just before
-/// or after the flush.
+/// A thread that flushes a file under a lock is often sampled on the CPU, just before or after the flush.
 fn fitting(verdict: &Bottleneck, finding: &WaitFinding) -> WaitFinding {
     let mut told = finding.clone();
     if verdict.id == "server-disk" && told.holder.is_some_and(ThreadState::wants_cpu) {
@@ -57,15 +56,15 @@ fn fitting(verdict: &Bottleneck, finding: &WaitFinding) -> WaitFinding {
     told
 }
 
-/// Order of the words in a verdict's sentence: the wait of the requests comes first or last.
+/// Position of the requests' wait in a verdict's sentence: first or last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WordOrder {
     WaitsFirst,
     WaitsLast,
 }
 
-/// Adds words about waits to the sentence of a verdict. If the verdict names no bottleneck, the sentence says that the
-/// wait need not be the limit.
+/// Adds text about waits to the sentence of a verdict. If the verdict names no bottleneck, the sentence says that the
+/// wait may not be the limit.
 pub(super) fn tell(verdict: &mut Bottleneck, words: &str, order: WordOrder) {
     let sentence = &verdict.sentence;
     verdict.sentence = match order {
@@ -81,8 +80,8 @@ fn joined(first: &str, second: &str) -> String {
     if second.is_empty() { first.into() } else { format!("{first}; {second}") }
 }
 
-/// Text in [`Evidence::counter`] for evidence from sampled threads. For all other evidence, [`Evidence::counter`] is
-/// the name of a counter.
+/// Value of [`Evidence::counter`] for evidence from sampled threads. For evidence from counters, [`Evidence::counter`]
+/// is the name of a counter.
 pub(crate) const EVIDENCE: &str = "waits";
 
 /// Returns the line of evidence for a cause.

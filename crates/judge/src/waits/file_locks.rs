@@ -1,4 +1,4 @@
-//! Locks on files (flock, fcntl) and semaphores of System V, for which the kernel itself says that a thread waits.
+//! Locks on files (flock, fcntl) and System V semaphores, for which the kernel reports waiting threads.
 
 use run::{CountedKind, ThreadState, WaitCause, WaitFinding, WaitProfile};
 
@@ -9,8 +9,8 @@ use crate::thresholds::{WAIT_FEW, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOS
 
 /// Returns the file locks for which requests wait, at most one for each process name.
 ///
-/// Idle workers of Apache also wait for a file lock, before they accept a connection. Idle workers hold no request, so
-/// while they wait, the number of requests in progress is only the number of active threads.
+/// Idle workers of Apache also wait for a file lock, before they accept a connection. Idle workers work on no request,
+/// so while they wait, only the active threads count as requests in progress.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let of = |process| lock(profile, &Activity::of(profile, process), requests);
     profile.processes.iter().filter_map(of).collect()
@@ -22,8 +22,8 @@ fn lock(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> 
     let largest = waits.clone().max_by(|a, b| a.threads.total_cmp(&b.threads))?;
     let waiting: f64 = waits.map(|group| group.threads).sum();
     let active = activity.all_threads(|state| state.is_active() && state != ThreadState::FileLock);
-    // A server passes its requests on to an upstream. For Unix sockets, only the server's own requests are known, and
-    // the number of connections on which they may have been passed on.
+    // If the process is an upstream, the server passes requests on to it. For Unix sockets, only the server's own
+    // requests and its number of upstream connections are known.
     let sent = if process.behind { Some(demand_of(profile, process, requests)?) } else { None };
     let (low, high) = match sent.filter(|sent| sent.is_finite()) {
         Some(sent) => ((sent - active) / waiting, (sent - active) / waiting),
@@ -34,7 +34,7 @@ fn lock(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> 
             (low.min((open - active) / waiting), high.min((open - active) / waiting))
         }
     };
-    // If all workers have a request and most of them wait for the lock, further requests wait for a worker.
+    // If all workers have a request and most of them wait for the lock, further requests wait for a free worker.
     let idle = activity.all_threads(|state| matches!(state, ThreadState::Accept | ThreadState::ClientRead));
     let is_full = idle < WAIT_FEW && waiting >= WAIT_MOSTLY * process.threads;
     let hold_one = low >= 1.0 - WAIT_HOLDS_NONE && (high <= WAIT_HOLDS_TOO_MANY || is_full);
@@ -86,13 +86,13 @@ mod tests {
         assert_eq!((found.len(), found[0].cause), (1, WaitCause::Lock), "{found:?}");
         let wanted = "6.92 of 10 processes of app:7 wait for one lock (file lock, flock); its holder probably sleeps";
         assert_eq!(found[0].sentence, wanted);
-        // One of the ten processes has a further thread, which is no process.
+        // One of the ten processes has a second thread, which must not count as a process.
         let mut with_thread = workers(8.0);
         with_thread.processes[0].threads = 11.0;
         assert_eq!(waits(&with_thread, &[])[0].sentence, wanted);
     }
 
-    /// This test repeats a situation that was observed with PHP-FPM behind nginx, whose requests open one session.
+    /// As observed with PHP-FPM behind nginx, the requests open one PHP session, which is a locked file.
     #[test]
     fn workers_behind_the_server_may_wait_for_a_file_lock() {
         let mut behind = workers(8.0);
@@ -106,8 +106,8 @@ mod tests {
     }
 
     /// This test repeats a situation that was observed with PHP-FPM behind nginx, which opens a connection for each
-    /// request. The counter of sent data misses connections that end between two readings. An earlier version of
-    /// loadline therefore took the connections for polls for news, and did not name the lock.
+    /// request. The counter of sent data misses connections that open and end between two readings. An earlier version
+    /// of loadline therefore took these connections for long polls, and did not name the lock.
     #[test]
     fn a_connection_for_each_request_is_no_poll_for_news() {
         let names_the_lock = |opens: f64| {
@@ -132,7 +132,7 @@ mod tests {
         assert!(!names_the_lock(0.0), "replies on kept connections take longer than any request");
     }
 
-    /// This test repeats a situation that was observed with 24 workers of PHP-FPM, whose requests open one session.
+    /// As observed with 24 workers of PHP-FPM, all requests open one PHP session, which is a locked file.
     #[test]
     fn requests_that_wait_for_a_worker_do_not_hide_the_lock() {
         let full = |accepting: f64| {

@@ -1,5 +1,5 @@
-//! Advice on the cause that explains a verdict. It comes before the advice of the verdict's rule, and replaces advice that
-//! would not help.
+//! Advice on the cause of waiting that explains a verdict. The advice on the cause comes before the advice of the
+//! verdict's rule, and replaces advice that would not help.
 
 use run::WaitCause::{ConnectionPool, Lock, RowLock, WorkerPool};
 use run::{Bottleneck, Counted, HotFunction, WaitFinding};
@@ -20,7 +20,8 @@ pub(crate) struct Known<'a> {
     pub(crate) places: Option<f64>,
     /// Advice on the full CPUs of the server's machine; `None` if CPUs have idle time.
     pub(crate) full_cpus: Option<String>,
-    /// Number of clients' connections that the server holds while others wait to be accepted; `None` if none wait.
+    /// Number of client connections that the server serves while others wait to be accepted; `None` if no connection
+    /// waits.
     pub(crate) held: Option<f64>,
 }
 
@@ -33,11 +34,11 @@ pub(super) fn advise(verdict: &mut Bottleneck, finding: &WaitFinding, known: &Kn
     let needs_members = matches!(finding.cause, WorkerPool | ConnectionPool);
     let is_too_large = known.places.is_some_and(|places| has_too_many(finding, places));
     if is_too_large {
-        // The advice of the rule asks for more workers.
+        // The advice of the verdict's rule, which asks for more workers, would not help.
         verdict.advice.clear();
     }
     let first = match &known.full_cpus {
-        // On full CPUs, more workers or connections do not help.
+        // While the CPUs are full, more workers or connections do not help.
         Some(full_cpus) if needs_members => full_cpus.clone(),
         _ if is_too_large => look_for_a_lock(finding),
         _ if is_of_held_connections(finding, known) => hold_more(finding),
@@ -48,9 +49,9 @@ pub(super) fn advise(verdict: &mut Bottleneck, finding: &WaitFinding, known: &Kn
     verdict.advice.insert(0, first);
 }
 
-/// Returns true if a count is only a result of the cause `finding`, so that a larger count would not help. A lock lets one
-/// thread work at a time, however many threads there are. A pool of connections limits the counts of connections, and
-/// the counts of the peer's processes, such as a database's backends.
+/// Returns true if a count is only a result of the cause `finding`, so that a larger count would not help. However many
+/// threads there are, a lock lets only one of them work at a time. A pool of connections determines the counts of
+/// connections and of the peer's processes, such as a database's backends.
 fn follows(counted: &Counted, finding: &WaitFinding) -> bool {
     match finding.cause {
         Lock | RowLock => true,
@@ -61,8 +62,8 @@ fn follows(counted: &Counted, finding: &WaitFinding) -> bool {
     }
 }
 
-/// Returns true for a pool of workers that has many more members than requests that the server handles at a time,
-/// `places`. The members have a request, but most of them wait for something inside the server.
+/// Returns true for a pool of workers with many more members than `places`, the number of requests that the server
+/// handles at a time. Each member has a request, but most members wait for something inside the server.
 fn has_too_many(pool: &WaitFinding, places: f64) -> bool {
     let members = if is_of_processes(pool) { pool.of } else { pool.threads };
     pool.cause == WorkerPool && !waits_for_slot(pool) && members >= MANY_PLACES * places
@@ -77,14 +78,15 @@ fn look_for_a_lock(pool: &WaitFinding) -> String {
     )
 }
 
-/// Returns true if the server uses one connection to an upstream for each connection of a client, and the server's limit
-/// is on the clients' connections. The pool then seems used up, although its size is no limit.
+/// Returns true if the server uses one connection to an upstream for each connection of a client, and the server's
+/// limit is on the clients' connections. The pool of connections to the upstream then seems used up, although its size
+/// is not the limit.
 fn is_of_held_connections(pool: &WaitFinding, known: &Known<'_>) -> bool {
     let is_equal = |held: f64| (held - pool.of).abs() <= WAIT_QUEUE;
     pool.cause == ConnectionPool && known.held.is_some_and(is_equal)
 }
 
-/// Returns the advice on a server that holds too few connections of clients at a time.
+/// Returns the advice for a server that serves too few client connections at a time.
 fn hold_more(pool: &WaitFinding) -> String {
     format!(
         "Let {} hold more connections of clients at a time (now {}; in HAProxy: `maxconn` of the frontend): further clients \

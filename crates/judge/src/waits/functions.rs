@@ -15,7 +15,7 @@ pub(crate) fn of_run(run: &Run) -> Vec<WaitingFunction> {
     run.sampled_waits().map(waiting).unwrap_or_default()
 }
 
-/// Returns the functions in which most threads wait, the one with most threads first.
+/// Returns the functions in which most threads wait, the function with the most threads first.
 fn waiting(profile: &WaitProfile) -> Vec<WaitingFunction> {
     let mut functions: BTreeMap<(&str, &str), f64> = BTreeMap::new();
     for (process, frames, weight) in stacks(profile) {
@@ -64,13 +64,13 @@ fn stacks(profile: &WaitProfile) -> impl Iterator<Item = (&str, &str, f64)> {
     usable.filter_map(|sum| sum.stack.split_once(';').map(|(process, frames)| (process, frames, sum.weight)))
 }
 
-/// Returns the innermost function of the stack that has a name and does more than wait on behalf of its caller.
+/// Returns the innermost function of the stack that has a name and does not merely wait for its caller.
 fn named_function(frames: &str) -> Option<&str> {
     frames.rsplit(';').find(|name| !name.starts_with('[') && run::is_own_function(name))
 }
 
-/// Returns the innermost function of the stack that does more than wait on behalf of its caller. For a function without
-/// a name, returns its module in brackets. If all functions of the stack only wait, returns the one that says most
+/// Returns the innermost function of the stack that does not merely wait for its caller. For a function without a name,
+/// returns its module in brackets. If all functions of the stack merely wait, returns the one whose name says most
 /// about the wait.
 fn responsible_function(frames: &str) -> &str {
     let own = frames.rsplit(';').find(|name| run::is_own_function(name));

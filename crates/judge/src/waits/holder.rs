@@ -1,5 +1,5 @@
-//! Facts about the thread that holds a lock (the holder), from repeated readings (samples) of its state: which thread
-//! it is, what it usually does, and in which function it waits.
+//! Facts about the thread that holds a lock (the holder): its name, its usual activity, and the function in which it
+//! waits.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use stats::shares::chance_above_half;
 
 use crate::thresholds::{HOLDER_SURE, WAIT_FEW, WAIT_MOSTLY};
 
-/// Returns what the thread that holds a lock (the holder) does in most samples, with the most frequent object of this
-/// activity, such as a file. Returns `None` if the samples are so few that chance may explain the result.
+/// Returns what the holder of a lock does in most samples, with the most frequent object, such as a file. Returns
+/// `None` if the samples are so few that chance may explain the result.
 ///
-/// A holder that is ready to run, but does not run, waits for a CPU. The length of a wait for a CPU depends on other
-/// programs of the machine. If the holder waits for a CPU in some samples, these samples are therefore used only if
-/// there are hardly any other samples of the holder.
+/// A holder that is ready to run, but does not run, waits for a CPU. How long a holder waits for a CPU depends on other
+/// programs of the machine. Samples in which the holder waits for a CPU are therefore used only if there are hardly any
+/// others.
 pub(super) fn activity(futex: &FutexProfile) -> Option<HolderState> {
-    // No thread waits for a lock that it owns. If a holder seems to wait for its own lock, the thread got the lock
+    // No thread waits for a lock that the thread owns. If the holder seems to wait for its own lock, it got the lock
     // after its state was read, so the state is left out.
     let is_counted = |h: &&HolderState| h.state != ThreadState::Futex || h.key != futex.address;
     let counted: Vec<&HolderState> = futex.holders.iter().filter(is_counted).collect();
@@ -35,22 +35,23 @@ pub(super) fn thread(futex: &FutexProfile) -> Option<HolderThread> {
     is_most(most.readings, most.share).then(|| most.clone())
 }
 
-/// Returns the function in which holders with this activity wait in most samples. Returns `None` if no function has
-/// most samples, or if the samples are so few that chance may explain the result.
+/// Returns the function in which holders in this state wait in most samples. Returns `None` if no function has most
+/// samples, or if the samples are so few that chance may explain the result.
 pub(super) fn function(futex: &FutexProfile, state: ThreadState) -> Option<&HolderFunction> {
     let of_state = futex.holder_functions.iter().filter(|function| function.state == state);
     of_state.max_by_key(|function| function.stacks).filter(|most| is_most(most.stacks, most.share))
 }
 
-/// Returns true if `hits` samples, which are `share` of all samples, show that the true share is above one half.
+/// Returns true if `hits` samples, which are the share `share` of all samples, show that the true share is above one
+/// half.
 fn is_most(hits: u64, share: f64) -> bool {
     let count = |n: f64| n.round() as u32;
     let draws = count(hits as f64 / share.clamp(f64::MIN_POSITIVE, 1.0));
     share >= WAIT_MOSTLY && chance_above_half(count(hits as f64), draws) >= HOLDER_SURE
 }
 
-/// Returns the usual activity of a holder. Returns `None` if no activity is usual. `shares` gives the share of the
-/// samples in each activity.
+/// Returns the state in which a holder is most of the time. Returns `None` if no state has more than half of the
+/// samples. `shares` contains the share of the samples in each state.
 fn usual(shares: &BTreeMap<ThreadState, f64>) -> Option<ThreadState> {
     let all: f64 = shares.values().sum();
     let ready = shares.get(&ThreadState::Runnable).copied().unwrap_or_default();
@@ -94,9 +95,9 @@ mod tests {
 
     #[test]
     fn a_holder_that_flushes_a_file_is_told_on_a_machine_with_any_other_load() {
-        // `ready` is the share of samples in which the holder waits for a CPU. In most samples in which the holder does
-        // not wait for a CPU, the holder flushes one of two files. In the remaining samples, the holder computes, at
-        // least as often as it flushes each single file.
+        // `ready` is the percentage of samples in which the holder waits for a CPU. In most other samples, the holder
+        // flushes one of two files. In all remaining samples, the holder computes, at least as often as it flushes each
+        // file.
         for ready in 0..=70 {
             let ready = f64::from(ready) / 100.0;
             let rest = 1.0 - ready;
@@ -111,8 +112,8 @@ mod tests {
         }
     }
 
-    /// This test repeats an observation of a real server. The thread that held the lock flushed a file for half of the
-    /// time, but there were only three samples of this thread, and in all three samples, the thread ran on a CPU.
+    /// As observed, the holder of a lock flushed a file for half of the time, but only three samples of it existed, all
+    /// of them on a CPU.
     #[test]
     fn few_samples_do_not_show_what_the_holder_does() {
         let read = |readings, holders: &[_]| {

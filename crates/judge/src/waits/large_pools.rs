@@ -1,6 +1,6 @@
 //! Pools of connections that have far more members than the server handles requests at a time. If such a pool were the
-//! limit, the server would handle about one request per connection. Most requests on its connections therefore wait for
-//! one another behind the pool, for example for a lock in a database.
+//! limit, the server would handle about one request per connection. Most requests on the pool's connections therefore
+//! wait for one another at the other end, for example for a lock in a database.
 
 use run::{CountedKind, Trial, WaitCause, WaitFinding};
 
@@ -9,7 +9,7 @@ use crate::context::single::{good, server_of};
 use crate::number::ratio;
 use crate::thresholds::MANY_PLACES;
 
-/// Figures from which the size follows that a pool needs at the highest rate.
+/// Figures that determine which size a pool needs at the highest rate.
 #[derive(Clone, Copy)]
 pub(crate) struct PoolNeed<'a> {
     /// Trial with the lightest load.
@@ -21,9 +21,9 @@ pub(crate) struct PoolNeed<'a> {
 }
 
 impl PoolNeed<'_> {
-    /// Returns the number of connections to `address` that the highest rate would keep busy, if each request held them
-    /// for as long as under the lightest load. A request may hold several connections at a time, so the number of
-    /// requests handled at a time is only a lower bound. Returns `None` if that number is unknown.
+    /// Returns the number of connections to `address` that the highest rate needs if a request uses them as long as
+    /// under the lightest load. A request may use several connections at a time, so the number of requests handled at a
+    /// time is only a lower bound. Returns `None` if the number of requests handled at a time is unknown.
     fn connections(&self, address: &str) -> Option<f64> {
         let several = || {
             let (light, view) = (self.unloaded?, server_of(self.unloaded?)?);
@@ -34,8 +34,8 @@ impl PoolNeed<'_> {
     }
 }
 
-/// Replaces each used-up pool of connections that is far larger than needed by a wait for replies of the server at the
-/// other end. More connections would only lead to more requests that wait there.
+/// Replaces a used-up pool of connections that is far larger than needed: the finding becomes a wait for replies of the
+/// peer. With more connections, only more requests would wait at the peer.
 pub(crate) fn without_large_pools(mut findings: Vec<WaitFinding>, need: PoolNeed<'_>) -> Vec<WaitFinding> {
     for finding in &mut findings {
         if is_large(finding, need) {
@@ -53,8 +53,8 @@ fn is_large(pool: &WaitFinding, need: PoolNeed<'_>) -> bool {
     is_pool && need.connections(&pool.peer).is_some_and(|needed| pool.of >= MANY_PLACES * needed)
 }
 
-/// Returns true for a wait for replies that [`without_large_pools`] put in the place of a pool of connections. Other
-/// waits for replies count threads, not connections.
+/// Returns true for a wait for replies that replaced a pool of connections in [`without_large_pools`]. Other waits for
+/// replies count threads, not connections.
 pub(crate) fn is_of_large_pool(finding: &WaitFinding) -> bool {
     finding.cause == WaitCause::Peer && finding.counted == CountedKind::Connections
 }
@@ -69,7 +69,8 @@ mod tests {
     use crate::thresholds::TWO_SIGNS;
 
     /// Judges a run of a server whose nine connections to a database are all busy, while two further requests wait for
-    /// one. The server handles `at_a_time` requests at a time. With one client, it awaits `alone` replies on average.
+    /// one. At the highest rate, the server handles `at_a_time` requests at a time. With one client, the server awaits
+    /// `alone` replies on average.
     fn judged(at_a_time: f64, alone: f64) -> Findings {
         let mut profile = process(14.0, &[(ThreadState::Futex, "", 5.3), (ThreadState::Peer, "10.0.0.2:5432", 8.7)]);
         profile.clients = Some(clients(11.3, 0.0));
@@ -86,8 +87,8 @@ mod tests {
         run.findings
     }
 
-    /// This test repeats a situation that was observed with a pool of nine connections to PostgreSQL, where each
-    /// request takes one advisory lock. The verdict of an earlier version of loadline was the pool, with 90 %.
+    /// As observed with a pool of nine connections to PostgreSQL, each request takes one advisory lock. An earlier
+    /// version of loadline named the pool as the bottleneck, with a confidence of 90 %.
     #[test]
     fn a_pool_far_larger_than_the_requests_at_a_time_is_not_the_limit() {
         let found = judged(1.09, 0.9);

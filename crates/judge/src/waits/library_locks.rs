@@ -1,4 +1,4 @@
-//! Locks of libraries and language runtimes that show only in the stacks of the threads that wait for them.
+//! Locks of libraries and language runtimes that only the stacks of waiting threads show.
 
 use run::{CountedKind, ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
@@ -58,17 +58,17 @@ fn locked_database<'a>(profile: &'a WaitProfile, process: &WaitProcess) -> Optio
     named.max_by(|a, b| a.threads.total_cmp(&b.threads)).map(|group| group.key.as_str())
 }
 
-/// Returns the name of the lock for which threads in this function wait. Returns `None` for other functions.
+/// Returns the name of the lock for which threads in the function wait. Returns `None` for other functions.
 pub(super) fn lock_of(function: &str) -> Option<&'static str> {
     LOCKS.iter().find(|(waits, _)| *waits == function).map(|(_, lock)| *lock)
 }
 
-/// Beginnings of the functions in which idle threads of a pool wait for work. The memory of the futex and the number of
-/// the waiting threads are the same for a lock. Source: CPython's Lib/concurrent/futures/thread.py and
-/// Lib/multiprocessing/pool.py.
+/// Beginnings of the functions in which idle threads of a pool wait for work. A futex looks the same, in memory and in
+/// its number of waiting threads, for idle threads and for a lock. Source: CPython's Lib/concurrent/futures/thread.py
+/// and Lib/multiprocessing/pool.py.
 const WORK_QUEUES: &[&str] = &["_worker (thread.py", "worker (pool.py"];
 
-/// Returns true if threads that wait in this function are idle.
+/// Returns true if threads that wait in the function are idle.
 pub(super) fn is_work_queue(function: &str) -> bool {
     WORK_QUEUES.iter().any(|start| function.starts_with(start))
 }
@@ -81,7 +81,7 @@ mod tests {
     use super::super::waits;
     use super::*;
 
-    /// Returns the cause and the sentence for threads in `state`, whose stacks end in `frames`.
+    /// Returns the cause and the sentence for threads in `state` whose stacks end in `frames`.
     fn told(mut profile: WaitProfile, frames: &str) -> (WaitCause, String) {
         let waiting = vec![StackSum { stack: format!("app;main;{frames}"), weight: 8.0 }];
         profile.stacks = Some(StackProfile { waiting, ..StackProfile::default() });

@@ -1,5 +1,4 @@
-//! Locks among the futexes (the kernel's wait queues for threads) of a profile, and pools that a condition variable
-//! guards.
+//! Locks and pools whose waiting threads share a futex (a wait queue of the kernel).
 
 use run::{FutexKind, FutexProfile, HolderState, ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
@@ -26,11 +25,11 @@ pub(super) fn is_of_runtime(name: &str) -> bool {
     RUNTIME_LOCKS.iter().any(|(_, known)| *known == name) || super::monitors::is_named(name)
 }
 
-/// Returns the processes that the lock of their runtime limits. The lock limits a process under two conditions. First,
-/// on average, at least half a thread waits for the lock. Second, the number of threads that sleep, or wait for a disk
-/// or a peer, is at most the number of threads that wait for the lock.
+/// Returns the processes that a runtime's lock limits. A runtime's lock limits a process under two conditions. First,
+/// on average, at least half a thread waits for the runtime's lock. Second, at most as many threads sleep, or wait for
+/// a disk or a peer, as wait for the runtime's lock.
 ///
-/// Adds up the waiting threads of all futexes of the lock, because CPython's waiting threads alternate between two
+/// The waiting threads of all futexes of the lock are added up, because CPython's threads alternate between two
 /// futexes.
 fn runtime_locks(profile: &WaitProfile, global: &str, name: &str) -> Vec<WaitFinding> {
     let finding_in = |process: &WaitProcess| {
@@ -85,8 +84,8 @@ fn is_crowded(futex: &FutexProfile) -> bool {
 
 /// Returns true for a futex for which idle threads wait, or may wait, until they get work.
 ///
-/// Requests of an event loop wait in the loop, so their number may equal the number of the idle threads by chance. The
-/// content of a semaphore or of a condition variable does not show a lock either. Then only a name tells what the
+/// Requests of an event loop wait in the loop, so their number may equal the number of idle threads by chance. The
+/// memory of a semaphore or of a condition variable does not show a lock. In these cases, only a name tells what the
 /// threads wait for.
 fn may_be_of_idle_threads(profile: &WaitProfile, futex: &FutexProfile) -> bool {
     let is_loop = || profile.processes.iter().any(|process| process.process == futex.process && is_event_loop(process));
@@ -95,8 +94,8 @@ fn may_be_of_idle_threads(profile: &WaitProfile, futex: &FutexProfile) -> bool {
     is_work_queue(&futex.function) || may_be_queue && is_unnamed && is_loop()
 }
 
-/// Returns true if the waiting threads work on requests. `per_waiter` are the lower and the upper bound of the requests
-/// per waiting thread.
+/// Returns true if the waiting threads work on requests. `per_waiter` contains the lower and the upper bound of the
+/// requests per waiting thread.
 fn holds_requests(profile: &WaitProfile, futex: &FutexProfile, per_waiter: Option<(f64, f64)>) -> bool {
     // In some servers, one idle thread owns a lock while it waits for work, and the other idle threads wait for this
     // lock.
@@ -106,17 +105,17 @@ fn holds_requests(profile: &WaitProfile, futex: &FutexProfile, per_waiter: Optio
         return per_waiter.is_none_or(|(_, high)| high > WAIT_HOLDS_NONE);
     }
     let held = futex.unheld <= WAIT_UNHELD && futex.active >= WAIT_ACTIVE;
-    // The content of a mutex in memory shows that it is a lock. The content of a semaphore does not show a lock: the
-    // semaphore may belong to a queue of work. If the waiting threads do not read requests from clients themselves, the
-    // semaphore counts as a lock only with nearly one request per waiting thread.
+    // The content of a mutex in memory shows that it is a lock. The content of a semaphore does not show a lock,
+    // because the semaphore may belong to a queue of work. A semaphore counts as a lock only with nearly one request
+    // per waiting thread, unless its threads read requests from clients themselves.
     let is_lock = futex.kind == FutexKind::Mutex || futex.kind == FutexKind::Semaphore && read_requests(profile, futex);
     let least = if is_lock { WAIT_MOSTLY } else { 1.0 - WAIT_HOLDS_NONE };
     held && per_waiter.is_some_and(|(low, high)| low >= least && high <= WAIT_HOLDS_TOO_MANY)
 }
 
-/// Returns true if at least half of the threads that waited for the futex also read requests from clients. Such threads
-/// do not wait for work from other threads. If the numbers of waiting and of reading threads add up to more than all
-/// threads, at least the excess did both.
+/// Returns true if at least half of the threads that waited for the futex also read requests from clients at other
+/// times. Threads that read requests do not wait for work from other threads. If the waiting and the reading threads
+/// add up to more than all threads, at least the excess did both.
 fn read_requests(profile: &WaitProfile, futex: &FutexProfile) -> bool {
     let Some(process) = profile.processes.iter().find(|process| process.process == futex.process) else { return false };
     let readers = Activity::of(profile, process).all_threads(|state| state == ThreadState::ClientRead);

@@ -12,10 +12,10 @@ use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY};
 ///
 /// An epoll descriptor alone does not show an event loop. A worker that handles one request at a time, such as a
 /// synchronous worker of uWSGI or a backend of PostgreSQL, also waits with epoll for the data of its only connection.
-/// The parent of such workers also uses epoll, but holds no connection of a client. A process is therefore an event loop
-/// only if it holds several accepted connections. Among processes with the same name, one may be a router with an event
-/// loop, and the others its workers. Most of the processes with a connection must therefore hold several connections.
-/// If the accepted connections are unknown, epoll is the only sign.
+/// The parent of such workers also uses epoll, but holds no connection of a client. A process is therefore an event
+/// loop only if it has several accepted connections. Among processes with the same name, one may be a router with an
+/// event loop, and the others its workers. Most of the processes with a connection must therefore have several
+/// connections. If the accepted connections are unknown, an epoll descriptor is the only sign.
 pub(super) fn is_event_loop(process: &WaitProcess) -> bool {
     process.epoll && process.multiplexing.is_none_or(|share| share >= WAIT_MOSTLY)
 }
@@ -124,9 +124,9 @@ mod tests {
         assert!(!is_loop(true, Some(0.0)) && !is_loop(false, Some(1.0)));
     }
 
-    /// The only synchronous worker of uWSGI sleeps in its request. It has an epoll descriptor, with which it waits for
-    /// its only connection. An earlier version of loadline advised to make the "blocking call in the event loop"
-    /// asynchronous.
+    /// In this test, the only synchronous worker of uWSGI sleeps in its request. The worker has an epoll descriptor,
+    /// with which it waits for its only connection. An earlier version of loadline took the worker for an event loop,
+    /// and advised to make its blocking call asynchronous.
     #[test]
     fn a_blocked_synchronous_worker_with_epoll_is_a_worker() {
         let blocked = |multiplexing| -> WaitProfile {

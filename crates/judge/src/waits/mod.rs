@@ -1,12 +1,12 @@
-//! Causes inside the processes: what requests wait for, from sampled threads ([`run::WaitProfile`]).
+//! Causes of waiting inside the processes, from sampled threads ([`run::WaitProfile`]).
 //!
-//! Threads that wait for a lock work on requests. Idle threads of a pool also wait for one futex (the futex of their
-//! work queue), but they handle no request. [`requests`] compares two numbers to distinguish threads with a request
-//! from threads without one. One number counts the requests that were read but not answered, and the other counts the
+//! Threads that wait for a lock work on requests. Idle threads of a pool also wait for one futex (that of their work
+//! queue), but they work on no request. [`requests`] compares two numbers to distinguish threads with a request from
+//! threads without one. One number counts the requests that were read but not answered, and the other counts the
 //! threads that are active or wait.
 //!
-//! If the number of requests is unknown, a lock of the program itself is considered only if this lock is a mutex that
-//! stores its owner. The owner that the mutex stores must also be active.
+//! If the number of requests is unknown, a lock of the program counts only if it is a mutex that stores its owner. The
+//! owner of this mutex must also be active.
 
 mod activity;
 mod advice;
@@ -70,8 +70,8 @@ use crate::thresholds::{HOLDER_SURE, WAIT_MOSTLY, WAIT_POOL_BUSY};
 
 /// Returns the causes for which requests wait, from one sampled trial of a run. The sampled trial is the first trial
 /// that shows a cause, in the order of [`Run::trials_by_samples`]. In a short trial, the queue may grow so fast that
-/// the counts of requests and of waiting threads contradict each other. Leaves out trials with a light load, for which
-/// `is_light` returns true: the rate still grew afterwards, so a wait in a light load does not limit the rate.
+/// the counts of requests and waiting threads contradict each other. Leaves out trials with a light load (`is_light`
+/// returns true): the rate still grew later, so a wait there does not limit the rate.
 pub(crate) fn of_run(run: &Run, is_light: impl Fn(&Trial) -> bool) -> Vec<WaitFinding> {
     let none = WaitProfile::default();
     let of_trial = |at: usize| {
@@ -99,13 +99,14 @@ fn without_polls<'a>(profile: Cow<'a, WaitProfile>, view: &View<'_>) -> Cow<'a, 
     Cow::Owned(left)
 }
 
-/// Returns the threads that are always blocked while further requests wait, from the most informative samples of a run.
+/// Returns the threads that are always blocked while further requests wait, from the trial with the most informative
+/// samples.
 pub(crate) fn blocked_workers(run: &Run) -> Vec<BlockedWorkers> {
     run.sampled_waits().map(blocked_workers::blocked_workers).unwrap_or_default()
 }
 
-/// Returns the requests that processes have passed on to other servers while further requests wait inside these
-/// processes. Uses the trial with the most readings of connections.
+/// Returns the requests that processes passed on to other servers while further requests waited inside these processes.
+/// Uses the trial with the most readings of connections.
 pub(crate) fn passed_on(run: &Run) -> Vec<PassedOn> {
     let sampled = run.trials_by_samples().into_iter().filter_map(|at| run.trials.get(at)?.server.as_ref());
     let profiles = sampled.filter_map(|server| server.waits.as_deref());
@@ -113,7 +114,7 @@ pub(crate) fn passed_on(run: &Run) -> Vec<PassedOn> {
     profiles.max_by_key(readings).map(passed_on::passed_on).unwrap_or_default()
 }
 
-/// Returns the first cause that is a queue in the server.
+/// Returns the first cause of waiting that is a queue in the server.
 pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
     findings.iter().find(|finding| is_queue(finding))
 }
@@ -123,7 +124,7 @@ pub(crate) fn hold_requests(findings: &[WaitFinding]) -> bool {
     queue_inside(findings).or_else(|| held_elsewhere(findings)).is_some()
 }
 
-/// Returns the first wait of threads for another program or for a disk, while the threads hold requests.
+/// Returns the first wait of threads with requests for another program or for a disk.
 pub(crate) fn held_elsewhere(findings: &[WaitFinding]) -> Option<&WaitFinding> {
     findings.iter().find(|finding| matches!(finding.cause, WaitCause::Peer | WaitCause::Disk))
 }
@@ -140,9 +141,9 @@ fn is_queue(finding: &WaitFinding) -> bool {
     QUEUES.contains(&finding.cause) || only_worker::is_only_worker(finding)
 }
 
-/// Returns the first cause that keeps all workers of the server itself busy, so that the server accepts no connections.
-/// A lock counts only if nearly all threads wait for it. If nearly all threads wait, the thread that accepts
-/// connections waits, too, or finds no free thread for a new connection.
+/// Returns the first cause that keeps all workers of the server busy, so that the server accepts no connections. A lock
+/// counts only if nearly all threads wait for it. The thread that accepts connections then waits, too, or finds no free
+/// thread for a new connection.
 pub(crate) fn busy_workers<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
     own_queue(findings, server).filter(|finding| match finding.cause {
         WaitCause::WorkerPool | WaitCause::BlockingCall => true,
@@ -151,9 +152,9 @@ pub(crate) fn busy_workers<'a>(findings: &'a [WaitFinding], server: &View<'_>) -
     })
 }
 
-/// Returns the lock for which requests wait in a queue inside the server. Returns `None` if the samples show the lock's
-/// holder doing something other than computing. In a server that computes all the time, requests that wait for one lock
-/// use the CPU one at a time.
+/// Returns the lock for which requests wait in a queue inside the server. Returns `None` if the samples show that the
+/// lock's holder mostly does something other than computing. If the server computes all the time, requests that wait
+/// for one lock use the CPU one at a time.
 pub(crate) fn lock_of_turns<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
     let computes = |finding: &&WaitFinding| finding.holder.is_none_or(ThreadState::wants_cpu);
     own_queue(findings, server).filter(|finding| finding.cause == WaitCause::Lock).filter(computes)
@@ -167,8 +168,8 @@ fn own_queue<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a W
     queue_inside(findings).filter(is_own)
 }
 
-/// Returns true if the sampled trial has enough samples for a conclusion about waits. With too few samples, all samples
-/// may agree by chance.
+/// Returns true if the sampled trial has enough samples to tell what threads wait for. With too few samples, all
+/// samples may agree by chance.
 pub(crate) fn has_enough_samples(run: &Run) -> bool {
     let of_threads = run.sampled_waits().map_or(0, |profile| profile.rounds);
     let of_databases = run.sampled_databases().iter().map(|database| database.samples);
@@ -177,8 +178,8 @@ pub(crate) fn has_enough_samples(run: &Run) -> bool {
     chance_above_half(draws, draws) >= HOLDER_SURE
 }
 
-/// Returns the causes for which requests wait. The list begins with the causes inside databases. The causes inside
-/// databases are followed by the other causes, those with more waiting threads first.
+/// Returns the causes for which requests wait. The list begins with the causes inside databases. All other causes
+/// follow, in the order of their number of waiting threads.
 pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFinding> {
     let requests = Requests::of(profile);
     let mut found = locks::locks(profile, &requests);
@@ -188,11 +189,11 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
     found.extend(file_locks::causes(profile, &requests));
     explain_by_lock(&mut found, library_locks::causes(profile, &requests));
     let collections = collectors::causes(profile, &requests);
-    // Threads that a collector has stopped hold monitors, so other threads wait for the monitors.
+    // Threads that a garbage collector has stopped own monitors, so other threads wait for the monitors.
     found.retain(|lock| !monitors::is_named(&lock.name) || collections.iter().all(|work| work.process != lock.process));
     found.extend(collections);
-    // If the threads of a process wait for a lock, other causes in this process are left out. Some collectors compute
-    // beside the requests, which then wait for connections that are all busy.
+    // If the threads of a process wait for a lock, other causes in the process are left out. Some garbage collectors
+    // compute beside the requests, which then wait for connections that are all busy.
     let others = blocking::causes(profile, &requests);
     let explains = |first: &WaitFinding, other: &WaitFinding| {
         first.process == other.process
@@ -206,7 +207,7 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
     let locks: Vec<WaitFinding> = found.iter().filter(|lock| lock.cause == WaitCause::Lock).cloned().collect();
     found.retain(|pool| locks.iter().all(|lock| !leads_to_lock(pool, lock)));
     let mut inside = databases::sessions(databases, &found);
-    // Sampled sessions say more about PostgreSQL than the titles of its processes, so the sessions replace the titles.
+    // Sampled sessions say more about PostgreSQL than the titles of its processes, so the titles are not used.
     let knows_sessions =
         databases.iter().any(|database| database.samples > 0 && database.kind == DatabaseKind::Postgres);
     inside.extend(databases::titles(profile).filter(|_| !knows_sessions));
@@ -217,7 +218,7 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
     }
     found.sort_by(|a, b| b.threads.total_cmp(&a.threads));
     let queues: Vec<WaitFinding> = found.iter().filter(|finding| is_queue(finding)).cloned().collect();
-    // The sort is stable, so all other causes keep their order.
+    // The sort keeps the order of all other causes.
     found.sort_by_key(|finding| queues.iter().any(|queue| is_behind(finding, queue)));
     inside.sort_by(|a, b| b.threads.total_cmp(&a.threads));
     // Causes inside the database come first, because they explain why threads of the server wait for the database.
@@ -243,8 +244,8 @@ fn is_behind(sleep: &WaitFinding, queue: &WaitFinding) -> bool {
     sleeps && sleep.process != queue.process && queue.threads >= WAIT_MOSTLY * sleep.threads
 }
 
-/// Returns true if the requests on most connections of a used-up pool wait for a lock inside the process at their other
-/// end. More connections would only lead to more waiting threads.
+/// Returns true if the requests on most connections of a used-up pool wait for a lock in the process at the other end.
+/// With more connections, only more threads would wait for the lock.
 fn leads_to_lock(pool: &WaitFinding, lock: &WaitFinding) -> bool {
     pool.cause == WaitCause::ConnectionPool && pool.name == lock.process && lock.threads >= WAIT_MOSTLY * pool.of
 }

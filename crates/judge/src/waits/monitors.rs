@@ -1,4 +1,4 @@
-//! Locks of language runtimes, from the stacks of waiting threads.
+//! Locks of language runtimes, found in the stacks of waiting threads.
 
 use run::{MonitorGroup, MonitorKind, WaitCause, WaitFinding, WaitProfile};
 
@@ -15,9 +15,9 @@ const NAMES: &[(MonitorKind, &str)] = &[
 /// Returns the runtime locks that limit a process.
 ///
 /// A Java monitor limits a process if at least half of the requests in progress wait for the monitor. Ruby's
-/// interpreter lock limits a process if on average at least half a thread waits for the lock. Half a thread is enough,
-/// because each waiting thread has code to run. However, Ruby's interpreter lock is no limit if more threads sleep, or
-/// wait for a disk or a peer, than wait for the lock.
+/// interpreter lock limits a process if on average at least half a thread waits for the lock, since each waiting thread
+/// has code to run. Ruby's interpreter lock is no limit if more threads sleep, or wait for a disk or a peer, than wait
+/// for the lock.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let limits = |group: &&MonitorGroup| match group.kind {
         MonitorKind::RubyLock => group.waiting >= WAIT_MOSTLY.max(blocked(profile, &group.process)),
@@ -33,7 +33,7 @@ fn blocked(profile: &WaitProfile, process: &str) -> f64 {
     process.and_then(|process| Activity::of(profile, process).blocked()).map_or(0.0, |(_, threads, _)| threads)
 }
 
-/// Returns true if `name` is the name of a lock in [`NAMES`].
+/// Returns true if `name` is the name of a runtime lock in [`NAMES`].
 pub(super) fn is_named(name: &str) -> bool {
     NAMES.iter().any(|(_, known)| *known == name)
 }

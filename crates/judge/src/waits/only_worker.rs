@@ -10,8 +10,8 @@ use super::pools;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_QUEUE};
 
-/// Returns the wait of the only worker. Returns `None` if the worker is not mostly blocked, or if no requests wait for
-/// the worker. The worker's parent may be an additional process.
+/// Returns the wait of the only worker. Returns `None` if the worker is rarely blocked, or if no requests wait for the
+/// worker. The worker's parent may be an additional process.
 pub(super) fn blocked(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let all = process.processes.max(1.0);
@@ -59,11 +59,11 @@ fn wait(activity: &Activity<'_>, requests: &Requests) -> Option<(ThreadState, f6
     if is_most && has_request { Some((ThreadState::Peer, peer, key)) } else { known }
 }
 
-/// Returns true if the worker works on one request, and other requests wait for the worker.
+/// Returns true if the worker works on one request while other requests wait for the worker.
 ///
 /// For a worker of an upstream service, counts the requests that other sampled processes sent to this worker. For any
-/// other worker, returns false if the server has read more than about one request. If the server has read more, an
-/// event loop may have read the requests, and a sleeping program beside the event loop is not their only worker.
+/// other worker, returns false if the server has read more than about one request. If the server has read more
+/// requests, an event loop may have read them, so a sleeping program beside it is not the only worker.
 fn is_queue_before(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> bool {
     let all = process.processes.max(1.0);
     if process.behind {
@@ -75,7 +75,7 @@ fn is_queue_before(profile: &WaitProfile, process: &WaitProcess, requests: &Requ
     reads_one && busy < WAIT_MOSTLY && requests.queued >= all - 1.0 + WAIT_QUEUE
 }
 
-/// Adds what the blocked thread does, and the object that it waits for, to a finding.
+/// Adds the blocked thread's activity, and the object that the thread waits for, to a finding.
 pub(super) fn with_holder(finding: WaitFinding, state: ThreadState, key: &str) -> WaitFinding {
     let key_if = |is_named: bool| if is_named { key.to_string() } else { String::new() };
     let (peer, holder_call) = (key_if(state == ThreadState::Peer), key_if(names_call(state)));
@@ -90,7 +90,8 @@ mod tests {
     use super::super::waits;
     use super::*;
 
-    /// Returns the made-up profile of a worker that waits in a function while seven more requests wait for the worker.
+    /// Returns the made-up profile of a worker that waits in the given state, while seven more requests wait for the
+    /// worker.
     fn worker(state: ThreadState, key: &str) -> WaitProfile {
         let mut profile = process(1.0, &[(state, key, 0.93), (ThreadState::OnCpu, "", 0.07)]);
         let stack = StackSum { stack: "app;main;slow;recv_reply;__libc_recv".into(), weight: 0.93 };

@@ -1,5 +1,5 @@
-//! Requests that a process has passed on to other servers, while further requests wait inside the process. Something in
-//! the process then limits how many requests are passed on at a time, such as `maxconn` of HAProxy.
+//! Requests that a process has passed on to other servers, while further requests wait inside the process. A setting of
+//! the process, such as HAProxy's `maxconn`, then limits how many requests are passed on at a time.
 
 use run::{PeerConnections, ThreadState, WaitProfile};
 
@@ -17,12 +17,12 @@ pub(crate) struct PassedOn {
     pub(crate) process: String,
     /// Mean number of requests that wait for replies of other servers.
     pub(crate) requests: f64,
-    /// Address of the server with the most of these requests.
+    /// Address of the server that got the most of these requests.
     pub(crate) peer: String,
 }
 
-/// For each process of the server whose event loop is idle, returns the requests that the process has passed on while
-/// further requests wait inside the process.
+/// Returns, for each process of the server whose event loop is idle, the requests passed on while others wait inside
+/// the process.
 pub(super) fn passed_on(profile: &WaitProfile) -> Vec<PassedOn> {
     let requests = Requests::of(profile);
     let least_requests = requests.in_progress().map_or(0.0, |(low, _)| low);
@@ -48,7 +48,7 @@ mod tests {
     use super::super::tests::{clients, peer, process};
     use super::*;
 
-    /// Figures of HAProxy with `maxconn 6` for its only server. HAProxy keeps a seventh connection open.
+    /// The figures come from HAProxy with `maxconn 6` for its only server. HAProxy keeps a seventh connection open.
     #[test]
     fn requests_inside_a_proxy_are_compared_with_those_at_its_server() {
         let told = |in_progress: f64, events: f64, answers| {

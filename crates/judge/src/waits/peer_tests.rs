@@ -12,7 +12,7 @@ fn threads_that_wait_for_several_servers_wait_for_none_of_them_alone() {
     let mut profile = process(9.0, &peers.map(|(key, threads)| (ThreadState::Peer, key, threads)));
     profile.clients = Some(clients(8.0, 0.0));
     assert_eq!(waits(&profile, &[])[0].sentence, "8 of 9 threads of app:7 wait for replies of other servers");
-    // The two groups of one server have different thread names.
+    // The two groups of threads of one server have different thread names.
     profile.groups[1] = WaitGroup { key: "10.0.0.2:80".into(), thread: "other".into(), ..profile.groups[1].clone() };
     assert_eq!(waits(&profile, &[])[0].peer, "10.0.0.2:80");
 }

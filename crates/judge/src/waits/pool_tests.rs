@@ -6,7 +6,8 @@ use super::tests::{causes, clients, locked, peer, process};
 use super::waits;
 use crate::planted::{PlantedRun, Who};
 
-/// Makes eight threads of a pool and four other threads. No system call shows that the pool's threads wait.
+/// Makes a profile of eight threads of a pool and four other threads. No system call shows that the pool's threads
+/// wait.
 fn pool_of_threads() -> WaitProfile {
     let mut profile = process(12.0, &[(ThreadState::Futex, "", 4.0)]);
     let thread = |state, threads| WaitGroup {
@@ -37,8 +38,7 @@ fn a_pool_is_used_up_if_each_thread_has_a_request_and_others_queue() {
     }
 }
 
-/// A Java program with 16 threads and a lock was called a pool of two workers, because its two compiler threads were
-/// about as many as the requests that it handled at a time.
+/// An earlier version of loadline took the two compiler threads of a Java program for a pool of two workers.
 #[test]
 fn threads_that_compile_the_program_are_no_workers() {
     let mut profile = pool_of_threads();
@@ -67,7 +67,7 @@ fn busy_children_of_a_parent_are_a_used_up_pool() {
 
 /// The figures come from gunicorn with three sync workers. The parent process has two threads: one waits for events of
 /// a control socket, and the other for a lock. The parent also has an epoll descriptor. An earlier version of loadline
-/// therefore mistook the workers for a blocked event loop.
+/// therefore took the workers for a blocked event loop.
 #[test]
 fn workers_whose_parent_has_an_event_loop_are_a_used_up_pool() {
     let mut profile = process(3.0, &[(ThreadState::Sleep, "", 2.7), (ThreadState::OnCpu, "", 0.3)]);
@@ -91,8 +91,8 @@ fn workers_whose_parent_has_an_event_loop_are_a_used_up_pool() {
     assert_eq!((found.len(), found[0].sentence.as_str()), (1, sentence), "{found:#?}");
 }
 
-/// The figures come from PHP-FPM behind nginx. The parent has an event loop and the listener, so its name has a process
-/// ID. Whether nginx has read most requests is uncertain, but its connections to the parent's listener are busy.
+/// The figures come from PHP-FPM behind nginx. The parent has an event loop and the listener, so its own entry contains
+/// a process ID. It is unknown if nginx has read most requests, but its connections to the parent's listener are busy.
 #[test]
 fn requests_on_the_way_to_the_parent_of_workers_queue_for_the_workers() {
     let mut profile = process(5.0, &[(ThreadState::Sleep, "", 4.62), (ThreadState::Runnable, "", 0.38)]);
@@ -142,8 +142,8 @@ fn an_event_loop_whose_connections_are_all_busy_waits_for_one() {
     );
     assert_eq!((found[0].of, found[0].threads, found[0].queued), (3.0, 2.85, Some(13.0)));
     assert!((found[0].share - 0.95).abs() < 1e-9, "{}", found[0].share);
-    // None of the cases below is a used-up pool: one shared connection, a free connection, a connection for each
-    // request, connections of another process, and a varying number of connections.
+    // The cases below are no used-up pools: a shared connection, a free one, one for each request, one of another
+    // process, and a varying number.
     for other in [
         peer("app:7", 1.0, 1.0),
         peer("app:7", 3.0, 2.0),
@@ -179,7 +179,8 @@ fn connections_without_answers_are_no_pool() {
     }
 }
 
-/// Consumers of a queue ask for messages again and again, and the queue answers after some seconds without any.
+/// Consumers of a message queue ask for messages again and again, and the queue replies after some seconds if there are
+/// none.
 #[test]
 fn connections_with_answers_slower_than_any_request_are_no_pool() {
     let told = |sent: fn(f64) -> f64| {
@@ -253,7 +254,7 @@ fn a_proxy_whose_connections_are_all_busy_has_the_requests_of_its_clients() {
         found[0].sentence,
         "all 3 connections of bouncer:9 to postgres (10.0.0.2:5432) are busy 100 % of the time, and 13 requests wait for one"
     );
-    // The server also has a pool of its own, which lets only three requests at a time through to the proxy.
+    // The server also has its own pool, which passes only three requests at a time to the proxy.
     profile.peers = vec![to_proxy(3.0, 3.0), to_database.clone()];
     let found = waits(&profile, &[]);
     assert_eq!((found.len(), found[0].process.as_str(), found[0].name.as_str()), (1, "app:7", "bouncer:9"));

@@ -15,13 +15,13 @@ use super::requests::Requests;
 use crate::context::view::program;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
 
-/// Minimum mean number of members of a pool. A single connection may carry many requests at once, and a single thread
-/// is not a pool.
+/// Minimum mean number of members of a group that counts as a pool. One connection is not a pool, because it may carry
+/// many requests at once, and neither is one thread.
 pub(super) const MIN_MEMBERS: f64 = 2_f64 - WAIT_FEW;
 
 /// Returns the pool of worker processes with one thread each, if all of them are blocked in `state` while requests
-/// queue. The processes may include the parent of the workers, which is idle or sleeps between two checks of the
-/// workers. If the parent has an entry of its own in the profile, the processes are only the workers.
+/// queue. The processes may include the parent of the workers, which is idle or sleeps between two checks. If the
+/// parent has an entry of its own in the profile, the processes are only the workers.
 pub(super) fn busy_children(
     profile: &WaitProfile,
     activity: &Activity<'_>,
@@ -63,16 +63,16 @@ pub(super) fn is_of_processes(pool: &WaitFinding) -> bool {
     pool.cause == WaitCause::WorkerPool && matches!(pool.counted, CountedKind::Children | CountedKind::Processes)
 }
 
-/// Returns true if the counted threads or goroutines are not the members of the pool, but wait for a slot in it, such
-/// as a semaphore.
+/// Returns true if the counted threads or goroutines wait for a slot of the pool (such as a semaphore), and are not its
+/// members.
 pub(super) fn waits_for_slot(pool: &WaitFinding) -> bool {
     let names_pool = !pool.function.is_empty() || (pool.holder.is_some() && !pool.name.is_empty());
     pool.cause == WaitCause::WorkerPool && !is_of_processes(pool) && names_pool
 }
 
 /// Returns true for a pool of connections that leads to a smaller pool of worker processes. `workers` are the pools of
-/// worker processes that are used up. The workers are the limit: with more connections, more requests would wait for
-/// the same workers.
+/// worker processes that are used up. The workers are the limit, because with more connections, more requests would
+/// wait for these workers.
 pub(super) fn leads_to_smaller(profile: &WaitProfile, pool: &WaitFinding, workers: &[WaitFinding]) -> bool {
     let own = profile.peers.iter().filter(|peer| peer.process == pool.process && peer.address == pool.peer);
     let servers: Vec<&str> = own.map(|peer| peer.to.as_str()).collect();
@@ -82,7 +82,7 @@ pub(super) fn leads_to_smaller(profile: &WaitProfile, pool: &WaitFinding, worker
 }
 
 /// Returns the pool's name from the title of most worker processes, such as `pool www` of `php-fpm: pool www`. Returns
-/// an empty text if most workers have no common title, or if this title names no pool.
+/// an empty text if most workers have no common title, or if the common title names no pool.
 fn pool_name(profile: &WaitProfile, process: &WaitProcess, workers: f64) -> String {
     let titles = profile.titles.iter().filter(|title| title.process == process.process);
     let most = titles.max_by(|a, b| a.processes.total_cmp(&b.processes));
@@ -90,8 +90,8 @@ fn pool_name(profile: &WaitProfile, process: &WaitProcess, workers: f64) -> Stri
     name.map(|(_, name)| name.trim().into()).unwrap_or_default()
 }
 
-/// Finds a pool whose members are all in use although the system calls of its threads do not show this. Threads of a
-/// language runtime look idle while they wait for a futex. The thread of an event loop looks idle while it waits for
+/// Finds a pool whose members are all in use, although the system calls of the threads do not show a wait. Threads of a
+/// language runtime look idle while they wait for a futex. A thread of an event loop looks idle while it waits for
 /// events.
 pub(super) fn used_up(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     connections(profile, activity, requests).or_else(|| {
@@ -103,7 +103,7 @@ pub(super) fn used_up(profile: &WaitProfile, activity: &Activity<'_>, requests: 
     })
 }
 
-/// Finds worker threads that share one name, if their number is about the number of requests in progress while further
+/// Finds worker threads with one name, if their number is about the number of requests in progress, and further
 /// requests wait unread.
 fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
@@ -125,7 +125,7 @@ fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFi
         ];
         sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
     }
-    // Linux shortens the names of threads, so a few threads that accept or poll may have the pool's name.
+    // Linux shortens the names of threads, so a few other threads (that accept or poll) may have the pool's name.
     let busy = |[members, _, idle]: [f64; 3]| members - idle;
     let fits = |(_, sums @ [members, on_cpu, idle]): &(&str, [f64; 3])| {
         is_pool(busy(*sums)) && *on_cpu < WAIT_MOSTLY * members && *idle < WAIT_FEW * members
@@ -148,8 +148,8 @@ fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFi
 /// Returns the connections of an event loop to one peer, if all of them are busy while more requests wait for a
 /// connection.
 ///
-/// Returns `None` if there were fewer rounds of samples than connections. So few rounds cannot show that the number of
-/// connections is constant.
+/// Returns `None` if there were fewer rounds of samples than connections, which are too few to show a constant number
+/// of connections.
 fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let demand = demand_of(profile, process, requests)?;
@@ -160,8 +160,8 @@ fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Reques
     Some(used_up_connections(process, &peer, demand))
 }
 
-/// Returns the connections of a computing process to one peer, if all of them are busy while more requests were read
-/// than there are connections. A full event loop would leave replies and further requests unread.
+/// Returns the connections of a computing process to one peer, if all of them are busy and the process has read more
+/// requests than it has connections. A full event loop would leave replies and further requests unread.
 pub(super) fn connections_of_read(
     profile: &WaitProfile,
     activity: &Activity<'_>,
@@ -203,14 +203,14 @@ pub(super) fn connections_of_threads(
     is_pool.then(|| used_up_connections(process, all, requests.demand()))
 }
 
-/// Returns true if all connections are busy, their number is constant, and more requests are present.
+/// Returns true if all connections to the peer are busy, their number is constant, and more requests are present.
 fn is_used_up_pool(peer: &PeerConnections, demand: f64) -> bool {
     let is_busy = peer.busy.is_finite() && peer.open >= MIN_MEMBERS;
     is_busy && may_be_used_up(peer) && demand >= peer.open + WAIT_QUEUE
 }
 
-/// Returns true if the number of connections is constant, and all of them are busy, or may be busy. A server that opens
-/// a connection for each request has no pool, so the number of its connections changes.
+/// Returns true if the number of connections to the peer is constant, and all of them are busy, or may be busy. A
+/// server that opens a connection for each request has no pool, so the number of its connections changes.
 pub(super) fn may_be_used_up(peer: &PeerConnections) -> bool {
     let is_constant = peer.open > 0.0 && peer.max_open <= peer.open + WAIT_FEW;
     let has_free = peer.busy < WAIT_POOL_BUSY * peer.open;
@@ -220,8 +220,8 @@ pub(super) fn may_be_used_up(peer: &PeerConnections) -> bool {
 /// Returns a lower bound of the requests at a process.
 ///
 /// For a process of an upstream service, the lower bound of its requests is the number of busy connections from sampled
-/// processes. Connections to the parent of worker processes also count, because the parent's listener is theirs, too.
-/// Returns `None` if no sampled process has connections to this process, and NaN for Unix sockets.
+/// processes. Connections to the parent of worker processes also count, because the workers share the parent's
+/// listener. Returns `None` if no sampled process has connections to the process, and NaN for Unix sockets.
 pub(super) fn demand_of(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> Option<f64> {
     if !process.behind {
         return Some(requests.demand());

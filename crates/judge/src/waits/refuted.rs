@@ -7,8 +7,8 @@ use crate::context::view::names;
 use crate::thresholds::UNWANTED;
 
 /// Leaves out computing threads of the server if slowing the server's CPU hardly changed throughput. No request waits
-/// for such threads: they poll, or do other work. Keeps causes that name commands of a database, because slowing the
-/// server's CPU does not slow the database.
+/// for these threads, because they poll, or do other work. Keeps causes that name commands of a database, because
+/// slowing the server's CPU does not slow the database.
 pub(crate) fn without_refuted(
     findings: Vec<WaitFinding>,
     facts: &Facts<'_>,
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
     use crate::planted::PlantedRun;
 
-    /// The figures of this test were seen with a server that polls all the time, and answers 6 requests every 10 ms.
+    /// The figures of this test come from a server that polls all the time, and answers 6 requests every 10 ms.
     #[test]
     fn a_computing_thread_is_no_cause_if_slowing_its_cpu_changes_nothing() {
         let run = PlantedRun::new(10_000.0, 600.0).run();

@@ -14,29 +14,29 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// Counts the requests in a profile.
+    /// Counts the requests in a wait profile.
     pub(super) fn of(profile: &WaitProfile) -> Self {
         let bounds = |c: &ClientConnections| (c.in_progress, c.in_progress + c.uncertain);
         let queued = profile.clients.as_ref().map_or(0.0, |c| c.unread + c.queued);
         Self { in_progress: profile.clients.as_ref().map(bounds), queued }
     }
 
-    /// Returns the requests per waiting thread that remain if each active thread has one request, as a lower and an
-    /// upper bound. The result is about 1 if the waiting threads work on requests, and about 0 if they wait for work.
+    /// Returns a lower and an upper bound of the requests per waiting thread, if each active thread has one request.
+    /// The result is about 1 if the waiting threads work on requests, and about 0 if they wait for work.
     pub(super) fn per_waiter(&self, active: f64, waiting: f64) -> Option<(f64, f64)> {
         let (low, high) = self.in_progress?;
         (waiting > 0.0).then(|| ((low - active) / waiting, (high - active) / waiting))
     }
 
-    /// Returns true if the waiting tasks or threads work on requests, and are at least half as many as the requests in
-    /// progress. Idle tasks and idle threads work on no request.
+    /// Returns true if the waiting tasks or threads work on at least half of the requests in progress. Idle tasks and
+    /// idle threads work on no request.
     pub(super) fn are_held_by(&self, waiting: f64) -> bool {
         self.may_be_in(waiting, 1.0 - WAIT_HOLDS_NONE)
     }
 
-    /// Returns true if the tasks that wait for a lock may work on requests, and are at least half as many as the requests
-    /// in progress. No task waits for a lock without work. While a queue grows, the requests and the tasks are counted at
-    /// different moments, so half as many requests as tasks are enough.
+    /// Returns true if the tasks that wait for a lock may work on at least half of the requests in progress. A task
+    /// that waits for a lock always has work. While a queue grows, requests and tasks are counted at different moments,
+    /// so half a request per task is enough.
     pub(super) fn may_wait_for_lock(&self, waiting: f64) -> bool {
         self.may_be_in(waiting, WAIT_MOSTLY)
     }

@@ -5,15 +5,14 @@ use run::{CountedKind, TaskGroup, TaskRuntime, TaskState, WaitCause, WaitFinding
 use super::requests::Requests;
 use crate::thresholds::{WAIT_MOSTLY, WAIT_QUEUE};
 
-/// Returns the processes whose tasks mostly wait for one of the CPUs that their runtime uses, although the process may
-/// use more CPUs.
+/// Returns the processes whose tasks mostly wait for a CPU of their runtime, although the process may use more CPUs.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     profile.runtimes.iter().filter_map(|runtime| limit(profile, runtime, requests)).collect()
 }
 
 fn limit(profile: &WaitProfile, runtime: &TaskRuntime, requests: &Requests) -> Option<WaitFinding> {
     let TaskRuntime { process, max_running, cpus } = runtime;
-    // The tasks of all processes with one name are counted together, but each process has the limit for itself.
+    // The tasks of all processes with one name are counted together, but the limit on CPUs applies to each process.
     let own = profile.processes.iter().find(|own| own.process == *process);
     let most = f64::from(*max_running) * own.map_or(1.0, |own| own.processes.max(1.0));
     let tasks = |is_counted: fn(&TaskGroup) -> bool| -> f64 {
@@ -36,7 +35,7 @@ fn limit(profile: &WaitProfile, runtime: &TaskRuntime, requests: &Requests) -> O
     })
 }
 
-/// Returns true for a runtime that uses fewer CPUs than it may.
+/// Returns true for a runtime that uses fewer CPUs than allowed.
 pub(super) fn is_limit(finding: &WaitFinding) -> bool {
     finding.cause == WaitCause::SerialCpu && finding.counted == CountedKind::Goroutines
 }

@@ -62,8 +62,7 @@ fn threads_that_wait_for_the_lock_of_ruby_have_work() {
         let mut profile = process(65.0, &groups);
         let kind = run::MonitorKind::RubyLock;
         profile.monitors = vec![run::MonitorGroup { process: "app:7".into(), kind, function: String::new(), waiting }];
-        // Threads that return from writing an answer also wait for the lock. Fewer requests than threads are in
-        // progress.
+        // Threads that have written an answer also wait for the lock, so fewer requests than threads are in progress.
         profile.clients = Some(clients(35.0, 14.0));
         waits(&profile, &[]).into_iter().map(|found| (found.cause, found.sentence)).collect::<Vec<_>>()
     };

@@ -76,7 +76,7 @@ pub(crate) fn sentence(finding: &WaitFinding) -> String {
     }
 }
 
-/// Returns the sentence on a pool of workers that all have a request. `object` is what the workers wait for.
+/// Returns the sentence about a pool of workers that all have a request. `object` is what the workers wait for.
 fn worker_pool(finding: &WaitFinding, object: &str) -> String {
     let WaitFinding { name, process, threads, of, counted, .. } = finding;
     let does = finding.holder.map(|state| plural(state, object));
@@ -106,7 +106,7 @@ fn worker_pool(finding: &WaitFinding, object: &str) -> String {
     }
 }
 
-/// Returns the sentence on a pool of connections that are all busy while requests wait for a free connection.
+/// Returns the sentence about a pool of connections that are all busy while requests wait for a free connection.
 fn connection_pool(finding: &WaitFinding) -> String {
     let WaitFinding { name, process, of, peer, share, .. } = finding;
     let to = if name.is_empty() { peer.clone() } else { format!("{name} ({peer})") };
@@ -120,7 +120,7 @@ fn connection_pool(finding: &WaitFinding) -> String {
     format!("{connections} busy {busy} of the time, and {queued} {requests} {wait} for one")
 }
 
-/// Returns a clause with a plural verb on what several threads do, such as "wait for a lock".
+/// Returns a clause with a plural verb about several threads, such as "wait for a lock".
 fn plural(state: ThreadState, object: &str) -> String {
     let one = does(state, object);
     match one.split_once(' ') {
@@ -153,8 +153,8 @@ fn database(session: SessionState, finding: &WaitFinding) -> String {
     format!("{waiting} of {all} of {process} wait for {what} {place}{}", holder(finding))
 }
 
-/// Returns a clause on the holder of a lock: its thread, what it does, and in which function. `object` is what the
-/// holder waits for. The clause is empty if nothing is known.
+/// Returns a clause about the holder of a lock: its thread, its activity, and its function. `object` is what the holder
+/// waits for. The clause is empty if nothing is known.
 fn lock_holder(finding: &WaitFinding, object: &str) -> String {
     let probably = if finding.holder_probable { "probably " } else { "" };
     let thread = finding.holder_thread.as_ref().map(|thread| format!("thread {}, ID {}", thread.name, thread.id));
@@ -171,7 +171,7 @@ fn lock_holder(finding: &WaitFinding, object: &str) -> String {
     format!("; its holder{thread} {probably}{}{function}", does(state, object))
 }
 
-/// Returns a clause on the holder of a database's lock: what it does, and for how long it has owned the lock.
+/// Returns a clause about the holder of a database's lock: its activity, and the time since it got the lock.
 fn holder(finding: &WaitFinding) -> String {
     let does = match finding.holder {
         None => None,
@@ -198,8 +198,8 @@ fn short(statement: &str) -> String {
     }
 }
 
-/// Returns a clause with a singular verb on what a thread does, such as "waits for a lock". `object` is the peer or the
-/// system call that the thread waits for. `object` is empty if unknown.
+/// Returns a clause with a singular verb about a thread, such as "waits for a lock". `object` is the peer or the system
+/// call that the thread waits for. `object` is empty if unknown.
 fn does(state: ThreadState, object: &str) -> String {
     match state {
         ThreadState::OnCpu => "computes".into(),

@@ -1,5 +1,5 @@
 //! Limited sections inside a program: code that only a limited number of threads may run at a time, for example because
-//! of a semaphore. Threads that hold one request each wait until another thread leaves the section. In Python, each
+//! of a semaphore. Threads with one request each wait until another thread leaves the limited section. In Python, each
 //! thread waits at its own address, so the waiting threads have no common address that shows the section.
 
 use run::{ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
@@ -11,14 +11,14 @@ use super::pools::demand_of;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_QUEUE};
 
-/// Name of a limited section if the name of its function is unknown.
+/// Text for a limited section whose function has no known name.
 const SECTION: &str = "a limited section of its code";
 
-/// Returns the section for which threads of a process wait, if each of its waiting threads holds a request.
+/// Returns the limited section for which threads of a process wait, if each waiting thread works on a request.
 ///
-/// Idle threads of a pool wait in the same way, but hold no request. While idle threads wait, the number of requests at
-/// the process is only the number of its active threads. Threads of an event loop, and threads for other work, do not
-/// hold one request each. The process must therefore have one thread for each connection, and at most one more, which
+/// Idle threads of a pool wait in the same way, but work on no request. While idle threads wait, the number of requests
+/// at the process equals the number of its active threads. Threads of an event loop, or with other work, do not work on
+/// one request each. The process must therefore have one thread per connection, and at most one further thread, which
 /// accepts connections.
 pub(super) fn limited_section(
     profile: &WaitProfile,
@@ -52,7 +52,7 @@ pub(super) fn limited_section(
     })
 }
 
-/// Returns the number of connections on which requests come to a process. For an upstream, the counted connections are
+/// Returns the number of connections on which a process gets requests. For an upstream, the counted connections are
 /// those of the sampled processes. Returns `None` if the number is unknown.
 fn open_connections(profile: &WaitProfile, process: &WaitProcess) -> Option<f64> {
     if !process.behind {
@@ -62,7 +62,7 @@ fn open_connections(profile: &WaitProfile, process: &WaitProcess) -> Option<f64>
     senders.map(|peer| peer.open).reduce(|a, b| a + b)
 }
 
-/// Returns the state of most of the active threads.
+/// Returns the most frequent state of the active threads.
 fn holder(activity: &Activity<'_>) -> Option<ThreadState> {
     let active = activity.groups.iter().filter(|group| group.state.is_active());
     active.max_by(|a, b| a.threads.total_cmp(&b.threads)).map(|group| group.state)
@@ -85,8 +85,7 @@ mod tests {
         ClientConnections { open: 64.0, ..clients(in_progress, 0.0) }
     }
 
-    /// This test repeats a situation that was observed with a threaded server in Python, whose semaphore lets three
-    /// requests sleep at a time.
+    /// As observed with a threaded server in Python, a semaphore lets only three requests sleep at a time.
     fn three_places() -> WaitProfile {
         let states = [
             (ThreadState::ClientRead, "", 57.1),

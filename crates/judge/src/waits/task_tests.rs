@@ -39,8 +39,7 @@ fn goroutines_that_wait_with_requests_name_a_lock_a_pool_or_connections() {
     assert_eq!((connections.len(), connections[0].cause), (1, WaitCause::ConnectionPool));
 }
 
-/// This test repeats a situation that was observed with SQLite behind a pool of `database/sql`, beside one
-/// subscription.
+/// As observed, a Go program uses SQLite through a pool of `database/sql`, and has one connection for a subscription.
 #[test]
 fn a_pool_of_go_is_named_by_the_only_peer_whose_connections_are_all_busy() {
     let told = |peers: &[PeerConnections]| {
@@ -61,8 +60,7 @@ fn a_pool_of_go_is_named_by_the_only_peer_whose_connections_are_all_busy() {
     }
 }
 
-/// This test repeats a situation that was observed with a Go program that logs to a named pipe, which a slow program
-/// reads.
+/// As observed with a Go program, a log goes to a named pipe, which a slow program reads.
 #[test]
 fn a_goroutine_in_a_blocked_system_call_does_not_compute() {
     let mut profile = goroutines(TaskState::Lock, "log.(*Logger).output", TaskState::Running);
@@ -90,9 +88,9 @@ fn a_goroutine_in_a_blocked_system_call_does_not_compute() {
     );
 }
 
-/// This test repeats a situation that was observed with a mutex that is held during an HTTP call. The queue of the mutex
-/// grew between the reading of the connections and that of the goroutines, so 44 goroutines waited beside 26 requests.
-/// An earlier version of loadline named the only connection of the HTTP client as the limit.
+/// As observed with a Go program, a mutex is held during an HTTP call. The queue of the mutex grew between two readings
+/// (connections, then goroutines), so 44 goroutines waited, but only 26 requests were counted. An earlier version of
+/// loadline named the only connection of the HTTP client as the limit.
 #[test]
 fn a_lock_is_named_although_its_queue_grew_between_two_readings() {
     let with = |requests, state| {
@@ -104,7 +102,7 @@ fn a_lock_is_named_although_its_queue_grew_between_two_readings() {
     assert!(with(36.0, TaskState::Send).is_empty(), "goroutines that wait for a slot may be idle workers");
 }
 
-/// This test repeats a situation that was observed with HAProxy and `maxconn 10` in front of a program that sleeps.
+/// As observed with HAProxy, `maxconn 10` limits the requests to a program that sleeps.
 #[test]
 fn threads_that_sleep_behind_a_full_place_come_after_it() {
     let finding = |cause, process: &str, threads| run::WaitFinding {

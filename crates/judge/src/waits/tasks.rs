@@ -1,5 +1,5 @@
-//! Causes among the tasks that a language runtime schedules: goroutines that wait for a mutex, for room in a channel,
-//! for a connection or for a timer.
+//! Causes among tasks of a language runtime: goroutines that wait for a mutex, for space in a channel, for a connection
+//! or for a timer.
 
 use run::{CountedKind, PeerConnections, TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding, WaitProfile};
 
@@ -43,8 +43,8 @@ fn finding(profile: &WaitProfile, group: &TaskGroup, cause: WaitCause) -> WaitFi
     });
     let peer = used_up_peer(profile, &group.process).filter(|_| cause == WaitCause::ConnectionPool);
     let has_holder = cause != WaitCause::Sleep;
-    // The stack of a running goroutine cannot be read. A running goroutine may be inside the function in which the
-    // other goroutines wait, so it counts as the holder.
+    // The stack of a running goroutine cannot be read. A running goroutine may be inside the function for which other
+    // goroutines wait, so it counts as the holder.
     let (holder, holder_call) = match group.inside_state {
         Some(state) if has_holder && group.inside >= WAIT_MOSTLY => (Some(thread_state(state)), String::new()),
         _ if has_holder && running >= WAIT_MOSTLY => of_threads(profile, &group.process),
@@ -68,8 +68,8 @@ fn finding(profile: &WaitProfile, group: &TaskGroup, cause: WaitCause) -> WaitFi
 }
 
 /// Returns the only peer to which all connections of a process are busy. Returns `None` if several peers match, because
-/// the tasks may wait for a connection to any of them. Also returns `None` if the number of busy connections of the
-/// matching peer is unknown. An embedded database has no peer.
+/// the tasks may wait for a connection to any of these peers. Also returns `None` if the number of busy connections of
+/// the matching peer is unknown. An embedded database, such as SQLite, has no peer.
 fn used_up_peer<'a>(profile: &'a WaitProfile, process: &str) -> Option<&'a PeerConnections> {
     let own = profile.peers.iter().filter(|peer| peer.process == process);
     let mut fitting = own.filter(|peer| pools::may_be_used_up(peer));
@@ -77,8 +77,8 @@ fn used_up_peer<'a>(profile: &'a WaitProfile, process: &str) -> Option<&'a PeerC
     fitting.next().is_none().then_some(first)
 }
 
-/// Returns what the threads of running goroutines mostly do, and the object for which they wait. loadline also counts a
-/// goroutine as running while its thread is in a system call, and the thread may be blocked there on a file or a pipe.
+/// Returns what the threads of running goroutines mostly do, and the object for which they wait. A goroutine counts as
+/// running while its thread is in a system call, where it may wait for a file or a pipe.
 fn of_threads(profile: &WaitProfile, process: &str) -> (Option<ThreadState>, String) {
     let groups = || profile.groups.iter().filter(|group| group.process == process);
     let on_cpu: f64 = groups().filter(|group| group.state.wants_cpu()).map(|group| group.threads).sum();
@@ -90,7 +90,7 @@ fn of_threads(profile: &WaitProfile, process: &str) -> (Option<ThreadState>, Str
     }
 }
 
-/// Returns the state of a thread that corresponds to the state of a task.
+/// Returns the thread state that corresponds to a task state.
 const fn thread_state(state: TaskState) -> ThreadState {
     match state {
         TaskState::Running => ThreadState::OnCpu,

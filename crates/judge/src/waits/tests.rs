@@ -7,8 +7,8 @@ use run::{
 
 use super::{headline, waits};
 
-/// Makes a process with `threads` threads. `groups` are the states, the objects that threads wait for, and the numbers
-/// of threads.
+/// Makes a process with `threads` threads. Each entry of `groups` is a state, the object that its threads wait for, and
+/// their number.
 pub(crate) fn process(threads: f64, groups: &[(ThreadState, &str, f64)]) -> WaitProfile {
     let group = |(state, key, n): &(ThreadState, &str, f64)| WaitGroup {
         process: "app:7".into(),
@@ -105,7 +105,7 @@ fn a_lock_is_told_with_the_thread_and_the_function_of_its_holder() {
     assert_eq!(found.holder_thread.map(|thread| (thread.name, thread.id)), Some(("worker-3".into(), 812)));
     let (_, clause) = told(FutexKind::Mutex, 0.9, row(ThreadState::Sleep, "pause", 1.0));
     assert_eq!(clause, "its holder (thread worker-3, ID 812) probably sleeps in pause");
-    // The lock passes from thread to thread, so the words name only the function in which its holder waits.
+    // The lock passes from thread to thread, so the sentence names only the function in which the holder waits.
     let (found, clause) = told(owned, 0.2, row(ThreadState::Disk, "write_log (fsync.c:15)", 1.0));
     assert_eq!(clause, "its holder waits for the disk in fsync of /log, called in write_log (fsync.c:15)");
     assert_eq!(found.holder_thread, None);
@@ -162,8 +162,7 @@ fn a_mutex_with_an_owner_needs_no_account_of_requests() {
 
 #[test]
 fn idle_workers_that_wait_for_one_futex_are_no_lock() {
-    // A pool of 16 threads has one request. The futex of the pool's idle threads looks like a lock with 15 waiting
-    // threads.
+    // A pool of 16 threads has one request. The futex of the 15 idle threads looks like a lock.
     for kind in [FutexKind::OwnedMutex, FutexKind::Mutex, FutexKind::Semaphore] {
         let mut profile = locked(kind);
         profile.clients = Some(clients(1.0, 0.0));
@@ -195,9 +194,10 @@ fn requests_that_wait_elsewhere_leave_the_cause_open() {
     assert!(causes(&profile).is_empty());
 }
 
-/// Modelled on a Python server with one thread per connection. A delayed acknowledgement of 40 ms per answer kept 8 of
-/// 11 threads idle, although the lock was held for 93 % of the time. The threads that wait for the lock read requests
-/// at other times. Workers that wait for a queue of work never read requests.
+/// This test imitates a Python server with one thread per connection. A delayed acknowledgement of 40 ms per answer
+/// keeps 8 of 11 threads idle, although one thread or another holds the lock 93 % of the time. The threads that wait
+/// for the lock also read requests from clients at other times. In contrast, workers that wait for a queue of work
+/// never read requests.
 #[test]
 fn a_lock_with_a_short_queue_is_named_if_its_threads_also_read_requests() {
     let profile = |users: u64, readers: f64| {
@@ -216,8 +216,7 @@ fn a_lock_with_a_short_queue_is_named_if_its_threads_also_read_requests() {
     assert!(causes(&profile(9, 1.0)).is_empty(), "nine workers beside one thread that reads");
 }
 
-/// This test repeats a situation that was observed with asyncio, whose requests wait in its event loop beside an idle
-/// pool of threads.
+/// As observed with asyncio, requests wait in the event loop while the threads of a pool are idle.
 #[test]
 fn idle_threads_of_an_executor_wait_for_no_lock() {
     let told = |function: &str, epoll| {
@@ -234,7 +233,7 @@ fn idle_threads_of_an_executor_wait_for_no_lock() {
 
 #[test]
 fn a_pool_of_any_load_is_never_a_lock() {
-    // The test covers pools of 2 to 64 workers, at every load. `busy` workers handle one request each, and the other
+    // The test covers pools of 2 to 64 workers, at every load. `busy` workers handle one request each, and all other
     // workers wait for work.
     for workers in [2.0_f64, 4.0, 16.0, 64.0] {
         for percent in 1..100 {
@@ -258,8 +257,8 @@ fn a_lock_that_is_rarely_contended_is_not_named() {
     let mut profile = locked(FutexKind::OwnedMutex);
     profile.futexes[0].contended = 0.3;
     assert!(!causes(&profile).contains(&WaitCause::Lock));
-    // In the first case, threads often wait for the futex while no thread that uses the futex is active. In the second
-    // case, hardly any thread that uses the futex is active.
+    // In the first case, threads often wait for the futex although no thread that uses the futex is active. In the
+    // second case, hardly any thread that uses the futex is active.
     for (unheld, active) in [(0.4, 1.0), (0.0, 0.2)] {
         let mut profile = locked(FutexKind::Semaphore);
         (profile.futexes[0].unheld, profile.futexes[0].active) = (unheld, active);
@@ -282,8 +281,8 @@ fn threads_that_wait_for_one_of_several_places_are_a_pool() {
 }
 
 /// This test repeats a situation that was observed with a server behind nginx. In a second of overload, the queue grew,
-/// and both counts of requests at the server were lower than the count of waiting threads. When an experiment sampled
-/// the threads again, the counts of requests and waiting threads agreed.
+/// and both counts of requests at the server were below the count of waiting threads. When an experiment sampled the
+/// threads again, the counts of requests and waiting threads agreed.
 #[test]
 fn a_trial_with_more_rounds_shows_a_lock_that_a_growing_queue_hides() {
     let trial = |rounds, concurrency, in_progress| {

@@ -5,7 +5,7 @@ use run::{TitleGroup, WaitProfile};
 
 /// Beginning of the title of a PostgreSQL process.
 const TITLE: &str = "postgres: ";
-/// Activity of a backend (the PostgreSQL process of one connection) without a transaction. A backend "idle in
+/// Activity of a backend (the PostgreSQL process of one connection) that has no open transaction. A backend "idle in
 /// transaction" counts as busy: while its transaction is open, a pool cannot give the connection to another client.
 const IDLE: &str = "idle";
 /// Client's host in the title of a backend that the client reached through a Unix socket.

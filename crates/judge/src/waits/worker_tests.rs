@@ -1,4 +1,5 @@
-//! Tests of causes other than locks: blocking calls, busy and computing workers, and processes of a database.
+//! Tests of causes of waiting other than locks: blocking calls, busy and computing workers, and processes of a
+//! database.
 
 use run::{ThreadState, WaitCause, WaitProcess, WaitProfile};
 
@@ -78,7 +79,7 @@ fn a_loop_without_rest_is_told_beside_threads_that_wait_for_a_peer() {
     profile.stacks = Some(run::StackProfile { waiting: vec![stack], ..run::StackProfile::default() });
     let said = "the event loop of app:7 sleeps 26 % of the time and computes for the rest while requests wait";
     assert_eq!(waits(&profile, &[])[0].sentence, said);
-    // Four threads of nginx read files, and its loop opens others.
+    // Four threads of nginx read files, and its event loop opens further files.
     (profile.groups[0].state, profile.groups[0].key) = (ThreadState::Disk, "pread64 of /big.bin".into());
     (profile.groups[2].state, profile.groups[2].key) = (ThreadState::Disk, "openat".into());
     let said = "the event loop of app:7 waits for the disk in openat 26 % of the time and computes for the rest while \
@@ -105,8 +106,8 @@ fn workers_that_sleep_or_wait_for_a_peer_are_told() {
     assert_eq!(waits(&waiting, &[])[0].sentence, wanted);
 }
 
-/// This test repeats a situation that was observed with PHP-FPM in front of a database whose table is locked. The load
-/// had 8 clients, and half of the 16 workers were idle.
+/// As observed with PHP-FPM, the workers wait for a database in which a table is locked. The load had 8 clients, and
+/// half of the 16 workers were idle.
 #[test]
 fn workers_that_wait_for_a_peer_are_told_beside_idle_workers() {
     let states = [(ThreadState::Accept, "", 8.1), (ThreadState::Peer, "unix:/run/my.sock", 6.9)];
@@ -155,8 +156,7 @@ fn one_thread_that_computes_while_requests_wait_is_serial() {
     assert!(causes(&profile).is_empty(), "one request at a time waits for nothing");
 }
 
-/// This test repeats a situation that was observed with PostgreSQL: one of eight processes computes a report for
-/// another program.
+/// As observed with PostgreSQL, one of eight processes computes a report for another program.
 #[test]
 fn a_process_that_nobody_asks_computes_for_others() {
     let told = |sent: f64| {
@@ -191,8 +191,8 @@ fn a_used_up_pool_comes_before_a_thread_that_computes() {
 
 #[test]
 fn processes_are_serial_if_one_or_each_of_them_computes() {
-    // Makes processes of one name, of which `computing` compute. One process of this name may be the idle parent of the
-    // other processes.
+    // Makes processes of one name, `computing` of which compute. One process of this name may be the idle parent of the
+    // others.
     let serial = |processes: f64, computing: f64| {
         let mut profile = process(
             processes,
@@ -231,7 +231,7 @@ fn processes_of_a_database_that_wait_for_a_transaction_are_told_before_the_peer(
         let found = waits(&profile, &[]);
         assert_eq!((found.len(), found[0].cause, found[0].name.as_str()), (1, WaitCause::RowLock, "UPDATE"));
         assert_eq!(found[0].sentence, "6.4 of 7.5 backends of postgres wait for a row lock (UPDATE)");
-        // Another statement locks a whole table, so the UPDATE may wait for the table lock.
+        // Another statement locks the whole table, so the UPDATE may wait for the table lock.
         profile.titles.push(title(&backend("LOCK TABLE"), 1.0));
         assert_eq!(causes(&profile), [WaitCause::Lock]);
     }

@@ -1,4 +1,4 @@
-//! Tests of the words and the advice that causes of waiting add to a verdict.
+//! Tests of the text and the advice that causes of waiting add to a verdict.
 
 use run::WaitCause::{ConnectionPool, Disk, Lock, RowLock, SerialCpu, Sleep, WorkerPool};
 use run::{Counted, CountedKind, SessionState, UpstreamLimit, WaitsFor};
@@ -70,7 +70,7 @@ fn a_row_lock_may_be_why_requests_take_turns() {
     assert_eq!((found.evidence.len(), found.advice[0].as_str()), (1, ROW_LOCK_ADVICE));
 }
 
-/// The count equals the number of requests at a time, because one thread holds the lock.
+/// The number of threads equals the number of requests at a time, because one thread holds the lock.
 #[test]
 fn more_threads_are_no_advice_if_requests_wait_for_a_lock() {
     for (cause, is_advised) in [(Lock, false), (RowLock, false), (WorkerPool, true)] {
@@ -83,8 +83,8 @@ fn more_threads_are_no_advice_if_requests_wait_for_a_lock() {
     }
 }
 
-/// The figures come from HAProxy with `maxconn 20` in its frontend, and one connection to an upstream for each of
-/// these 20 connections.
+/// The figures come from HAProxy with `maxconn 20` in its frontend, which uses one upstream connection for each of 20
+/// client connections.
 #[test]
 fn a_limit_on_connections_of_clients_is_no_limit_on_connections_to_an_upstream() {
     let pool = WaitFinding { cause: ConnectionPool, peer: "10.0.0.2:80".into(), of: 20.0, ..lock(None) };
@@ -198,8 +198,7 @@ fn a_used_up_pool_gives_one_piece_of_advice() {
     assert!(found.advice[1].contains("threads of node"), "{:?}", found.advice);
 }
 
-/// This test repeats a situation that was observed with a server whose 32 threads all have a request, but work one
-/// at a time.
+/// As observed with a server, all 32 threads have a request, but only one of them works at a time.
 #[test]
 fn more_workers_are_not_advised_if_most_of_them_wait() {
     let pool = WaitFinding { cause: WorkerPool, holder: None, threads: 32.0, of: 37.0, ..lock(None) };
@@ -216,7 +215,7 @@ fn more_workers_are_not_advised_if_most_of_them_wait() {
     assert!(of(&semaphore, 4.0).starts_with("Raise the number of workers"), "32 wait for one of 4 slots");
 }
 
-/// This test repeats a situation that was observed with 16 threads of Java, of which 15 wait for one ReentrantLock.
+/// As observed with 16 threads of Java, 15 threads wait for one ReentrantLock.
 #[test]
 fn more_threads_are_not_advised_if_nothing_shows_what_they_wait_for() {
     let pool = WaitFinding { cause: WorkerPool, name: "exec-#".into(), threads: 16.0, of: 20.0, ..lock(None) };
