@@ -95,9 +95,9 @@ fn waits_for_workers(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     Some(format!("connects wait because of a cause inside the server: {}", finding.sentence))
 }
 
-/// Returns true if the server handles at least as many requests at a time as its accept queue has places, and more than
-/// one. A single blocked worker handles one request at a time, unless it takes all waiting connections at once. Then the
-/// length of the queue limits the number of requests that the worker takes.
+/// Returns true if the server handles more than one request at a time, and at least as many as its accept queue has
+/// places. A single blocked worker handles one request at a time, unless it accepts all waiting connections at once. If
+/// a worker accepts all waiting connections at once, the length of the accept queue limits the number of its requests.
 fn takes_the_whole_queue(facts: &Facts<'_>, view: &View<'_>) -> bool {
     let at_a_time = crate::context::knee::of_sweep(facts).map(|knee| knee.concurrency);
     backlog(view).zip(at_a_time).is_some_and(|(places, at_a_time)| places > 1.0 && at_a_time >= places)
@@ -105,7 +105,8 @@ fn takes_the_whole_queue(facts: &Facts<'_>, view: &View<'_>) -> bool {
 
 /// Describes the steps of a plateau in which no connect was dropped. Returns `None` if connects were dropped in all
 /// steps of the plateau, or in all except one. If throughput stopped growing before the first connect was dropped, the
-/// accept queue does not limit throughput. With many more clients, the queue of any server overflows.
+/// accept queue does not limit throughput. With far more clients than the server needs, the accept queue of any server
+/// overflows.
 fn was_flat_before(facts: &Facts<'_>) -> Option<String> {
     let counts = without_drops(facts);
     let [few, many] = [f64::min, f64::max].map(|end| counts.iter().copied().reduce(end));
@@ -125,11 +126,10 @@ fn without_drops(facts: &Facts<'_>) -> Vec<f64> {
     kept.map(|trial| clients(trial)).collect()
 }
 
-/// Returns true if a listener that accepts slowly looks the same as workers that are all busy. Samples of the threads
-/// tell a slow listener from busy workers. If each request has a connection of its own, connects are dropped in both
-/// cases, and only a sweep shows which case applies: busy workers reach their highest rate before the first connect is
-/// dropped. If clients keep their connections and the queue is full in the
-/// whole window, the workers may all be busy, because each accepted connection may occupy a worker for many requests.
+/// Returns true if busy workers would show the same signs as a listener that accepts slowly. Samples of the threads
+/// tell a slow listener from busy workers. If each request has its own connection, connects are dropped in both cases,
+/// but busy workers reach their highest rate before the first drop. If clients keep their connections and the accept
+/// queue is always full, the workers may be busy with accepted connections.
 fn may_be_busy(facts: &Facts<'_>, view: &View<'_>) -> bool {
     let looks_the_same = match keeps_connections(view.trial) {
         true => always_full(view).is_some(),
@@ -166,8 +166,8 @@ fn bind(facts: &Facts<'_>, worst: &Overflow<'_>, text: String) -> Verdict {
         confidence = if confidence >= TWO_SIGNS { SUREST } else { TWO_SIGNS };
     }
     if !worst.is_own() || may_be_busy(facts, view) {
-        // If the server's own listener shows no overflow, the signs of a full accept queue are only indirect. SYNs that
-        // the network lost slow down connects, too, and the host's counter may count the drops of another listener.
+        // If the server's own listener shows no overflow, other causes are possible. SYNs that the network lost also
+        // slow down connects, and the host's counter may include drops of another listener.
         confidence = confidence.min(INDIRECT);
     }
     // Only slow connects of this generator prove that its own connects were dropped and repeated.
@@ -186,8 +186,8 @@ fn bind(facts: &Facts<'_>, worst: &Overflow<'_>, text: String) -> Verdict {
 }
 
 /// Decides whether the accept queue was full, from the client's counters alone. If the client resent SYNs but hardly
-/// any other segment, the server's accept queue was full. Segments of the whole trial are counted, because the kernel
-/// sends a dropped SYN again only after a second.
+/// any other segment, the server's accept queue was full. Segments of the whole trial are counted, because a dropped
+/// SYN is sent again only after a second.
 fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
     let view = facts.client()?;
     let syn = view.whole_trial("tcp.syn_retrans")?;

@@ -1,6 +1,6 @@
-//! Limits on the number of requests at a time, whose refusals look like those of a limit on requests per second. A
-//! server with few workers and a bounded queue refuses the requests that arrive while its queue is full. The rate of
-//! the good answers of such a server is as constant as with a rate limit.
+//! Limits on the number of requests at a time that look like limits on requests per second. A server with few workers
+//! and a bounded queue refuses requests that arrive while the queue is full. The rate of good answers of such a server
+//! is as constant as with a rate limit.
 
 use run::{Evidence, FigureUnit};
 
@@ -15,9 +15,9 @@ use crate::failed::refusals::Kept;
 use crate::in_flight::places::{self, Places, is_connections};
 use crate::number::duration;
 
-/// Limit of requests at a time that looks like a limit of requests per second.
+/// Limit on requests at a time that looks like a limit on requests per second.
 pub(super) struct AtATime {
-    /// The limit in words: `about 4 requests at a time`.
+    /// The limit on requests at a time in words: `about 4 requests at a time`.
     pub(super) text: String,
     /// Evidence of a queue in front of the limit, if one was seen.
     pub(super) queue: Option<Evidence>,
@@ -29,13 +29,13 @@ impl From<String> for AtATime {
     }
 }
 
-/// Describes a limit on requests at a time, whose refusals look like those of a limit on requests per second. Returns
-/// `None` if no sign of a limit on requests at a time was found.
+/// Describes a limit on requests at a time that looks like a limit on requests per second. Returns `None` if no sign of
+/// a limit on requests at a time was found.
 pub(super) fn at_a_time(facts: &Facts<'_>) -> Option<AtATime> {
     pool(facts).map(AtATime::from).or_else(|| queue(facts)).or_else(|| good_in_flight(facts).map(AtATime::from))
 }
 
-/// Describes the connections to an upstream, if their number equals the number of requests handled at a time. A full
+/// Describes the connections to an upstream if their number equals the number of requests handled at a time. A full
 /// connection pool looks like a rate limit, because the server refuses requests that find no free connection.
 fn pool(facts: &Facts<'_>) -> Option<String> {
     let places = Places::of(facts)?;
@@ -43,7 +43,7 @@ fn pool(facts: &Facts<'_>) -> Option<String> {
     Some(format!("about {} at a time ({})", places::requests(places.places), places::text(pool)))
 }
 
-/// Describes the workers of a server whose requests waited in a queue before it refused any.
+/// Describes the workers of a server whose requests waited in a queue before the first refusal.
 fn queue(facts: &Facts<'_>) -> Option<AtATime> {
     let (trial, r1_us) = waited(facts)?;
     let places = Places::of(facts);
@@ -75,8 +75,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use run::{Trial, TrialKind};
 
-    /// Makes a run of a server that answers 200 requests per second, holds at most 24 requests, and refuses all further
-    /// requests with status `status`. `r1_us` is the response time of one client.
+    /// Makes a run of a server that answers 200 requests per second, has space for 24 requests, and refuses all others
+    /// with `status`. `r1_us` is the response time of one client.
     fn refuses_beyond_24(r1_us: f64, status: &'static str) -> PlantedRun {
         let refuse = move |t: &mut Trial, p: &Point| {
             let is_closed = t.kind == TrialKind::Sweep;
@@ -93,10 +93,9 @@ mod tests {
         PlantedRun::new(r1_us, 200.0).steps(&[1, 2, 4, 8, 16, 32, 64]).rates(&[0.5, 0.9, 1.05]).change(refuse)
     }
 
-    /// Passenger (six processes and a queue of 100), HAProxy with `maxconn` and `timeout queue`, and Envoy with
-    /// `max_pending_requests` refuse the requests that do not fit into their queue, with status 503. An earlier version
-    /// of loadline said "limits the rate on purpose, 95 %" about a server with four workers that refuses the requests
-    /// beyond its queue.
+    /// Passenger (six processes and a queue of 100), HAProxy (`maxconn`, `timeout queue`) and Envoy
+    /// (`max_pending_requests`) answer 503 if their queue is full. About a server with four workers and a full queue,
+    /// an earlier version of loadline said "limits the rate on purpose, 95 %".
     #[test]
     fn workers_with_a_bounded_queue_may_refuse_what_the_queue_cannot_hold() {
         for status in ["503", "429"] {
@@ -124,17 +123,16 @@ mod tests {
         }
     }
 
-    /// nginx with `limit_req burst=23` delays 23 requests before it refuses any. One client without pauses waits for
-    /// the gap that the limit leaves between requests, but requests at a lower rate are answered at once, so the queue
-    /// belongs to a rate limit.
+    /// nginx with `limit_req burst=23` delays up to 23 requests before it refuses any. At a lower rate, requests are
+    /// answered at once, so the queue belongs to a rate limit.
     #[test]
     fn a_rate_limit_with_a_queue_of_its_own_stays_a_rate_limit() {
         let b = refuses_beyond_24(5000.0, "503").change(quick_below_190).verdict();
         assert!(b.id == "server-rate-limit" && b.confidence >= 0.9 && b.sentence.contains("on purpose"), "{b:#?}");
     }
 
-    /// Answers are quick at a lower rate, as under a rate limit. However, requests wait unread, and a worker that goes
-    /// on working after its answer also leaves requests unread.
+    /// Answers are quick at a lower rate, as under a rate limit. Unread requests may also wait for a worker that goes
+    /// on working after its answer.
     #[test]
     fn unread_requests_leave_the_queue_of_a_rate_limit_open() {
         let b = refuses_beyond_24(5000.0, "503")
@@ -144,8 +142,8 @@ mod tests {
         assert!(b.id != "server-rate-limit" || b.confidence <= 0.5, "{b:#?}");
     }
 
-    /// A server with one slot refuses every request that finds the slot in use: `limit_conn 1`, or one inference at a
-    /// time. By Little's law, slightly less than one good answer is in progress.
+    /// A server with one slot (`limit_conn 1`, or one inference at a time) refuses every request that arrives while the
+    /// slot is in use. By Little's law, slightly less than one good answer is in progress.
     #[test]
     fn one_slot_without_a_queue_may_be_the_limit_instead_of_a_rate() {
         let one_slot = |t: &mut Trial, p: &Point| {

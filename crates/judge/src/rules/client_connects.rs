@@ -1,5 +1,5 @@
-//! Rule for a connect storm that the generator caused: answers were late, so the connection pool of an open loop grew
-//! beyond its need.
+//! Rule for a burst of connects that the generator caused: answers were late, so an open loop opened more connections
+//! than it needed.
 
 use run::{BreachKind, FigureUnit, Intensity, Limits, Trial};
 
@@ -75,14 +75,14 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 }
 
 /// Returns true if a trial completed as many requests per second as the best step of the sweep. The sweep opens only
-/// the connections that it needs. The connects of the trial then did not reduce the throughput.
+/// the connections that it needs. If a trial reached the sweep's best rate, its connects did not reduce the throughput.
 fn costs_no_rate(facts: &Facts<'_>, trial: &Trial) -> bool {
     let most = facts.x_max().filter(|_| !facts.sweep.is_empty());
     most.is_some_and(|most| good(trial) >= KEEPS_UP * most)
 }
 
-/// Returns true if a trial missed the objective for another reason than too many errors. Breaches of the limit on
-/// failed requests are ignored, because refusals are no sign of a connect storm.
+/// Returns true if a trial missed the objective, and not only because of errors. Exceeded limits on failed requests are
+/// ignored, because refusals are no sign of a burst of connects.
 fn is_slow(trial: &Trial, limits: &Limits) -> bool {
     breach(trial, limits).is_some_and(|breach| breach.kind != BreachKind::Errors)
 }

@@ -1,5 +1,5 @@
-//! Rule for a generator without CPU time left. The generator's threads are full or wait for a CPU, or the generator's
-//! rate is close to its highest rate without a network.
+//! Rule for a generator that has no CPU time left. The generator's threads are full or wait for a CPU, or the
+//! generator's rate is close to its highest rate without a network.
 
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;

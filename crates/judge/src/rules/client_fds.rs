@@ -1,4 +1,4 @@
-//! Rule for a generator without file descriptors left. The generator counts each connect that failed with EMFILE or
+//! Rule for a generator that has no file descriptors left. The generator counts each connect that failed with EMFILE or
 //! ENFILE.
 
 use run::ErrorKind;
@@ -36,8 +36,8 @@ mod tests {
 
     use crate::planted::{PlantedRun, Point, Who};
 
-    /// Makes a run of a server whose four CPUs are full at 20,000/s. At an offered rate above `from`, one connect of
-    /// the generator fails with EMFILE, and answers take seconds.
+    /// Makes a run of a server whose four CPUs are full at 20,000/s. At an offered rate above `from`, one of the
+    /// generator's connects fails with EMFILE, and answers take seconds.
     fn lacks_one_above(from: f64) -> PlantedRun {
         let lacks = move |t: &mut run::Trial, p: &Point| {
             if t.kind == run::TrialKind::Search && p.offered > from {
@@ -56,8 +56,8 @@ mod tests {
     }
 
     /// Connects that fail for lack of descriptors occur with any server whose CPUs are full. An open loop above the
-    /// server's capacity opens ever more connections, until the generator has no descriptor left. An earlier version of
-    /// loadline named the generator as the bottleneck in an overload that used up all descriptors, with 95 %.
+    /// server's capacity opens ever more connections, until the generator has no descriptor left. If an overload used
+    /// up all descriptors, an earlier version of loadline named the generator as the bottleneck, with 95 %.
     #[test]
     fn connects_that_fail_only_in_the_overload_do_not_hide_a_full_server() {
         let b = lacks_one_above(20_000.0).verdict();
@@ -84,7 +84,7 @@ mod tests {
     }
 
     /// A trial that has no descriptor even for its first connect completes nothing. The sweep leaves out a trial that
-    /// completes nothing, but this rule uses the trial's failed connects.
+    /// completes nothing, but this rule counts its failed connects.
     #[test]
     fn a_trial_that_got_no_descriptor_at_all_counts() {
         let mut run = PlantedRun::new(1000.0, 1e9).rates(&[]).run();

@@ -1,4 +1,4 @@
-//! Rule for a generator without local ports left. The generator counts each connect that failed with EADDRNOTAVAIL.
+//! Rule for a generator that has no local ports left. The generator counts each connect that failed with EADDRNOTAVAIL.
 
 use run::ErrorKind;
 

@@ -1,4 +1,4 @@
-//! Sentences and advice of the rule for a fixed number of workers.
+//! Sentences and advice of the rule for a fixed number of workers (`server-concurrency`).
 
 use super::delaying_limit::delays_behind;
 use crate::Facts;
@@ -15,8 +15,8 @@ use crate::number::{counted, duration, figure, percent, rate};
 use crate::thresholds::{BUSY, HALF_BUSY};
 use crate::waits;
 
-/// Returns the advice about a server that holds some connections and accepts no others, that may accept too few
-/// connections per second, or that has far more connections to an upstream than requests at a time.
+/// Returns advice for three cases: connections are kept while others wait, connections are accepted too slowly, or an
+/// upstream has far more connections than needed.
 pub(super) fn advise(facts: &Facts<'_>) -> Option<String> {
     if server_queue::may_wait_for_accept(facts, Places::of(facts).as_ref()) {
         return Some(
@@ -48,8 +48,8 @@ fn awaited<'a>(facts: &Facts<'a>) -> Option<Awaited<'a>> {
     awaited.or_else(|| delays_behind(facts))
 }
 
-/// Returns the second possible reason why connections wait to be accepted: the server accepts too few connections per
-/// second. Returns `None` if too few accepted connections per second do not explain the run.
+/// Returns a possible reason why connections wait to be accepted: the server accepts too few connections per second.
+/// Returns `None` if a limit on accepted connections per second does not explain the run.
 pub(super) fn accepts(facts: &Facts<'_>, places: Option<&Places>) -> Option<String> {
     let (rate, trial) = (facts.x_max()?, facts.crowded_server()?.trial);
     let each = if trial.measured.tally.handshakes > 0 { ", each with a handshake" } else { "" };
@@ -58,7 +58,7 @@ pub(super) fn accepts(facts: &Facts<'_>, places: Option<&Places>) -> Option<Stri
 }
 
 /// Returns the verdict in one sentence. The sentence names a full upstream, requests that run one at a time, the
-/// connections that the server holds, the workers that were counted, or only the number of workers.
+/// connections in use, counted workers, or only a number of workers.
 pub(super) fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> String {
     if let Some(sentence) = upstreams::sentence(facts) {
         return sentence + &upstreams::awaited::other_limit(facts, places).unwrap_or_default();
@@ -72,7 +72,7 @@ pub(super) fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Place
         let waiting = figure(waiting);
         return format!("the server holds no more than {answered}; {waiting} {others} {wait} to be accepted");
     }
-    // A server that uses half a CPU or more does not mainly sleep.
+    // A server that uses half a CPU or more does not sleep most of the time.
     let sleeps = view.cpu_used().is_some_and(|used| used < HALF_BUSY);
     let busy = facts.upstreams.iter().find(|load| load.busiest_thread.is_some_and(|busy| busy >= BUSY));
     let busy = busy.filter(|_| sleeps).map(|load| {

@@ -1,4 +1,4 @@
-//! Rate limits that delay answers on purpose instead of refusing requests. Limits that delay answers also belong to the
+//! Rate limits that delay answers on purpose instead of refusing requests. Limits that delay answers are part of the
 //! rule `server-rate-limit`.
 
 use run::FigureUnit;
@@ -14,7 +14,7 @@ use crate::thresholds::{BUSY, GUESS, HALF_BUSY, LIKELY, PILED_UP, WAIT_MOSTLY, W
 use crate::{Facts, in_flight::server_queue, in_flight::upstreams, waits};
 
 /// Decides whether the server delays answers to limit the rate, by the signs of [`Delayed`]. A traffic shaper that lets
-/// bursts pass has the signs of a limit, too, but its packets wait on the network path.
+/// bursts pass shows the same signs, but its packets wait on the network path.
 pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let delayed = Delayed::of(facts)?;
     match delayed.no_limit() {
@@ -30,9 +30,9 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let evidence = vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick_us), text)];
     let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));
     let idle = view.cpu_share().is_some_and(|used| used < BUSY);
-    // A worker that goes on working after its answer delays the next answer, as a rate limit does. A server that limits
-    // its rate reads the next request at once. A worker that still works leaves the next request unread, or lets it
-    // wait for a lock. Workers that wait for another program while they hold requests do not limit the rate on purpose.
+    // A worker that goes on working after its answer delays the next answer, as a rate limit does, but leaves the next
+    // request unread. A server that limits its rate reads the next request at once. Workers that wait for another
+    // program while they hold requests do not limit the rate on purpose.
     let waits = server_queue::seen(facts, None).is_some() || waits::hold_requests(&facts.waits);
     let confidence = match idle {
         _ if waits => GUESS,
@@ -42,11 +42,10 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     Some(Verdict::Binds { confidence, sentence, evidence })
 }
 
-/// Returns the upstream whose replies more requests await than would without a limit. The server itself does not delay
-/// these requests: the upstream may limit the rate on purpose, or a link on the way to it may be full. A connection
-/// does not count as waiting while the rest of a long reply arrives. Half of the requests in flight therefore suffice
-/// as evidence that requests wait for the upstream. Without a limit, as many requests wait as arrive within one quick
-/// answer (Little's law).
+/// Returns the upstream for which more requests wait than without a limit. In this case, the upstream may limit the
+/// rate on purpose, or a link to the upstream may be full. While the rest of a long reply arrives, its connection does
+/// not count as waiting. It is therefore enough if half of the requests in flight wait for the upstream. Without a
+/// limit, as many requests wait as arrive during one quick answer (Little's law).
 fn waits_behind<'a>(facts: &Facts<'a>, delayed: &Delayed<'_>) -> Option<Awaited<'a>> {
     let without_limit = delayed.most * delayed.quick_us / 1e6;
     let is_most =
@@ -54,12 +53,12 @@ fn waits_behind<'a>(facts: &Facts<'a>, delayed: &Delayed<'_>) -> Option<Awaited<
     upstreams::awaited::most_awaited(facts).filter(is_most)
 }
 
-/// Returns the upstream that delays the answers, or a link on the way to it, if any.
+/// Returns the upstream that delays the answers (or the link to it), if any.
 pub(super) fn delays_behind<'a>(facts: &Facts<'a>) -> Option<Awaited<'a>> {
     waits_behind(facts, &Delayed::of(facts)?)
 }
 
-/// Returns true if the server likely delays answers on purpose, and no unread request points to a worker instead.
+/// Returns true if the server probably delays answers on purpose, and no unread request points to a busy worker.
 pub(super) fn delays_for_sure(facts: &Facts<'_>) -> bool {
     matches!(delays(facts), Some(Verdict::Binds { confidence, .. }) if confidence >= LIKELY)
 }
@@ -77,8 +76,8 @@ mod tests {
     use crate::planted::proofs::waits;
     use crate::planted::{PlantedRun, Who};
 
-    /// Makes a run of a server that answers one client 200 times per second, and answers requests at a lower rate
-    /// within `us` microseconds.
+    /// Makes a run of a server that answers one client 200 times per second, but needs only `us` microseconds at a
+    /// lower rate.
     fn delaying(us: f64) -> PlantedRun {
         PlantedRun::new(5000.0, 200.0).change(move |t, p| {
             if t.kind == run::TrialKind::Search && p.offered < 190.0 {
@@ -88,17 +87,17 @@ mod tests {
     }
 
     /// A worker that still works on a request after it has sent the answer leaves the next request unread. A server
-    /// that limits its rate on purpose would already have read the next request.
+    /// that limits its rate on purpose has already read the next request.
     #[test]
     fn a_worker_that_rests_after_its_answer_is_no_limit_on_purpose() {
         let rests = delaying(80.0).level(Who::Server, "connection.receive_queue", "", 60.0).verdict();
         assert_eq!(rests.id, "server-concurrency", "{rests:#?}");
     }
 
-    /// A Kafka broker mutes the connection of a client beyond its quota, and a Netty server with traffic shaping stops
-    /// reading. The client's next request waits unread, as it would in front of a single worker. An earlier version of
-    /// loadline said "handles only about 0.976 requests at a time" and advised more threads. The experiment supported
-    /// the wrong verdict with 90 %.
+    /// A Kafka broker stops reading from a client that exceeds its quota, and a Netty server with traffic shaping does
+    /// so, too. The client's next request waits unread, as it would in front of a single worker. An earlier version of
+    /// loadline said "handles only about 0.976 requests at a time" and advised more threads. An experiment supported
+    /// this wrong verdict with 90 %.
     #[test]
     fn a_limit_that_stops_reading_may_look_like_one_worker() {
         let muted = || {
@@ -139,9 +138,8 @@ mod tests {
         assert!(behind.id == "server-concurrency" && behind.sentence.contains(ADDRESS), "{behind:#?}");
     }
 
-    /// This test repeats a situation that was observed with a real firewall that let 40 SYNs per second pass. The
-    /// closed loop reached 6/s, because each client waited a second until the client repeated its SYN. The open loop
-    /// reached 40/s.
+    /// As observed with a real firewall, only 40 SYNs per second pass. The closed loop reached 6/s, because each client
+    /// waited a second until the client repeated its SYN. The open loop reached 40/s.
     #[test]
     fn a_rate_that_another_load_exceeds_is_no_limit() {
         let exceeds = delaying(80.0).rates(&[0.5, 1.5]).change(|t, p| {
@@ -162,7 +160,7 @@ mod tests {
     }
 
     /// This test repeats a situation that was observed with a Go server that computes under a mutex, while other
-    /// programs ran. One client reached 1,218/s, and at half of this rate answers were faster.
+    /// programs ran. One client reached 1,218 requests per second, and at half of this rate answers were faster.
     #[test]
     fn work_that_is_faster_in_another_window_is_no_limit() {
         let answered = |cpu_us: f64| {
@@ -225,7 +223,7 @@ mod tests {
     }
 
     /// A client that never pauses waits 3.3 ms for each answer. At a lower rate, answers take only 2.5 ms. A worker
-    /// that needs 3.3 ms per request could not answer in 2.5 ms, so there is a limit.
+    /// that needs 3.3 ms per request could not answer in 2.5 ms, so the server limits its rate.
     #[test]
     fn a_limit_that_delays_by_less_than_its_service_is_told_too() {
         let answered_in = |us: f64, count: u64| {

@@ -1,5 +1,5 @@
 //! Failed connects and broken connections while throughput no longer grew. Clients without a connection add nothing to
-//! the load, so a verdict on the server's workers says how many there were.
+//! the load, so a verdict about workers gives the number of these clients.
 
 use run::{ErrorKind, Trial};
 
@@ -10,7 +10,7 @@ use crate::number::{counted, figure, ratio};
 use crate::thresholds::CONNECTS_DROPPED;
 
 /// Returns the end of a sentence with the number of failed connects and broken connections at the plateau. Returns
-/// `None` if hardly any connection failed there.
+/// `None` if hardly any connection failed at the plateau.
 pub(super) fn words(facts: &Facts<'_>) -> Option<String> {
     let Plateau::Flat { from, .. } = facts.plateau else { return None };
     let on_plateau = facts.sweep.iter().copied().filter(|trial| clients(trial) >= from);
@@ -22,8 +22,8 @@ pub(super) fn words(facts: &Facts<'_>) -> Option<String> {
     (!all.is_empty()).then(|| format!("; with {}, {}", counted(clients(worst), "client"), all.join(" and ")))
 }
 
-/// Counts the connections that ended while a request had no complete answer. With several requests on a connection,
-/// each of them counts as failed, so the number is limited to the connections.
+/// Counts the connections that ended while a request had no complete answer. If a connection breaks, all its requests
+/// fail, so the number is limited to the number of connections.
 fn broken(trial: &Trial) -> u64 {
     let kinds = [ErrorKind::Reset, ErrorKind::ShortResponse, ErrorKind::CutResponse];
     let failed = kinds.iter().fold(0, |sum: u64, kind| sum.saturating_add(trial.tally.errors.count(*kind)));
@@ -59,7 +59,7 @@ mod tests {
             .verdict()
     }
 
-    /// An earlier version of loadline named the number of workers and no failed connect.
+    /// An earlier version of loadline named the number of workers, but no failed connects.
     #[test]
     fn failed_connections_at_the_plateau_are_in_the_sentence() {
         let (none, some, both) = (verdict(0, 0), verdict(40, 0), verdict(40, 13));

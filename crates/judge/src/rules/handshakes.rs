@@ -8,8 +8,8 @@ use crate::context::view::View;
 use crate::network::handshakes::{each, kinds, request_us, server_us};
 use crate::number::{counted, duration, percent, positive, rate, ratio};
 
-/// Returns evidence with the handshakes per request and, if known, their share of a request's CPU time. Returns `None`
-/// without TLS, or unless each request had its own handshake.
+/// Returns evidence with the number of handshakes per request and, if known, their share of a request's CPU time.
+/// Returns `None` without TLS, or if some requests had no handshake of their own.
 pub(super) fn work(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
     facts.run.plan.load.tls.as_ref()?;
     let whole_us = request_us(view)?;

@@ -15,8 +15,8 @@ use crate::in_flight::places;
 use crate::number::{counted, figure, rate};
 use crate::thresholds::REFUSED;
 
-/// Returns the quantity that the server keeps constant while it refuses requests. A rate limit with a queue of its own
-/// also holds a constant number of requests, but it answers requests at a lower rate at once.
+/// Returns the quantity that the server keeps constant while it refuses requests. A rate limit with a queue also keeps
+/// the number of requests constant, but at a lower rate, it answers requests at once.
 pub(super) fn kept(facts: &Facts<'_>) -> Option<Kept> {
     match facts.refusals.kept() {
         Some(Kept::Either) if delays_for_sure(facts) => Some(Kept::Rate),
@@ -24,9 +24,9 @@ pub(super) fn kept(facts: &Facts<'_>) -> Option<Kept> {
     }
 }
 
-/// Returns advice on a server whose refusals have two possible causes: a next step that shows which of them is the
-/// cause. Also returns advice on a limit on requests in flight. Returns `None` for a limit on the rate. Status 429 does
-/// not exclude a full queue as the cause: inference servers and search engines answer 429 if their queue is full.
+/// If refusals have two possible causes, returns a next step that shows which one is right. Also returns advice if the
+/// limit is on requests in flight. Returns `None` for a limit on the rate. Status 429 may also mean that a queue is
+/// full, as in inference servers and search engines.
 pub(super) fn advice(facts: &Facts<'_>) -> Option<String> {
     if facts.period_limit.is_some() {
         return per_period::advice(facts);
@@ -55,8 +55,8 @@ pub(super) fn advice(facts: &Facts<'_>) -> Option<String> {
     }
 }
 
-/// Returns evidence of what the server keeps constant while it refuses requests: the rate of good answers, the number of
-/// good requests in flight, or both.
+/// Returns evidence of the quantity that the server keeps constant: the rate of good answers, the good requests in
+/// flight, or both.
 pub(super) fn kept_line(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
     let Refusals { refusing, in_flight, rate: rates, .. } = &facts.refusals;
     let in_flight = Some(in_flight.level).filter(|level| level.middle > 0.0)?;

@@ -1,16 +1,16 @@
 //! The rules of the verdict, one file each, and the table of all rules.
 //!
 //! A rule looks for the signs of one bottleneck in the [`Facts`](crate::Facts). A rule that finds the signs of its
-//! bottleneck returns [`Verdict::Binds`] with its evidence. If the rule does not find the signs, it returns the reason
-//! why the bottleneck is ruled out, or the counters that are missing. A rule that cannot decide says so, because a
-//! wrong cause does more harm than a missed cause. No rule calls another.
+//! bottleneck returns [`Verdict::Binds`] with its evidence. A rule that does not find the signs returns the reason, or
+//! the counters that are missing. If a rule cannot decide, it says so, because a wrong cause does more harm than a
+//! missed cause. No rule calls another.
 //!
 //! Each rule has a [`Tier`] and names the bottlenecks whose signs the rule explains. For example, a full CPU makes the
 //! accept queue overflow, not the other way round. The verdict follows from tiers, explanations and the probabilities
 //! of the results: see `choose.rs` and `docs/reference/rule-matrix.md`.
 //!
-//! To add a rule, write a file here, and add a line to [`RULES`]. Add a made-up run to `planted/`. The verdict on the
-//! run that you added must come from the new rule.
+//! To add a rule, write a file in this folder, and add a line to [`RULES`]. Then add a made-up run to `planted/`. The
+//! new rule must give the verdict on this made-up run.
 
 mod accept_queue;
 mod at_a_time;
@@ -54,7 +54,7 @@ pub use rule::{Rule, Tier, Verdict};
 pub(crate) use unknown::no_good_answers;
 pub(crate) use withheld::lack_of_cpus;
 
-/// All rules of the verdict. If several results are equally probable, the first rule in this table wins.
+/// All rules of the verdict. Of equally probable results, the first rule in this table wins.
 pub const RULES: &[Rule] = &[
     client_fds::RULE,
     client_ports::RULE,

@@ -193,8 +193,8 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     let lost = |trial: &Trial| {
         let client = View::new("client", trial, &trial.client);
         let full = Overflow::of(trial)?;
-        // The count of resent SYNs includes SYNs of other programs, so slow connects of this load must confirm the
-        // losses.
+        // The count of resent SYNs includes SYNs of other programs, so slow connects of the measured load must confirm
+        // the losses.
         Some(slow_share(trial)).filter(|share| *share >= LOST)?;
         let dropped = full.drops + full.elsewhere;
         Some((client.whole_trial("tcp.syn_retrans")? - dropped, client.whole_trial("tcp.active_opens")?))

@@ -4,7 +4,7 @@
 //! less than 2 %, or twice as many clients raise the rate by less than 5 %. (b) Each further client lengthens the
 //! response time by 1 / Xmax (Xmax: highest rate), within 10 %. (c) No host uses more than 80 % of its CPUs. (d) The
 //! link carries nearly all of its rate, framing included (Blake names 90 %), or at least 66.7 % while retransmissions
-//! or deferrals rise. If the conditions (a) to (c) are met but (d) is not, the queue is outside every measured device.
+//! or deferrals rise. If only the condition (d) is not met, the queue is outside every measured device.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -69,8 +69,8 @@ fn fullest(facts: &Facts<'_>, trial: &Trial) -> Option<MediumUse> {
 }
 
 /// Returns the trials that may show a full link: the decisive trial, then the other trials near the highest rate. With
-/// the few clients of the decisive trial, a link may be full although its queue is still short. A link between the hosts
-/// shows only by its queue.
+/// the few clients of the decisive trial, a link may be full although its queue is still short. Only a queue shows that
+/// a link between the hosts is full.
 fn trials_at_the_limit<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     let is_other = |trial: &&Trial| facts.decisive.is_none_or(|decisive| !std::ptr::eq(*trial, decisive));
     facts.decisive.into_iter().chain(facts.fast_trials().into_iter().filter(is_other)).collect()
@@ -123,12 +123,12 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 /// Signs of a full link: the confidence, the sentence, and the evidence.
 type FullLink = (f64, String, Vec<Evidence>);
 
-/// Returns the signs with the highest confidence. If several are equally sure, returns the first of them.
+/// Returns the full link with the highest confidence; of equal ones, the first.
 fn surest(found: impl Iterator<Item = FullLink>) -> Option<FullLink> {
     found.reduce(|a, b| if b.0 > a.0 { b } else { a })
 }
 
-/// Returns true if the load of the trial sends most of the bytes of the medium.
+/// Returns true if the trial's load sends most of the bytes on the medium.
 fn is_ours(facts: &Facts<'_>, trial: &Trial, medium: &MediumUse) -> bool {
     link_queue::is_ours(facts, trial, Some(medium.per_s))
 }
@@ -150,8 +150,8 @@ fn full_medium(facts: &Facts<'_>, trial: &Trial, held: usize) -> Option<FullLink
     (confidence >= HINT).then_some((confidence, sentence, evidence))
 }
 
-/// Returns evidence of the conditions (a), (b) and (c) of the module documentation, and the number of these conditions
-/// that are met.
+/// Returns evidence of the conditions (a) to (c) of the module documentation, and the number of conditions that are
+/// met.
 fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
     let (Some(client), Some(x_max)) = (facts.client(), facts.x_max()) else { return (Vec::new(), 0) };
     let mut lines = Vec::new();
@@ -207,8 +207,7 @@ fn outside(facts: &Facts<'_>, trials: &[&Trial]) -> Option<FullLink> {
     if facts::loopback(facts.run) {
         return None;
     }
-    // With Nagle's algorithm and delayed acknowledgements, data waits inside the sender for an acknowledgement, not on
-    // the path.
+    // With Nagle's algorithm and delayed acknowledgements, data waits inside the sender, not on the network path.
     if ack_timer::fills_light_load(facts) {
         return None;
     }

@@ -64,7 +64,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::CannotSay(vec![facts.lacks_levels()]);
     }
     let trial = shown(facts, trial);
-    // Failures before and after the measured window count, too.
+    // Failed requests before and after the measured window count, too.
     let shares = facts.focus().into_iter().flat_map(|t| [failed_share(t), failed_share_of_all(t)]).flatten();
     let failed = shares.reduce(f64::max).unwrap_or(1.0);
     if failed > facts.limits.errors {
@@ -85,9 +85,8 @@ fn shown<'a>(facts: &Facts<'a>, decisive: &'a Trial) -> &'a Trial {
 }
 
 /// Returns a lower bound on the utilization of the busiest resource, from the response times of the sweep. Returns
-/// `None` if this lower bound is not above `known`, the utilization of the busiest device whose utilization was
-/// measured. Also returns `None` unless throughput grows with the steps of the sweep: a single offered rate has no
-/// lighter step to compare with.
+/// `None` if the lower bound is not above `known`, the utilization of the busiest measured device. Also returns `None`
+/// if throughput does not grow with the steps of the sweep.
 fn busier_unknown(facts: &Facts<'_>, known: f64) -> Option<LeastUse> {
     least_use(facts).filter(|least| facts.plateau == Plateau::Grows && least.utilization > known)
 }
@@ -135,7 +134,7 @@ fn quiet(facts: &Facts<'_>, trial: &Trial) -> Verdict {
         let load = counted(facts.sweep.last().map_or(0.0, |t| clients(t)), "client");
         (format!("throughput still grew at {load}"), format!("{completed} completed with {load}"))
     } else {
-        // Answers of a window that began before the first answer are too few for a rate.
+        // If the window began before the first answer, its answers are too few for a rate.
         let load = if closed(trial) { completed } else { offered(facts.run, trial) };
         ("all requests completed".into(), format!("all of the offered {load} completed"))
     };
@@ -156,7 +155,7 @@ fn quiet(facts: &Facts<'_>, trial: &Trial) -> Verdict {
         );
         line(client, "completed_rate", "", text)
     }));
-    // A limit on the streams of one HTTP/2 connection is no limit of the server, because more connections would carry
+    // A limit on the streams of one HTTP/2 connection does not limit the server, because more connections would carry
     // more requests.
     evidence.extend(super::streams::waits(&View::new("client", trial, &trial.client)));
     let confidence = room * if trial.server.is_some() { ROOM_SEEN } else { ROOM_UNSEEN };

@@ -1,6 +1,6 @@
 //! Evidence for a queue inside the server. The evidence is the queue itself, growing response times, or a count (such
-//! as the number of threads) that equals the number of requests handled at a time. The module also makes evidence about
-//! disks and shared CPUs.
+//! as the number of threads) that equals the number of requests handled at a time. Evidence about disks and shared CPUs
+//! is also made here.
 
 use run::{Evidence, FigureUnit, SummaryFigure};
 
@@ -27,8 +27,8 @@ use crate::waits;
 /// Returns the signs of a queue inside the server, each with its confidence. One sign is the queue itself, if it was
 /// seen directly. Another sign of a queue is a count that equals the number of requests handled at a time. Further
 /// signs of a queue are requests that run one at a time, a full upstream that requests wait for, threads that wait for
-/// one thing, and threads that wait with their requests for another program. The last sign is that the server leaves
-/// connections unaccepted while it holds other connections.
+/// one thing, and threads that wait with their requests for another program. The last sign is that connections wait to
+/// be accepted while the server serves other connections.
 pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(Evidence, f64)> {
     let queue = server_queue::queue(facts, places).map(|queue| match queue.may_wait_for_accept(places) {
         true => (queue.evidence, WEAK_SIGN),
@@ -36,8 +36,8 @@ pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>)
     });
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
         let text = format!("about {} at a time: {}", counted(all.places, "request"), places::text(one));
-        // A count that equals the number of requests at a time is a weak sign of a queue, because small counts may be
-        // equal by chance. Samples that show further requests waiting in the process are a second sign.
+        // A count that equals the number of requests at a time is a weak sign, because small counts may be equal by
+        // chance. Samples that show further requests waiting in the process are a second sign of a queue.
         let sign = if places::is_seen_before_a_queue(one) { TWO_SIGNS } else { WEAK_SIGN };
         (measured(view, ("places", ""), (all.places, FigureUnit::Requests), Some(one.count), text), sign)
     });
@@ -45,17 +45,17 @@ pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>)
     let full = upstreams::full(facts).filter(|_| upstreams::awaited::waits_behind(facts));
     let full = full.and_then(|load| Some((upstreams::line(view, load), SURE.min(upstreams::awaited::chance(facts)?))));
     let inside = waits::queue_inside(&facts.waits).map(|finding| (waits::evidence(finding), TWO_SIGNS));
-    // If threads that hold requests wait for another program, the limit is in that program, and the samples show no
-    // queue in the server.
+    // If threads with requests wait for another program, the limit is in that program, and the samples show no queue in
+    // the server.
     let elsewhere = waits::held_elsewhere(&facts.waits).filter(|_| inside.is_none());
     let elsewhere = elsewhere.map(|finding| (waits::evidence(finding), WEAK_SIGN));
-    // The number of connections may be limited by something else than the number of workers. If requests wait unread on
-    // the connections that the server does not accept, these connections are no further sign.
+    // Something other than the number of workers may limit the number of connections. If requests wait unread on
+    // connections that the server does not accept, these connections are not counted twice.
     let held = held_connections(facts).filter(|_| queue.is_none()).map(|held| (held.line(), WEAK_SIGN));
     [queue, counted, turns, full, inside, elsewhere, held].into_iter().flatten().collect()
 }
 
-/// Returns evidence that the network path to the server does not explain the response time.
+/// Returns evidence that the response time does not come from the network path to the server.
 pub(super) fn not_the_way(facts: &Facts<'_>, view: &View<'_>) -> Result<Evidence, Verdict> {
     if loopback(facts.run) {
         let text = "on loopback there is no network in which requests could queue".to_string();
@@ -79,8 +79,8 @@ pub(super) fn not_the_way(facts: &Facts<'_>, view: &View<'_>) -> Result<Evidence
     Ok(measured(view, (figure, ""), (rtt, FigureUnit::Micros), Some(r), text))
 }
 
-/// Returns the end of the sentence about workers if another cause has the same signs. `is_unseen` is true if no queue
-/// was seen, and `is_delayed` if answers come sooner at a lower rate.
+/// Returns the end of the sentence about workers, which names another cause with the same signs. `is_unseen` is true if
+/// no queue was seen, and `is_delayed` is true if answers are quicker at a lower rate.
 pub(super) fn looks_the_same(is_unseen: bool, is_delayed: bool) -> &'static str {
     match (is_unseen, is_delayed) {
         (true, _) => ", but no queue was seen there: a limit that delays answers looks the same",
@@ -98,7 +98,7 @@ pub(super) fn waits_longer(facts: &Facts<'_>) -> Option<Evidence> {
     let (Plateau::Flat { from, .. }, Some(client)) = (facts.plateau, facts.client()) else { return None };
     let steps = crate::context::laws::steps(facts);
     // If only the open loop showed the plateau, the plateau begins at the last step of the sweep. No later step can be
-    // compared with the last step, so the evidence is the open loop's offered and completed requests.
+    // compared, so the evidence is the number of requests that the open loop offered and completed.
     let first = steps.iter().find(|s| s.n >= from)?;
     let last = steps.last().filter(|last| last.n > first.n).or_else(|| steps.iter().find(|s| s.n <= first.n))?;
     let each_us = positive(facts.x_max()?).map(|x| 1e6 / x)?;
@@ -112,8 +112,8 @@ pub(super) fn waits_longer(facts: &Facts<'_>) -> Option<Evidence> {
         .then(|| measured(&client, ("latency_us.mean", ""), (grew, FigureUnit::Micros), Some(each_us), text))
 }
 
-/// Returns the mean response time of a step, microseconds. If requests stayed without an answer for so long that their
-/// mean is unknown, returns the mean by Little's law: clients divided by answers per second.
+/// Returns the mean response time of a step, microseconds. If long waits without an answer make the mean unknown,
+/// returns the mean by Little's law: clients divided by answers per second.
 fn longer_us(facts: &Facts<'_>, step: &Step) -> f64 {
     let trial = facts.sweep.iter().find(|trial| clients(trial) == step.n);
     let is_known = trial.is_none_or(|trial| trial.latency_us.exact(SummaryFigure::Mean).is_some());
@@ -134,8 +134,8 @@ pub(super) fn held_line(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> 
     Some(measured(view, ("latency_us.mean", ""), (places, FigureUnit::Requests), None, text))
 }
 
-/// Returns evidence that threads of the server wait for a disk that is not full. If the disk is not full, more threads
-/// would use the disk better.
+/// Returns evidence that threads of the server wait for a disk that is not full. A disk that is not full would be used
+/// better by more threads.
 pub(super) fn waits_for_a_disk(view: &View<'_>) -> Option<Evidence> {
     let waits = disks::waits(view, &view.side.instance_filter()).filter(|waits| waits.share >= DISK_STALLED)?;
     let own = ["process.read_bytes", "process.write_bytes"].iter().filter_map(|id| view.per_request(id)).sum::<f64>();
@@ -146,14 +146,14 @@ pub(super) fn waits_for_a_disk(view: &View<'_>) -> Option<Evidence> {
         waits.whose,
         percent(waits.share)
     );
-    // The I/O pressure covers the whole host, and also counts threads that sleep in io_uring. As evidence, the I/O
-    // pressure therefore needs a disk that is at work.
+    // The I/O pressure covers the whole host, and also counts threads that sleep in io_uring. The I/O pressure is
+    // therefore evidence only if a disk is at work.
     let works = disks::fullest(view, view.span_s? * 1e6)?;
     (own >= 1.0 && works.out + works.flushing >= DISK_WORKS)
         .then(|| measured(view, (waits.counter, ""), (waits.share, FigureUnit::Plain), Some(DISK_STALLED), text))
 }
 
-/// Returns a line of evidence with the CPU use of all programs, if the limit of the nearest full upstream is its CPUs.
+/// Returns a line of evidence with the CPU use of all programs if the nearest full upstream is limited by its CPUs.
 pub(super) fn filled_cpus(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
     let chain = upstreams::fills_cpus(facts).then(|| Chain::of(view)).flatten()?;
     let text = format!("the CPUs were busy {} of the time: {}", percent(chain.share()), chain.text());

@@ -7,8 +7,8 @@ use crate::number::{positive, ratio};
 use crate::signals::Signal;
 use crate::thresholds::{OWN_BYTES, PAGES_PER_REQUEST};
 
-/// Counters of refaults. The code uses the first one with a value: the counter of the server's control groups,
-/// otherwise the counter of the whole host.
+/// Counters of refaults. The code uses the server's control group if its counter has a value, and the whole host
+/// otherwise.
 const COUNTERS: [&str; 2] = ["cgroup.refaults", "memory.refaults"];
 
 /// Refaults of a server: the counter that shows them, and the number of pages that the server read again per request.
@@ -28,10 +28,10 @@ impl Refaults {
 }
 
 /// Returns the pages that the server read again. The counters also include the refaults of other programs in the
-/// control group or on the host. The returned number is therefore limited to the number of pages that the server's own
-/// processes read. `is_limited` is true if a control group of the server reached its memory limit. If it is false,
-/// returns `None` unless the server read most of the bytes that the disks read. Also returns `None` if a needed counter
-/// is unknown.
+/// control group or on the host. The returned number is therefore at most the number of pages that the server's own
+/// processes read. `is_limited` is true if a control group of the server reached its memory limit. If it is false, the
+/// server must have read most of the bytes that the disks read; otherwise the result is `None`. Also returns `None` if
+/// a needed counter is unknown.
 pub(super) fn of_server(view: &View<'_>, is_limited: bool) -> Option<Refaults> {
     let own = pages_read(view)?;
     let is_own = || {
@@ -48,9 +48,9 @@ pub(super) fn of_server(view: &View<'_>, is_limited: bool) -> Option<Refaults> {
     Some(Refaults { counter, signal })
 }
 
-/// Returns the number of pages per request that the server's processes read from a disk. The result is the larger of
-/// two numbers: the major page faults, and the bytes read divided by the page size. Returns `None` if neither is known.
-/// A run of an earlier version of loadline does not have the page size, so only its page faults count.
+/// Returns the number of memory pages per request that the server's processes read from a disk. The result is the
+/// larger of two numbers: the major page faults, and the bytes read divided by the page size. Returns `None` if neither
+/// number is known. A run of an earlier version of loadline lacks the page size, so only its page faults count.
 fn pages_read(view: &View<'_>) -> Option<f64> {
     let faults = view.per_request("process.major_faults");
     let page_bytes = view.side.page_bytes.and_then(|bytes| positive(f64::from(bytes)));

@@ -115,8 +115,8 @@ fn sum(counts: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
     counts.fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1))
 }
 
-/// Returns a signal: the growth of the share of lost segments from `before` to `now`. `before` and `now` are pairs of
-/// lost and sent segments. The signal's width is the statistical error of the growth.
+/// Returns the growth of the share of lost segments from `before` to `now`, as a signal. `before` and `now` are pairs
+/// of lost and sent segments. The signal's width is the statistical error of the growth.
 fn grew((lost, sent): (f64, f64), (lost_before, sent_before): (f64, f64)) -> Option<Signal> {
     let before = ratio(lost_before, sent_before)?;
     let error = (lost.max(1.0).sqrt() / sent).hypot(lost_before.max(1.0).sqrt() / sent_before);
@@ -127,7 +127,7 @@ fn grew((lost, sent): (f64, f64), (lost_before, sent_before): (f64, f64)) -> Opt
     ))
 }
 
-/// Returns the reason why losses do not stop throughput from growing: see [`growth`].
+/// Returns the reason why losses do not keep throughput from growing: see [`growth`].
 pub(super) fn caps_no_rate(growth: &Signal) -> Option<String> {
     (growth.log_odds() < 0.0).then(|| {
         format!(

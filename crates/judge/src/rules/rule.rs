@@ -13,22 +13,23 @@ pub enum Verdict {
     Binds {
         /// Probability that the bottleneck is the limit, 0 to 1.
         confidence: f64,
-        /// Result in one sentence with its main figure.
+        /// Result of the rule in one sentence with its main figure.
         sentence: String,
-        /// Evidence, one line for each observation.
+        /// Evidence for the result, one line for each observation.
         evidence: Vec<Evidence>,
     },
-    /// The signs are absent, so the bottleneck is ruled out. The text gives the reason, with figures.
+    /// The signs of the bottleneck are absent, so the bottleneck is ruled out. The text gives the reason why the
+    /// bottleneck is ruled out, with figures.
     RuledOut(String),
-    /// The rule cannot decide. The list names the missing counters.
+    /// The rule cannot decide. The list names the counters that the rule lacks.
     CannotSay(Vec<String>),
 }
 
 /// Rank of a rule. A rule that finds its signs beats all rules of lower tiers, unless its result is improbable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
-    /// Client or server ran out of something countable, such as ports, or the generator misbehaved. The load was not
-    /// the planned load.
+    /// Client or server ran out of ports or another countable resource, or the generator worked badly, so the load was
+    /// not as planned.
     Broken,
     /// Specific cause, which has its own signs.
     Cause,
@@ -41,19 +42,19 @@ pub enum Tier {
 pub struct Rule {
     /// Bottleneck that the rule finds, an ID from [`run::BOTTLENECKS`].
     pub id: &'static str,
-    /// Required inputs: counters, or figures of the trials (`sweep`, `latency_us`, `errors`).
+    /// Inputs that the rule needs: counters, or figures of the trials (`sweep`, `latency_us`, `errors`).
     pub needs: &'static [&'static str],
     /// Counters of the whole machine or network namespace that the rule reads. Other programs change counters of the
-    /// whole machine, too. Each counter therefore comes with the symptom that the measured load must also show.
+    /// whole machine, too. Each counter therefore comes with a symptom that the measured load must also show.
     pub shared: &'static [(&'static [&'static str], &'static str)],
     /// True if the bottleneck means that requests wait inside the server, perhaps for an upstream.
     pub waits: bool,
-    /// True if the rule needs good answers, because failed answers do not show the server's work.
+    /// True if the rule needs good answers, because failed answers do not show the server's normal work.
     pub is_of_work: bool,
     /// Function that returns true if the rule's signs in a run are exact counts, which other programs on the CPUs do
     /// not distort.
     pub is_counted: fn(&Facts<'_>) -> bool,
-    /// True if the verdict describes the inside of the server.
+    /// True if the verdict describes threads or processes inside the server.
     pub looks_inside: bool,
     /// Tier of the rule.
     pub tier: Tier,
@@ -66,11 +67,11 @@ pub struct Rule {
     /// Advice to the user. Each text begins with an action, such as "Raise", and the explanation follows after a colon or
     /// in a further sentence. A narrow terminal shows only the first clauses of a text.
     pub advice: &'static [&'static str],
-    /// Function that returns advice on what this run shows. Advice from this function replaces `advice`.
+    /// Function that returns advice about this run. Advice from this function replaces `advice`.
     pub advise: fn(&Facts<'_>) -> Option<String>,
     /// Function that returns the reason why the rule's probability is limited, if any.
     pub caveat: fn(&Facts<'_>) -> Option<Caveat>,
-    /// Signs of the bottleneck, and other bottlenecks with similar signs.
+    /// Signs of the bottleneck, and other bottlenecks that have similar signs.
     pub explain: &'static str,
 }
 

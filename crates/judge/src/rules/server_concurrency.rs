@@ -54,7 +54,7 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Advice if the cause is one of two: the server has only one worker, or a limit makes the server stop reading requests
+/// Advice if there are two possible causes: the server has only one worker, or a limit makes it stop reading requests
 /// for a time.
 const DELAYED_ADVICE: &str = "Add a worker and measure again. If the rate stays, look for a limit that stops reading (a quota, traffic \
      shaping). If the rate grows, the worker was busy after its answers.";
@@ -63,8 +63,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts).unwrap_or_else(|verdict| verdict)
 }
 
-/// Returns the signals of the server's busiest thread and of its CPUs. If the thread or the CPUs were full, the full
-/// thread or CPUs would be the limit instead of the number of workers.
+/// Returns the signals of the server's busiest thread and of its CPUs. A full thread or full CPUs would be the limit
+/// instead of the number of workers.
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     let Some(cpu) = ServerCpu::of(facts) else { return Vec::new() };
     let thread = cpu.thread().map(|thread| thread.ran.beyond("server-single-thread"));
@@ -87,12 +87,12 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
         None => (LIKELY, Some(not_the_way(facts, &view)?)),
     };
     let grows = waits_longer(facts);
-    // Clients that are never accepted lengthen no response time.
+    // Clients whose connections are never accepted do not lengthen the measured response times.
     let must_grow = flat.is_some() && held_connections(facts).is_none();
     let confidence = if grows.is_none() && must_grow { confidence.min(LIKELY) } else { confidence };
-    // If a thread is always full, nothing shows whether this load fills the thread.
+    // If a thread is always full, nothing shows that the measured load fills the thread.
     let hidden = ServerCpu::of(facts).and_then(|cpu| Some(hidden(&cpu.view, cpu.always_full()?)));
-    // If answers come sooner at a lower rate, the reason may also be a rate limit that delays answers.
+    // If answers are quicker at a lower rate, the reason may be a rate limit that delays answers.
     let delayed = delayed_answers(facts);
     let confidence = if hidden.is_some() || delayed.is_some() { confidence.min(UNDECIDED) } else { confidence };
     let strongest = signs.iter().map(|(_, confidence)| *confidence).fold(0.0, f64::max);
@@ -118,7 +118,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     of_upstreams.retain(|line| !evidence.contains(line));
     evidence.extend(of_upstreams);
     evidence.extend(filled_cpus(facts, &view));
-    // The verdict's sentence names the full upstream, so the verdict is at most as sure as the limit of this upstream.
+    // The sentence names the full upstream, so the verdict's confidence is at most that of the upstream's limit.
     let most = upstreams::awaited::chance(facts).map_or(SUREST, |chance| chance.min(SUREST));
     Ok(Verdict::Binds { confidence: confidence.min(most), sentence, evidence })
 }
@@ -135,7 +135,7 @@ fn waits_for_the_generator(facts: &Facts<'_>) -> Result<(), Verdict> {
     }
 }
 
-/// Returns evidence of a thread that is full whatever the load.
+/// Returns evidence of a thread that is full under any load.
 fn hidden(view: &View<'_>, task: &Task) -> run::Evidence {
     let text = format!("{} ran {} of the time {WHATEVER}: its CPU use tells nothing", task.name, percent(task.busy));
     measured(view, (task.counter, &task.name), (task.busy, FigureUnit::Cpus), Some(1.0), text)
@@ -154,16 +154,16 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
         Plateau::Grows | Plateau::NoResult if upstreams::held(facts) && upstreams::awaited::waits_behind(facts) => {
             Ok(None)
         }
-        // A single load level also shows the limit if most of its requests wait for an upstream that is full.
+        // A single load level also shows the limit if most of its requests wait for a full upstream.
         Plateau::NoResult if upstreams::full(facts).is_some() && upstreams::awaited::waits_behind(facts) => Ok(None),
-        // Most requests of this load wait for one thing inside the server, such as a lock, so this thing limits the
-        // rate. A sweep that ended early may have had fewer than two steps after the rate reached its limit.
+        // If most requests of the load wait for one thing inside the server, such as a lock, that thing limits the
+        // rate. If a sweep ended early, it may have fewer than two steps at the highest rate.
         Plateau::Grows | Plateau::NoResult
             if waits::queue_inside(&facts.waits).is_some() && !handles_nearly_all(facts) =>
         {
             Ok(None)
         }
-        // Clients that the server never accepts add nothing to the rate.
+        // Clients whose connections are never accepted do not raise the rate.
         Plateau::Grows | Plateau::NoResult if held_connections(facts).is_some() => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("throughput still grew with more clients".into())),
         Plateau::NoResult => Err(cannot_say(facts.lacks_levels())),
@@ -171,8 +171,8 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
 }
 
 /// Returns evidence of the server's CPU use. Returns the rule's result as an error if the server's CPU use is unknown,
-/// or if its CPUs are almost certainly full. Without counters per thread, also returns an error if a process may hide a
-/// full thread. If the CPUs are only possibly full, the rules about full CPUs also get a part of the probability.
+/// or if its CPUs are almost certainly full. Without counters per thread, also returns an error if a process may
+/// contain a full thread. If the CPUs are possibly full, a part of the probability goes to the rules about full CPUs.
 fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     let (Some(used), Some(allowed)) = (view.cpu_used(), view.cpu_allowed()) else {
         return Err(cannot_say("process.cpu of the server's processes and cpu.online"));
@@ -201,8 +201,8 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     if let Some(verdict) = withheld::withheld(facts, view).filter(|_| !by_upstream) {
         return Err(verdict);
     }
-    // The rule `server-single-thread` covers a full thread. Without counters per thread, the CPU use of a process may
-    // hide a full thread.
+    // The rule `server-single-thread` covers a full thread. Without counters per thread, a process may contain a full
+    // thread.
     let hidden = view.threads().is_empty() && thread > NEARLY_FULL;
     let room = 1.0 - full("", view.given(), share).chance();
     if room < HINT || hidden {
@@ -221,13 +221,14 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     Ok(measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(allowed), text))
 }
 
-/// Checks that Xmax × R1 (highest rate times response time with one client) can be a number of workers. If R1 is not
-/// the service time, for example because a runtime still compiled the program, the number stays unknown.
+/// Checks that Xmax × R1 (highest rate times R1, the response time with one client) can be a number of workers. If R1
+/// is not the service time, for example because a runtime still compiled the program, the number of workers stays
+/// unknown.
 fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
     if facts.x_max().is_none() {
         return Err(cannot_say("the rate of good answers"));
     }
-    // Even one worker sustains the rate of one client, so an estimate of less than one worker is impossible.
+    // One worker alone sustains the rate of one client, so an estimate below one worker is impossible.
     match held_places(facts).filter(|p| *p < LEAST_PLACES) {
         Some(places) => Err(Verdict::RuledOut(format!(
             "at most {} of the rate of one client completed: a fixed number of workers would keep that rate",

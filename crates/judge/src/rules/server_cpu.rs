@@ -47,8 +47,8 @@ fn has_upstreams(facts: &Facts<'_>) -> bool {
     facts.full_server().is_some_and(|view| view.upstream_cpu() > 0.0)
 }
 
-/// Kinds of signs that the server's CPUs are full. The server fills the CPUs, lacks CPU time, or fills the CPUs
-/// together with its upstreams and the generator.
+/// Signs that the server's CPUs are full. Either the server alone fills the CPUs, or it lacks CPU time, or it fills
+/// them together with its upstreams and the generator.
 enum Sign {
     Own,
     Starved,
@@ -114,7 +114,7 @@ fn caveat(facts: &Facts<'_>) -> Option<Caveat> {
     cpu.unseen_caveat(probability, cpu.had_room).filter(|_| !matches!(sign, Sign::Starved))
 }
 
-/// Returns a clause about the CPU time that the hypervisor took, or an empty text if this time is short.
+/// Returns a clause about the CPU time that the hypervisor took; an empty text if this time is short.
 fn stolen(view: &View<'_>) -> String {
     let taken = Some(view.withheld()).filter(|taken| *taken >= OTHERS_USE);
     taken.map_or(String::new(), |taken| format!("; the hypervisor took {} of the time of these CPUs", percent(taken)))
@@ -132,7 +132,7 @@ fn own_sentence(cpu: &ServerCpu<'_>, (used, allowed): (f64, f64)) -> String {
 }
 
 /// Returns a clause about the messages that wait for the generator. Returns an empty text if client and server share
-/// CPUs, if few messages wait for the generator, or if at least as many wait for the server.
+/// CPUs, or if few messages wait for the generator compared with the server.
 fn beside_client(facts: &Facts<'_>) -> String {
     let waiting = Waiting::of(facts).filter(|w| !facts.shared() && w.client >= QUEUE_SHARE && w.client > w.server);
     let told = |w: Waiting| {
@@ -181,7 +181,7 @@ fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     let text = format!("{} of {} of the server's host were busy", figure(host.busy), cpus(host.online));
     let signal = full("busy share of the server's host", view.given(), host.busy / host.online);
     let probability = HOST_ALONE * chance(signal.log_odds() + cpu::plateau(facts));
-    // If the server is below its limit, other programs may fill the host.
+    // If the server is not at its limit, other programs may fill the host.
     if probability < HINT || !facts.limited() {
         return Verdict::RuledOut(text);
     }

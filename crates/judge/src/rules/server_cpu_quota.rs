@@ -69,7 +69,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// End of the sentence about a quota that stops the server only for moments.
+/// End of the sentence about a quota that stops the server only for short moments.
 const SHORT_STOPS: &str = ", but only for moments: the rest of the quota was not needed";
 
 fn ran_out(held: &Throttled) -> String {
@@ -128,7 +128,7 @@ mod tests {
         run.findings.bottleneck
     }
 
-    /// Bursts of a garbage collector exhaust the quota of four CPUs in 45 % of the periods. In the periods in which the
+    /// In this test, bursts of a garbage collector exhaust the quota of four CPUs in 45 % of the periods. When the
     /// quota is exhausted, the kernel stops the threads, in total for the share `stopped` of the time. The limit is a
     /// pool of connections that requests wait for.
     #[test]

@@ -40,8 +40,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts).unwrap_or_else(|verdict| verdict)
 }
 
-/// Returns the server's side of a trial, and the use of its fullest disk. Prefers a trial in which a disk is full. With
-/// one client, the server and the disk work in turns, so a disk can be full only with several clients.
+/// Returns the server's side of a trial, and the use of the server's fullest disk. Prefers a trial in which a disk is
+/// full. With one client, the server and the disk work alternately, so a disk can be full only with several clients.
 fn look<'a>(facts: &Facts<'a>) -> Result<(View<'a>, Load), Verdict> {
     let view = server(facts)?;
     let view = facts.focus().into_iter().filter_map(server_of).find(is_full).unwrap_or(view);
@@ -111,8 +111,8 @@ fn disk_line(view: &View<'_>, load: &Load, busy: f64) -> Evidence {
 }
 
 /// Returns evidence of the bytes that a request reads from and writes to the server's disk, one line per direction.
-/// Returns the verdict as an error if the disk is not full, if the server moves no bytes, or if the server's bytes are
-/// unknown.
+/// Returns the verdict as an error if the disk is not full, or if the server moves no bytes or an unknown number of
+/// bytes.
 fn moved(view: &View<'_>, disk: &str, busy: f64, full: bool) -> Result<Vec<Evidence>, Verdict> {
     let own = [("process.read_bytes", "reads"), ("process.write_bytes", "writes")]
         .map(|(id, does)| (id, does, view.per_request(id)));
@@ -169,8 +169,8 @@ mod tests {
         assert_eq!(b.id, "server-disk", "{b:#?}");
     }
 
-    /// A client that uses io_uring sleeps in the ring. The kernel counts the sleep in the ring as waiting for I/O: 66 %
-    /// of the time, although the disk is idle.
+    /// A client that uses io_uring sleeps in the kernel's ring. The kernel counts this sleep as waiting for I/O, here
+    /// for 66 % of the time, although the disk is idle.
     #[test]
     fn pressure_of_a_client_that_sleeps_in_io_uring_is_no_disk() {
         let mut run = PlantedRun::new(20_000.0, 200.0)
@@ -202,8 +202,8 @@ mod tests {
             .verdict()
     }
 
-    /// The disk is 99.8 % busy with the requests of four workers, and answers each of them as fast as with one client.
-    /// An earlier version of loadline called the disk of this test full, with 90 %.
+    /// In this test, the disk is 99.8 % busy with the requests of four workers, and answers each as fast as with one
+    /// client. An earlier version of loadline called this disk full, with 90 %.
     #[test]
     fn a_busy_disk_without_a_queue_is_not_full() {
         let room = reads(4.0, 32.0);

@@ -29,10 +29,9 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Returns the server's side of a trial, and the process that used the largest share of its file descriptors. For this
-/// process, also returns the name, the number of open file descriptors, and the maximum number of file descriptors.
-/// Leaves out loads far beyond the server's highest rate: the requests that pile up there fill any number of
-/// descriptors.
+/// Returns the server's side of a trial, and the process that used the largest share of its file descriptors. Also
+/// returns the name of this process, its number of open file descriptors, and its limit. Leaves out loads far beyond
+/// the server's highest rate, because waiting requests then use up any number of descriptors.
 fn most<'a>(facts: &Facts<'a>) -> Option<(View<'a>, (String, f64, f64))> {
     let views = facts.focus().into_iter().filter(|trial| !is_beyond(facts, trial)).filter_map(server_of);
     views.filter_map(|v| fullest(&v).map(|f| (v, f))).max_by(|a, b| share(&a.1).total_cmp(&share(&b.1)))

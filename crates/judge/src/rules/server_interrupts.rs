@@ -1,5 +1,5 @@
 //! Rule for a server whose packets are all handled by one CPU of its host. The CPU that handles the packets is full of
-//! interrupts, while other CPUs have room.
+//! interrupts, while other CPUs have idle time.
 
 use run::{FigureUnit, Instances};
 
@@ -36,14 +36,14 @@ struct FullCpu {
     cpu: String,
     /// Share of the time for which the CPU handled interrupts, 0 to 1.
     share: f64,
-    /// Share of the time for which the CPU was busy with any work, 0 to 1. If this share was not read, the field
-    /// contains the share of the interrupts.
+    /// Share of the time for which the CPU was busy with any work, 0 to 1. If the CPU's busy time was not read, the
+    /// field contains the share of the interrupts.
     busy: f64,
 }
 
 impl FullCpu {
-    /// Finds the CPU of one host (the host of the client or of the server) that spends the most time on interrupts.
-    /// Returns `None` if the time of each CPU was not read.
+    /// Finds the CPU of a host (the client's or the server's) that spends the most time on interrupts. Returns `None`
+    /// if the time of each CPU was not read.
     fn of(view: &View<'_>) -> Option<Self> {
         let times = CpuTimes::of(view);
         let names = view.side.recording.columns_of("cpu.softirq").map(|column| column.instance.as_str());
@@ -80,7 +80,7 @@ impl<'a> CpuTimes<'a> {
         Self { softirq, irq, idle: of("cpu.idle"), iowait: of("cpu.iowait"), view: *view }
     }
 
-    /// Returns the time that a counter counted for one CPU, as a share of the elapsed time.
+    /// Returns the growth of a counter for one CPU, as a share of the elapsed time.
     fn share(&self, counter: &Instances<'_>, cpu: &str) -> Option<f64> {
         ratio(counter.value(cpu, self.view.window)? / 1e6, self.view.span_s?)
     }
@@ -162,7 +162,7 @@ mod tests {
         assert_ne!(verdict(0.99, 3.0).id, "server-interrupts", "all CPUs are full");
     }
 
-    /// The CPU that handles all packets also runs threads of the server for a tenth of the time.
+    /// In this test, the CPU that handles all packets also runs threads of the server for a tenth of the time.
     #[test]
     fn the_rest_of_the_cpu_s_time_counts_too() {
         let with_idle = |idle: f64| {

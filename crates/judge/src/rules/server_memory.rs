@@ -85,15 +85,15 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns true if the lack of memory that a counter shows affects this load. Other programs alone may suffer from a
-/// lack of memory on the host or in the TCP stack.
+/// Returns true if the lack of memory that a counter shows affects the measured load. A lack of memory on the host or
+/// in the TCP stack may affect only other programs.
 fn is_ours(facts: &Facts<'_>, view: &View<'_>, counter: &str) -> bool {
     match counter {
         "pressure.memory_some" => waits_for_pages(view),
         "memory.swap_out" => lacks_pages(view),
         "tcp.abort_on_memory" => connections_suffer(view),
         "tcp.memory_pressures" => fails_more(facts, view.trial) || windows_shrank(facts, view),
-        // Cached files may fill a control group's memory up to its limit, which harms nobody by itself.
+        // Cached files may fill a control group's memory up to its limit, which does no harm by itself.
         "cgroup.memory_max_events" => of_group(view) > 0.0,
         // The killed process may have been another program of the control group.
         "cgroup.oom_kills" => requests_failed(view.trial) || lost_a_process(view.trial),
@@ -103,9 +103,8 @@ fn is_ours(facts: &Facts<'_>, view: &View<'_>, counter: &str) -> bool {
 
 /// Returns the confidence that a control group at its memory limit slows the server. Page faults of the server's own
 /// processes are the best sign. The pressure counter covers the whole host, so it counts only if threads of the server
-/// sleep in the state of a disk wait at the same time. A thread that writes pages back, reads pages again or is
-/// throttled sleeps in the state of a disk wait. If the sleeps in the state of a disk wait are unknown, the result is a
-/// guess: another program may be short of memory, while only cached files fill the control group.
+/// sleep as in a disk wait at the same time. A thread sleeps as in a disk wait while it writes pages back, reads pages
+/// again, or is throttled. If these sleeps are unknown, the result is a guess, because another program may lack memory.
 fn of_group(view: &View<'_>) -> f64 {
     let is_stalled = stalled(view).is_some_and(|stalled| stalled.log_odds() >= 0.0);
     match threads_wait(view, &view.side.instance_filter()) {
@@ -122,12 +121,12 @@ fn waits_for_pages(view: &View<'_>) -> bool {
     view.per_request("process.major_faults").is_some_and(|n| n >= PAGES_PER_REQUEST)
 }
 
-/// Returns true if processes of the server wait for memory pages, and lack of memory may be the reason. The pressure
-/// counter includes the waits for pages that were in memory before, but not the waits for pages that are read for the
-/// first time, for example of a mapped file. In a full control group, each page that is read evicts another page, and
-/// the kernel soon forgets the evicted pages. Once evicted pages are forgotten, the kernel counts hardly any wait as a
-/// lack of memory. If the pressure counter shows no lack of memory, the code looks for evicted pages that are read
-/// again (refaults). If the number of refaults is unknown, a control group at its memory limit is enough.
+/// Returns true if processes of the server wait for memory pages, and a lack of memory may be the reason. The pressure
+/// counter includes waits for pages that were in memory before, but not for pages that are read for the first time. In
+/// a full control group, each page that is read evicts another page, and the kernel soon forgets which pages it
+/// evicted. Once evicted pages are forgotten, the kernel counts hardly any wait as a lack of memory. If the pressure
+/// counter shows no lack, the code counts evicted pages that are read again (refaults). If the number of refaults is
+/// unknown, a control group at its memory limit is enough.
 fn lacks_pages(view: &View<'_>) -> bool {
     let is_stalled = || stalled(view).is_none_or(|stalled| stalled.log_odds() >= 0.0);
     let is_evicted = || match read_again(view) {
@@ -142,14 +141,14 @@ fn read_again(view: &View<'_>) -> Option<Refaults> {
     refaults::of_server(view, full_group(view).is_some())
 }
 
-/// Returns true if the host reads pages back from swap. These pages belong to no file, so [`read_again`] does not
+/// Returns true if the host reads pages back from swap. Pages in swap belong to no file, so [`read_again`] does not
 /// count them.
 fn swaps_in(view: &View<'_>) -> bool {
     view.per_request("memory.swap_in").is_some_and(|pages| pages >= PAGES_PER_REQUEST)
 }
 
 /// Returns the confidence that the server is slow because it reads pages again. The confidence is high if the server's
-/// threads wait for a disk for a large part of the time, and 0 if they do not.
+/// threads often wait for a disk, and 0 if they do not.
 fn of_refaults(view: &View<'_>) -> f64 {
     match threads_wait(view, &view.side.instance_filter()) {
         Some(true) => TWO_SIGNS,
@@ -159,16 +158,16 @@ fn of_refaults(view: &View<'_>) -> f64 {
     }
 }
 
-/// Returns the highest use of a control group of the server, as a share of the memory limit. The limit may be that of
-/// an ancestor, which the group and others fill together: then the use is that of the ancestor. Considers only groups
-/// that reached the limit repeatedly, and returns the largest share of all these groups. The mean use would be
-/// misleading: while a server reads its files for the first time, its group is not yet full.
+/// Returns the highest memory use of a control group of the server, as a share of its memory limit. If several groups
+/// share the limit of an ancestor group, the memory use of the ancestor is compared. Considers only groups that reached
+/// the limit repeatedly, and returns the largest share of all these groups. The highest use is taken, because a group
+/// is not full while its server still reads files for the first time.
 fn full_group(view: &View<'_>) -> Option<f64> {
     let recording = &view.side.recording;
     let value = |id, group: &str| recording.reading(id, group, view.window).value();
     let full = |(group, limit): (String, f64)| {
         let most = |id| recording.max(id, &group, view.window).value();
-        // Runs of older versions have only the use of the server's own group.
+        // Runs of older versions of loadline contain only the memory use of the server's own group.
         let most = most("cgroup.limited_memory").or_else(|| most("cgroup.memory"))?;
         let share = ratio(most, positive(limit)?)?;
         let hits = value("cgroup.memory_max_events", &group).unwrap_or(0.0);
@@ -206,7 +205,7 @@ fn requests_failed(trial: &Trial) -> bool {
     trial.tally.error_count() > 0 || unanswered(trial) > 0.0
 }
 
-/// Returns true if more of the requests failed than the objective allows, and more than under the lightest load. A few
+/// Returns true if more requests failed than the objective allows, and more than under the lightest load. A few
 /// requests may fail under any load, for example because the server closes an idle connection.
 fn fails_more(facts: &Facts<'_>, trial: &Trial) -> bool {
     let share = |trial: &Trial| failed_share_of_all(trial).unwrap_or(0.0);
@@ -241,7 +240,7 @@ fn windows_shrank(facts: &Facts<'_>, view: &View<'_>) -> bool {
         .any(|id| stopped(view.trial, id) - stopped(light, id) >= STALLS_SEEN)
 }
 
-/// Returns a sentence on page faults that do not come from a lack of memory.
+/// Returns a sentence about page faults that do not come from a lack of memory.
 fn first_reads(view: &View<'_>) -> String {
     let faults = view.per_request("process.major_faults").map_or("?".into(), figure);
     let waited = view.share_of_time("pressure.memory_some").map_or("?".into(), percent);
@@ -251,7 +250,7 @@ fn first_reads(view: &View<'_>) -> String {
     )
 }
 
-/// Returns a sentence on a lack of memory that does not slow the server.
+/// Returns a sentence about a lack of memory that does not slow the server.
 fn others(view: &View<'_>) -> String {
     let waited = view.share_of_time("pressure.memory_some").map_or("?".into(), percent);
     let faults = view.value("process.major_faults").map_or("an unknown number of".into(), figure);
@@ -266,7 +265,7 @@ fn others(view: &View<'_>) -> String {
 /// Sign of a lack of memory, with its confidence.
 struct Sign {
     confidence: f64,
-    /// The sign in words, for the verdict's sentence.
+    /// Description of the sign, for the verdict's sentence.
     words: String,
     evidence: Evidence,
 }

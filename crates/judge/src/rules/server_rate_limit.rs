@@ -54,7 +54,8 @@ fn most<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     facts.loaded().max_by(|a, b| refused(a).total_cmp(&refused(b)))
 }
 
-/// Returns the refused share of the answers as a signal. For a limit that delays answers, the refused share is 0.
+/// Returns the share of refused answers as a signal. For a limit that delays answers, the share of refused answers is
+/// 0.
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     let signal = |trial: &Trial| {
         let events = refused(trial) * trial.measured.tally.completed as f64;
@@ -130,17 +131,18 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         ));
     }
     let at_a_time = at_a_time(facts);
-    // A status such as 429 says that the server refuses on purpose, by requests per second or by requests at a time.
-    // However, if requests waited at the same rate before any request was refused, the server was full before its
-    // limit. If only the number of requests in flight stayed constant, the kind of the limit is not open.
+    // A status such as 429 says that the server refuses on purpose, because of requests per second or requests at a
+    // time. However, if requests waited at the same rate before the first refusal, the server was full before it
+    // reached the limit. If only the number of requests in flight stayed constant, the kind of limit is known.
     let is_sure = facts.refusals.is_named || facts.refusals.keeps_in_flight();
     let is_open = at_a_time.as_ref().is_some_and(|limit| limit.queue.is_some() || !is_sure);
     let confidence = if is_open { confidence.min(LIKELY) } else { confidence };
     bind(facts, worst, confidence, at_a_time)
 }
 
-/// Returns the trials that show the limit: those with about the same rate of good answers. If the server limits the
-/// requests in flight, the rate of good answers differs between trials. All trials with refusals then show the limit.
+/// Returns the trials that show the limit: all that have about the same rate of good answers. If the server limits the
+/// requests in flight, the rate of good answers differs between trials. In this case, all trials with refusals show the
+/// limit.
 fn limited<'r, 'a>(refusals: &'r Refusals<'a>) -> &'r [&'a Trial] {
     if refusals.keeps_in_flight() { &refusals.refusing } else { &refusals.trials }
 }
@@ -206,7 +208,8 @@ fn bind(facts: &Facts<'_>, worst: &Trial, confidence: f64, at_a_time: Option<AtA
     Verdict::Binds { confidence, sentence, evidence }
 }
 
-/// Returns evidence of a rate of good answers that stayed constant. Returns `None` if it did not stay constant.
+/// Returns evidence of a rate of good answers that stayed constant. Returns `None` if the rate of good answers did not
+/// stay constant.
 fn rate_line(refusals: &Refusals<'_>, view: &View<'_>) -> Option<Evidence> {
     let (limit, trials) = (refusals.rate.middle, refusals.trials.len());
     let text = match trials {
@@ -217,8 +220,8 @@ fn rate_line(refusals: &Refusals<'_>, view: &View<'_>) -> Option<Evidence> {
     is_rate.then(|| measured(view, ("goodput", ""), (limit, FigureUnit::PerSecond), None, text))
 }
 
-/// Returns words about the answers that failed with a status that names no overload. Older runs record only status
-/// classes such as 5xx. A status class may include refusals by the limit, so classes are left out.
+/// Returns text about answers that failed with a status that does not mean overload. Older runs record only status
+/// classes such as 5xx. A status class may include refusals by the limit, so classes are not used.
 fn other_failures(trial: &Trial) -> String {
     let others = by_status_if(trial, |status| !run::is_overload(status) && !status.ends_with("xx"));
     if others.is_empty() { others } else { format!("; other answers failed{others}") }

@@ -53,8 +53,8 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let Some(thread) = cpu.thread() else { return Err(no_threads()) };
     is_one_thread(&cpu.view, &thread.task)?;
     leaves_cpus_free(&cpu)?;
-    // While one thread holds the lock that requests take in turns, the other threads cannot work. A runtime may run the
-    // work under the lock mostly on one thread, so a full thread may be a symptom of the lock.
+    // While one thread has the lock, the other threads cannot work. A runtime may do most work under a lock on one
+    // thread, so a full thread may be a symptom of the lock.
     if let Some(lock) = waits::lock_of_turns(&facts.waits, &cpu.view) {
         return Err(Verdict::RuledOut(format!("requests take turns under a lock: {}", lock.sentence)));
     }
@@ -158,7 +158,7 @@ fn advise(facts: &Facts<'_>) -> Option<String> {
     Some(cpu.spins.map_or_else(|| several.advice(), |_| SPIN_ADVICE.into()))
 }
 
-/// Returns evidence of a CPU quota that has no room for a second full thread.
+/// Returns evidence of a CPU quota that is too small for a second full thread.
 fn quota_line(view: &View<'_>) -> Option<run::Evidence> {
     let quota = view.cpu_quota().filter(|quota| *quota < SEVERAL_CPUS)?;
     let text = format!("its control group has a CPU quota of {}: more threads also need a larger quota", cpus(quota));

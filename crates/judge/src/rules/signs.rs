@@ -19,9 +19,9 @@ pub(super) fn failed(facts: &Facts<'_>, kind: ErrorKind, name: &'static str) -> 
     most.map(|n| Signal::count(name, n as f64, 1.0)).into_iter().collect()
 }
 
-/// Returns the trials in which failed connects may have been the limit. Other functions leave out the steps of the
-/// sweep in which the load could not open all its connections. This function includes these steps, unless the remaining
-/// steps show that throughput stopped growing.
+/// Returns the trials in which failed connects may have been the limit. Other functions leave out steps of the sweep in
+/// which the load could not open all connections. This function includes them, unless the other steps show that
+/// throughput stopped growing.
 fn candidates<'a>(facts: &Facts<'a>, kind: ErrorKind) -> Vec<&'a Trial> {
     let nothing = |t: &&Trial| t.tally.attempted > 0 && positive(t.rates.completed_rate).is_none();
     let flat = matches!(facts.plateau, Plateau::Flat { .. });
@@ -50,8 +50,8 @@ fn only_beyond(facts: &Facts<'_>, overload: &Trial, failed: u64, thing: &str) ->
     )
 }
 
-/// Returns the verdict of the rules about the generator's local ports and file descriptors. The rules about ports and
-/// descriptors count the connects that failed before any packet was sent.
+/// Returns the verdict of the rules about the generator's local ports and file descriptors. These rules count connects
+/// that failed before any packet was sent.
 pub(crate) fn failed_locally(
     facts: &Facts<'_>,
     kind: ErrorKind,

@@ -1,5 +1,5 @@
-//! Answers that are too slow under every load, also under the lightest one. The load does not cause such slow answers,
-//! so neither more nor less load would make them faster.
+//! Answers that are too slow under every load, also under the lightest one. Neither more nor less load would make such
+//! slow answers faster.
 
 use run::BreachKind;
 
@@ -48,7 +48,7 @@ mod tests {
     use crate::planted::{PlantedRun, Point};
 
     /// Makes a run in which 2 % of the answers take 500 ms. The answers are slow only in loads for which `is_slow`
-    /// returns true. The p99 may be 100 ms.
+    /// returns true. The objective allows a p99 of 100 ms.
     fn verdict(is_slow: fn(&Trial) -> bool) -> Bottleneck {
         let change = move |t: &mut Trial, _: &Point| {
             (t.latency_us.p50, t.latency_us.p99) = (1000.0, if is_slow(t) { 500_000.0 } else { 50_000.0 });

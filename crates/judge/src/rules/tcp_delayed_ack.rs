@@ -113,16 +113,16 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns the reason why answers wait for other requests instead of the timer. Answers wait for other requests if even
-/// the lightest load has several clients and a queue at the server. If a request waits unread for 40 ms, the server's
-/// kernel acknowledges it by the timer, so delayed acknowledgements are then a symptom of the queue.
+/// Returns the reason why answers wait for other requests, and not for the timer. This is the case if the lightest load
+/// has several clients and a queue at the server. The kernel acknowledges a request that waits unread for 40 ms by the
+/// timer, so delayed acknowledgements are then a symptom of the queue.
 fn waits_for_others(facts: &Facts<'_>, one: &Trial) -> Option<String> {
     let queue = server_queue::seen(facts, None).filter(|_| clients(one) > 1.0)?;
     Some(format!("requests wait for other requests: {}", queue.text))
 }
 
 /// Returns evidence that at least as many threads of the server sleep as requests are in flight. Sleeping threads may
-/// write their answers slowly by themselves, so the wait need not come from Nagle's algorithm and the timer.
+/// write their answers slowly, so the wait may not come from Nagle's algorithm and the timer.
 fn sleepers(facts: &Facts<'_>) -> Option<run::Evidence> {
     let in_flight = facts.decisive?.rates.concurrency;
     let profile = facts.run.sampled_waits()?;
@@ -137,8 +137,7 @@ fn sleepers(facts: &Facts<'_>) -> Option<run::Evidence> {
     (in_flight > 0.0 && asleep >= in_flight).then(|| line(&view, "waits", "", text))
 }
 
-/// If there is evidence that makes a verdict doubtful (`doubt`), lowers the confidence of the verdict to at most
-/// [`GUESS`].
+/// If `doubt` contains evidence against a verdict, lowers the confidence of the verdict to at most [`GUESS`].
 fn with_doubt(verdict: Verdict, doubt: Option<run::Evidence>) -> Verdict {
     match (verdict, doubt) {
         (Verdict::Binds { confidence, sentence, mut evidence }, Some(doubt)) => {
@@ -155,8 +154,8 @@ enum Proof {
     None,
 }
 
-/// Returns the evidence for or against bytes that waited in the server for an acknowledgement. If the server's send
-/// queues are unknown, few data segments per response are evidence against waiting bytes.
+/// Returns the evidence that bytes waited in the server for an acknowledgement, or did not. If the server's send queues
+/// are unknown, few data segments per response show that no bytes waited.
 fn proof(one: &Trial) -> Proof {
     let Some(server) = server_of(one) else { return Proof::None };
     if let Some(bytes) = server.value("connection.send_queue") {
@@ -182,10 +181,9 @@ fn proof(one: &Trial) -> Proof {
     }
 }
 
-/// Returns the reason why the bytes in the server's send queues are those of answers on their way. By Little's law, the
-/// mean time for which a byte of an answer stays in a send queue is the number of bytes in all send queues divided by
-/// the bytes of answers per second. An answer on its way stays in a send queue for one round trip; an answer that waits
-/// for the timer stays there much longer.
+/// Returns the reason if the bytes in the server's send queues belong to answers on their way. By Little's law, a byte
+/// stays in the send queues for the bytes in the queues divided by the bytes sent per second. An answer on its way
+/// stays in a send queue for one round trip; an answer that waits for the timer stays there much longer.
 fn is_on_its_way(server: &View<'_>, bytes_each: f64) -> Option<String> {
     let Intensity::Closed { connections, .. } = server.trial.intensity else { return None };
     let measured = &server.trial.measured;
@@ -202,9 +200,9 @@ fn is_on_its_way(server: &View<'_>, bytes_each: f64) -> Option<String> {
     })
 }
 
-/// Returns the reason why Nagle's algorithm held nothing back: the bytes in the send queue had been sent, and only
-/// their acknowledgement was late. For example, a server that sends the header at once and works for 45 ms before it
-/// sends the body waits for no acknowledgement.
+/// Returns the reason if Nagle's algorithm held nothing back: all bytes in the send queue had been sent, and only their
+/// acknowledgement was late. For example, a server that sends the header at once, but the body only after 45 ms of
+/// work, does not wait for an acknowledgement.
 fn was_sent(server: &View<'_>) -> Option<String> {
     let unsent = link_queue::unsent_share(server).filter(|share| *share < WINDOW_WAIT)?;
     Some(format!(

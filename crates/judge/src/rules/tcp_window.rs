@@ -1,14 +1,14 @@
-//! Rule for a TCP window that is too small for the distance: the receiver's window or the sender's own buffer makes the
+//! Rule for a TCP window that is too small for the distance: the receiver's window or the sender's buffer makes the
 //! sender wait.
 //!
 //! The kernel's own figures (`rwnd_limited`, `sndbuf_limited`) are lower bounds of the time for which a sender waits. A
-//! congestion control with pacing (BBR) spreads the packets of a window over the round trip. Neither `rwnd_limited` nor
-//! `sndbuf_limited` includes the gaps between paced packets. With pacing, the kernel reports that the sender waited 24
-//! to 50 % of the time, although only the window limits the transfer.
+//! congestion control with pacing (BBR) spreads the packets of a window over the round trip. The kernel's figures do
+//! not include the gaps between paced packets. With pacing, these figures say 24 to 50 % of the time, although only the
+//! window limits the transfer.
 //!
-//! The counters of the kernel therefore only show which sender to examine. The verdict on a TCP window depends on two
-//! other figures. The first figure is the number of bytes per round trip, divided by the TCP window. The second figure
-//! is the share of a request's time in which data waited at the sender.
+//! The figures therefore only show which sender to examine. The verdict on a TCP window depends on two further figures.
+//! The first figure is the number of bytes per round trip, divided by the TCP window. The second figure is the share of
+//! a request's time in which data waited at the sender.
 
 use run::{FigureUnit, Trial};
 
@@ -52,10 +52,9 @@ pub(super) const RULE: Rule = Rule {
 
 /// Limit that may make a sender wait.
 struct Limit {
-    /// Counter of the share of the sending time for which the TCP window or the send buffer blocked a sender, as the
-    /// kernel counts it.
+    /// Counter of the share of the sending time for which the TCP window or the send buffer stopped a sender.
     share: &'static str,
-    /// Counter of the sampled connections that the TCP window or the send buffer blocked when they were sampled.
+    /// Counter of the connections that the TCP window or the send buffer stopped at the moment of a sample.
     standing: &'static str,
     /// Counter of the size of the TCP window or of the send buffer, bytes.
     room: &'static str,
@@ -83,7 +82,8 @@ const LIMITS: &[Limit] = &[
     },
 ];
 
-/// Returns a signal: the largest share of the sending time for which a window or buffer stopped a side's connections.
+/// Returns the largest share of the sending time for which a window or buffer stopped a side's connections, as a
+/// signal.
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     let views = facts.decisive.map(sides_of).unwrap_or_default();
     let shares = views.iter().flat_map(|view| LIMITS.iter().filter_map(|limit| view.value(limit.share)));
@@ -126,7 +126,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Reason why a limit is ruled out, or the missing counter without which the limit cannot be judged.
+/// Reason why a limit is ruled out, or a missing counter.
 enum Not {
     Known(&'static str),
     Limited(f64, String),
@@ -174,10 +174,9 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>, bytes: Option<
     })
 }
 
-/// Returns the reason why a window does not stop throughput from growing. A TCP window delays only one connection, so
-/// more connections carry more data, until something that they share is full. With more clients at the same rate, the
-/// wait for the window takes a smaller share of a request's time. Returns `None` if workers of the server wait for the
-/// window.
+/// Returns the reason why a window does not keep throughput from growing. A TCP window delays only one connection, so
+/// more connections carry more data, until a shared resource is full. With more clients at the same rate, the wait for
+/// the window takes a smaller share of a request's time. Returns `None` if workers of the server wait for the window.
 fn caps_no_rate(facts: &Facts<'_>, limit: &Limit, view: &View<'_>) -> Option<Not> {
     if !facts.is_rate_limited() {
         return None;
@@ -196,7 +195,7 @@ fn caps_no_rate(facts: &Facts<'_>, limit: &Limit, view: &View<'_>) -> Option<Not
     (share < WINDOW_WAIT).then(|| Not::Limited(view.value(limit.share).unwrap_or(0.0), why))
 }
 
-/// Returns the share of a request's time for which the TCP window or the send buffer blocked the request's connection.
+/// Returns the share of a request's time for which the TCP window or the send buffer stopped the request's connection.
 /// Leaves out connections without a request in flight. If only some connections were sampled, the share is a lower
 /// bound.
 fn of_a_request(view: &View<'_>, standing: f64, sampled: f64) -> Option<f64> {
@@ -214,8 +213,8 @@ fn sent_per_request(trial: &Trial, side: usize) -> Option<f64> {
 }
 
 /// Computes the share of the response time for which a transfer must wait, if each round trip carries one window (RFC
-/// 9293, section 3.8.6). The result is valid even for short trials, in which connections are read too seldom for the
-/// wait to be seen.
+/// 9293, section 3.8.6). The result is also valid for short trials, in which connections are read too seldom to see a
+/// wait.
 fn of_a_transfer(view: &View<'_>, bytes: Option<f64>, window: Option<f64>) -> Option<f64> {
     let windows = ratio(bytes?, positive(window?)?)?.ceil();
     let waited_us = (windows - 1.0).max(0.0) * view.value("connection.min_rtt")?;

@@ -26,8 +26,8 @@ pub(super) const RULE: Rule = Rule {
     waits: true,
     tier: Tier::LeftOver,
     judge,
-    // Only `loadline explain` prints this advice. The verdict of a run gets the advice of
-    // `verdict::advice_without_a_cause`, not this advice.
+    // Only `loadline explain` prints the advice in this table. The verdict of a run gets the advice of
+    // `verdict::advice_without_a_cause` instead.
     advice: &[
         "Read the counters listed under \"Not known\": run on the server's host, as root, or name its process with --server-pid.",
     ],
@@ -183,7 +183,7 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
 
     /// Makes a run with a single load. `busy` is the share of time in which the CPUs of the generator's host were in
-    /// use. The counted requests in flight exceed the product of rate and response time (Little's law).
+    /// use. More requests in flight are counted than rate times response time gives (Little's law).
     fn one_load(busy: f64, stages: &[run::Stage]) -> Run {
         let planted = PlantedRun::new(200.0, 1e9).steps(&[2]).rates(&[]);
         let planted = planted.per_s(Who::Client, "cpu.user", "total", move |_| busy * 4e6);
@@ -214,7 +214,7 @@ mod tests {
         assert!(!warns(&ramp));
     }
 
-    /// The CPUs were full, and two of five requests failed. The failures are the most useful fact about a single load.
+    /// The CPUs were full, and two of five requests failed. The failures are then the most useful fact about the load.
     #[test]
     fn failures_of_one_load_are_told_although_the_machine_was_full() {
         let mut run = one_load(1.0, &[]);
@@ -245,7 +245,7 @@ mod tests {
         assert!(run.findings.capacity.is_none_or(|c| !c.held));
     }
 
-    /// A gate offers 200 requests per second, which are all answered, while a build fills the CPUs.
+    /// The load offers 200 requests per second, which are all answered, while a build fills the CPUs.
     #[test]
     fn a_rate_that_was_answered_beside_a_build_is_told_first() {
         let planted = PlantedRun::new(200.0, 1e9).steps(&[]).rates(&[1e-6]);

@@ -8,9 +8,9 @@ use crate::context::single::{good, r1_us, refused};
 use crate::thresholds::{REFUSED, WIDE};
 
 /// Returns the step with the most clients that reached the limit without refusals, although its requests waited. Also
-/// returns the response time with the fewest clients, microseconds. A limit of requests per second without a queue
-/// would have refused some of the requests that waited. A limit that delays answers before it refuses any is recognized
-/// by quick answers at a lower rate.
+/// returns the response time of the load with the fewest clients, microseconds. A limit on requests per second without
+/// a queue would have refused some of the waiting requests. A limit that delays answers before it refuses any is
+/// recognized by quick answers at a lower rate.
 pub(super) fn waited<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let r1_us = facts.unloaded.filter(|one| refused(one) < REFUSED).and_then(r1_us)?;
     let is_at_limit = |t: &&'a Trial| refused(t) < REFUSED && facts.refusals.rate.is_near(good(t));

@@ -1,5 +1,5 @@
-//! CPU time that something withholds from the server's threads while its CPUs are not full: a quota or a set of CPUs
-//! that loadline could not read.
+//! CPU time that a quota or a set of CPUs withholds from the server's threads, although its CPUs are not full. loadline
+//! could not read this limit.
 
 use super::rule::{Verdict, cannot_say};
 use crate::Facts;
@@ -12,7 +12,7 @@ use crate::thresholds::{COMPETE, CPU_WAIT, LIKELY, SEVERAL_CPUS};
 /// Describes working threads that are always ready to run, but wait for a CPU although CPUs are idle. Threads that are
 /// always ready to run wait neither for a lock nor for a request. Returns `None` if the threads are not always ready,
 /// or if the CPUs are so busy that other work may explain the wait. Uses the trial with the most clients near the
-/// highest rate, because the most threads are ready in this trial.
+/// highest rate, in which the most threads are ready.
 pub(crate) fn lack_of_cpus(facts: &Facts<'_>) -> Option<String> {
     let view = facts.crowded_server().filter(finds_idle_cpus)?;
     let threads = ReadyThreads::of(&view.workers());
@@ -26,8 +26,8 @@ pub(crate) fn lack_of_cpus(facts: &Facts<'_>) -> Option<String> {
     })
 }
 
-/// Returns a verdict that names no cause, if the working threads lack CPUs that are idle. If working threads lack CPUs
-/// that are idle, a CPU quota or a CPU set that loadline could not read withholds CPU time from these threads.
+/// Returns a verdict without a cause if the working threads lack CPU time although CPUs are idle. A CPU quota or a set
+/// of CPUs that loadline could not read is then the reason.
 pub(super) fn withheld(facts: &Facts<'_>, view: &View<'_>) -> Option<Verdict> {
     let text = lack_of_cpus(facts)?;
     Some(match throttled(view) {
@@ -87,8 +87,8 @@ mod tests {
         verdict.missing.iter().any(|line| line.contains("cgroup.cpu_throttled_periods"))
     }
 
-    /// loadline runs beside a Node.js server in a debug container, and cannot read the quota of half a CPU of the
-    /// server's own container. An earlier version of loadline said "look for a lock", with 90 %.
+    /// In this test, loadline runs in a debug container, and cannot read the quota of half a CPU of the server's own
+    /// container. An earlier version of loadline said "look for a lock", with 90 %.
     #[test]
     fn threads_that_are_ready_and_get_no_cpu_wait_for_no_lock() {
         for (n, ran) in [(1, 0.5), (8, 0.25)] {
@@ -109,16 +109,16 @@ mod tests {
         assert!(full.id == "server-single-thread" && full.confidence >= 0.9, "{full:#?}");
     }
 
-    /// Eight threads of a server take turns at a lock. The threads sleep while they wait for the lock, so the verdict
-    /// is still a fixed number of workers.
+    /// In this test, only one of eight threads at a time owns a lock. The threads sleep while they wait for the lock,
+    /// so the verdict is still a fixed number of workers.
     #[test]
     fn threads_that_seldom_wait_for_a_cpu_may_wait_for_a_lock() {
         let verdict = threads(8, 0.1, 0.02).verdict();
         assert!(verdict.id == "server-concurrency" && verdict.confidence >= 0.8, "{verdict:#?}");
     }
 
-    /// Sixteen workers share four CPUs above CPU 51, whose mask loadline cannot read. The workers' numbers of allowed
-    /// CPUs would add up to all 64 CPUs of the host.
+    /// In this test, sixteen workers share four CPUs with numbers above 51, whose mask loadline cannot read. Added up,
+    /// the workers' numbers of allowed CPUs would be all 64 CPUs of the host.
     #[test]
     fn workers_that_share_a_set_of_cpus_fill_it() {
         let shared = |waited: f64, cpus: u32| {

@@ -32,8 +32,8 @@ fn a_starved_generator_fills_no_accept_queue() {
     assert!(!["accept-queue", "client-cpu"].contains(&b.id.as_str()), "{b:#?}");
 }
 
-/// The server has a short accept queue, and other programs fill the host's CPUs. The server uses more CPU time than
-/// the generator, and is idle at times.
+/// In this test, the server has a short accept queue, and other programs fill the host's CPUs. The server uses more CPU
+/// time than the generator, and is idle at times.
 #[test]
 fn processors_that_others_fill_do_not_hide_a_full_queue() {
     let beside = |drops| {
@@ -45,14 +45,13 @@ fn processors_that_others_fill_do_not_hide_a_full_queue() {
     };
     let b = beside(0.15);
     assert_eq!(b.id, "accept-queue", "{b:#?}");
-    // Without drops, the verdict is unknown: other programs use more than half of the CPU time, so nothing shows
-    // that the server is the limit.
+    // Without drops, the verdict is unknown, because other programs use more than half of the CPU time.
     let b = beside(0.0);
     assert_eq!(b.id, "unknown", "{b:#?}");
 }
 
-/// Another listener of the host overflows. The connects of this load succeed at once, and the server's own listener
-/// drops nothing.
+/// In this test, another listener of the host overflows. Connects of the measured load succeed at once, and the
+/// server's own listener drops nothing.
 #[test]
 fn an_overflow_of_another_listener_is_not_ours() {
     let beside = |own: Option<f64>| {
@@ -74,7 +73,7 @@ fn an_overflow_of_another_listener_is_not_ours() {
 }
 
 /// Another listener overflows, and the counters of the server's own listener are unknown. A network path that loses
-/// packets can make connects of this load take a second, too.
+/// packets can also make connects take a second.
 #[test]
 fn slow_connects_beside_a_listener_that_was_not_read_are_not_sure() {
     let slow = |t: &mut run::Trial, _: &crate::planted::Point| (t.connect_us.p99, t.connect_us.max) = (1.04e6, 3.1e6);
@@ -121,8 +120,8 @@ fn connects_that_were_dropped_while_all_connected_limit_no_load_that_stays_conne
     assert_eq!(dropped(40.0).verdict().id, "accept-queue");
 }
 
-/// A server accepts connections in batches. A client whose SYN was dropped waits a second, so many clients may wait
-/// although few connects per second are dropped.
+/// In this test, a server accepts connections in batches. A client whose SYN was dropped waits a second, so many
+/// clients may wait although few connects per second are dropped.
 #[test]
 fn few_drops_count_if_clients_wait_long_for_them() {
     let batches = |t: &mut run::Trial, _: &crate::planted::Point| {
@@ -172,8 +171,8 @@ fn segments_that_a_listener_drops_on_a_lossy_line_are_no_overflow() {
     assert!(matches!(judged(unknown), Verdict::Binds { .. }));
 }
 
-/// Eight workers need 20 ms per request and close each connection. The backlog holds 10 connections, so connects are
-/// dropped only with more than 18 clients: 8 in service and 10 in the queue.
+/// In this test, eight workers need 20 ms per request and close each connection. The backlog holds 10 connections, so
+/// connects are dropped only with more than 18 clients: 8 in service and 10 in the queue.
 fn workers_that_close_connections() -> PlantedRun {
     let closes = |t: &mut run::Trial, p: &crate::planted::Point| {
         t.measured.tally.attempted = t.measured.tally.completed;
@@ -221,15 +220,14 @@ fn a_single_load_tells_slow_accepts_from_busy_workers_only_by_samples() {
     names.chain(locked.futexes.iter_mut().map(|futex| &mut futex.process)).for_each(|name| *name = "srv:100".into());
     let busy = with(Some(locked.clone()));
     assert_ne!(busy.id, "accept-queue", "{busy:#?}");
-    // This test repeats a situation that was observed with Python: some threads wait for the interpreter's lock,
-    // and the others could take new connections.
+    // As observed with Python, some threads wait for the interpreter's lock, and the others could accept connections.
     locked.processes[0].threads = 32.0;
     let contended = with(Some(locked));
     assert_eq!(contended.id, "accept-queue", "{contended:#?}");
 }
 
 /// This test repeats a situation that was observed with a server of one thread and a backlog of 4: every 20 ms, it
-/// accepts all waiting connections. An earlier version of loadline named only the thread, which sleeps.
+/// accepts all waiting connections. An earlier version of loadline named only the server's thread, which sleeps.
 #[test]
 fn a_worker_that_takes_the_whole_queue_is_limited_by_the_queue() {
     let drops = |p: &crate::planted::Point| (p.n - 5.0).max(0.0);
@@ -253,8 +251,8 @@ fn a_worker_that_takes_the_whole_queue_is_limited_by_the_queue() {
     }
 }
 
-/// Sixteen workers take 20 ms per request, each request has its own connection, and the backlog is 5. Sixteen
-/// clients reach the highest rate without a drop; 32 clients overflow the backlog. A longer backlog helps nobody.
+/// Sixteen workers take 20 ms per request, each request has its own connection, and the backlog is 5. Sixteen clients
+/// reach the highest rate without a drop; 32 clients overflow the backlog. A longer backlog would not help.
 #[test]
 fn busy_workers_with_a_short_backlog_are_not_slow_to_accept() {
     let overflows = |p: &crate::planted::Point| if p.n > 21.0 { p.x / 2.0 } else { 0.0 };

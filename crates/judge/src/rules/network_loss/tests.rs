@@ -12,14 +12,14 @@ fn verdict(completed_share: f64) -> Verdict {
     judge(&Facts::of(&run))
 }
 
-/// Adds retransmissions to a run, seven per hundred requests, on the host and on the load's own connections. A
-/// policer drops the segments at all rates of at least half of the highest rate.
+/// Adds retransmissions to a run, seven per hundred requests, on the host and on the load's own connections. A policer
+/// (which drops segments above a rate) acts at all rates of at least half of the highest rate.
 fn losing(planted_run: PlantedRun) -> PlantedRun {
     losing_from(planted_run, 0.5)
 }
 
-/// Adds the retransmissions of [`losing`] to a run. The policer drops segments at all rates of at least the share
-/// `from` of the highest rate.
+/// Adds the retransmissions of [`losing`] to a run. A policer (which drops segments above a rate) acts at all rates of
+/// at least the share `from` of the highest rate.
 fn losing_from(planted_run: PlantedRun, from: f64) -> PlantedRun {
     let dropped = move |p: &Point| if p.x >= from * p.capacity { p.x * 0.07 } else { 0.0 };
     planted_run.per_s(Who::Server, "tcp.retrans_segs", "", dropped).per_s(
@@ -44,8 +44,8 @@ fn losses_that_do_not_grow_with_the_load_do_not_limit_the_rate() {
     assert_eq!(grows.id, "network-loss", "losses slow down each connection: {grows:#?}");
 }
 
-/// The figures of this test were seen with `python3 -m http.server`. The full accept queue of this server drops
-/// connections that the client counts as established, so the client sends the requests of these connections again.
+/// The figures of this test were seen with `python3 -m http.server`. The full accept queue drops connections that the
+/// client counts as established, so the client sends their requests again.
 #[test]
 fn drops_of_a_full_accept_queue_are_no_loss_in_the_network() {
     let full = || {
@@ -84,7 +84,7 @@ fn syns_that_the_client_sent_again_count() {
             .per_s(Who::Server, "tcp.listen_overflows", "", move |_| overflows)
             .change(|t, _| t.connect_us.max = 1.1e6)
     };
-    // A tenth of all segments was sent again, but no segment with data. Only SYNs are lost.
+    // A tenth of all segments was sent again, but only SYNs, and no segment with data.
     let lost = limited(0.0).verdict();
     let on_loopback = limited(0.0).shared().verdict();
     assert_eq!(on_loopback.id, "network-loss", "a firewall drops SYNs there, too: {on_loopback:#?}");
@@ -92,8 +92,8 @@ fn syns_that_the_client_sent_again_count() {
     assert_ne!(limited(400.0).verdict().id, "network-loss");
 }
 
-/// Answers take 3 ms without load. The packets that another program on the host loses are counted, and no counters
-/// of the load's own connections are known.
+/// Answers take 3 ms without load. Packets that another program on the host loses are counted, but no counters of the
+/// load's own connections are known.
 #[test]
 fn answers_faster_than_the_retransmission_timer_lost_no_segment() {
     let longest = |us: f64| {
@@ -129,9 +129,9 @@ fn drops_of_the_own_listener_before_the_window_are_no_loss() {
     assert_eq!(b.id, "accept-queue", "{b:#?}");
 }
 
-/// A server has four workers, and each request occupies one worker for 20 ms. A radio link in front of the server
-/// loses 3 % of the segments. A lost segment delays one request, so more connections would complete more requests.
-/// If the workers cannot send their answers, they read no further request, and the losses may cause the queue.
+/// A server has four workers, and each request occupies one worker for 20 ms. A radio link in front of the server loses
+/// 3 % of the segments. A lost segment delays one request, so more connections would complete more requests. In
+/// contrast, workers that cannot send their answers read no further request, and losses may cause the queue.
 #[test]
 fn requests_that_wait_unread_at_the_server_passed_the_network() {
     let behind_losses = |unsent: f64| {

@@ -3,7 +3,8 @@
 use crate::planted::{PlantedRun, Who};
 use run::{Bottleneck, FutexKind};
 
-/// The sweep ended early, at 9 clients, because its time was spent. At 9 clients, requests waited for one lock.
+/// In this test, the sweep ended early, at 9 clients, because its time was spent. At 9 clients, requests waited for one
+/// lock.
 #[test]
 fn a_queue_seen_at_the_last_step_of_a_growing_sweep_is_the_limit() {
     let last = |is_seen: bool| {
@@ -19,7 +20,7 @@ fn a_queue_seen_at_the_last_step_of_a_growing_sweep_is_the_limit() {
 }
 
 /// Idle threads of a pool wait for one lock, while requests sleep in an event loop. With twice the clients, throughput
-/// doubles and answers take no longer, so no request waits.
+/// doubles and answers take no longer, so no request waits for the lock.
 #[test]
 fn threads_that_wait_while_answers_take_no_longer_are_not_the_limit() {
     let change = |t: &mut run::Trial, _: &crate::planted::Point| {
@@ -33,8 +34,8 @@ fn threads_that_wait_while_answers_take_no_longer_are_not_the_limit() {
     assert!(locked.id == "server-concurrency" && locked.sentence.contains("one lock"), "{locked:#?}");
 }
 
-/// With 16 clients, requests seemed to wait for one lock. The rate of 64 clients was four times as high, so no lock
-/// limited it.
+/// With 16 clients, requests seemed to wait for one lock. With 64 clients, the rate was four times as high, so the lock
+/// did not limit it.
 #[test]
 fn a_queue_seen_in_a_light_load_is_not_the_limit() {
     let at_16 = |x_max: f64| {
@@ -50,8 +51,8 @@ fn a_queue_seen_in_a_light_load_is_not_the_limit() {
     assert!(flat.id == "server-concurrency" && flat.sentence.contains("wait for one lock"), "{flat:#?}");
 }
 
-/// This test repeats a situation that was observed with a server that writes its log to a slow program: an earlier
-/// version of loadline said that the server limits the rate on purpose.
+/// As observed with a server that writes its log to a slow program, requests wait for a pipe. An earlier version of
+/// loadline said that the server limits the rate on purpose.
 #[test]
 fn threads_that_wait_for_a_pipe_with_their_requests_are_a_sign() {
     use run::ThreadState::{Accept, Pipe};
@@ -70,8 +71,8 @@ fn threads_that_wait_for_a_pipe_with_their_requests_are_a_sign() {
     assert!(idle.confidence <= 0.5 && !idle.sentence.contains("pipe"), "{idle:#?}");
 }
 
-/// Behind a firewall that limits SYNs, answers take 5 ms, but connects take seconds. An earlier version of loadline
-/// reported "0.05 requests at a time".
+/// Behind a firewall that limits SYNs per second, answers take 5 ms, but connects take seconds. An earlier version of
+/// loadline reported "0.05 requests at a time".
 #[test]
 fn less_than_one_worker_is_no_number_of_workers() {
     let held_up = |t: &mut run::Trial, _: &crate::planted::Point| {
@@ -103,9 +104,8 @@ fn a_response_time_that_does_not_grow_shows_no_queue() {
     assert!(fixed.confidence <= 0.5, "{fixed:#?}");
 }
 
-/// This test repeats a situation that was observed with Puma: three workers kept their three connections, and the
-/// requests of 29 others stayed without an answer. The mean of the answered requests was too short, and the verdict
-/// had a confidence of 0.5.
+/// As observed with Puma, three workers keep their three connections, and 29 other connections get no answer. The mean
+/// of the answered requests was too short, so an earlier version of loadline gave the verdict a confidence of only 0.5.
 #[test]
 fn requests_without_an_answer_wait_too() {
     let unanswered = |is_told: bool| {
@@ -126,8 +126,8 @@ fn requests_without_an_answer_wait_too() {
     assert!(untold.confidence <= 0.5, "{untold:#?}");
 }
 
-/// The rate no longer grows and the CPUs are mostly idle. However, no queue is seen at the server, so something
-/// other than the server may limit the rate.
+/// The rate no longer grows and the CPUs are mostly idle. However, no queue is seen at the server, so the limit may be
+/// elsewhere.
 #[test]
 fn without_a_queue_at_the_server_the_verdict_is_not_sure() {
     let b = PlantedRun::new(20_000.0, 300.0).shared().verdict();
@@ -150,8 +150,8 @@ fn threads_that_wait_for_a_lock_are_the_queue() {
     assert_eq!(lines, 1, "{b:#?}");
 }
 
-/// A single load shows no plateau. However, if most requests of the single load wait for one lock, this lock limits
-/// the rate.
+/// A single load shows no plateau. However, if most requests of a single load wait for one lock, the lock limits the
+/// rate.
 #[test]
 fn a_lock_limits_a_single_load() {
     let one_load = |is_sampled: bool| {
@@ -173,8 +173,8 @@ fn a_lock_limits_a_single_load() {
     assert!(seen.sentence.starts_with(wait) && seen.sentence.contains("the server completes"), "{seen:#?}");
 }
 
-/// The only client of the first step waited for a CPU, so its response time is no service time. Threads that wait
-/// for a lock nevertheless show a queue. Only the number of requests handled at a time stays unknown.
+/// The only client of the first step waited for a CPU, so its response time is no service time. Threads that wait for a
+/// lock show a queue nevertheless. Only the number of requests handled at a time is unknown.
 #[test]
 fn a_queue_that_was_seen_needs_no_service_time() {
     let slow_alone = |is_sampled: bool| {
@@ -198,7 +198,7 @@ fn a_queue_that_was_seen_needs_no_service_time() {
 }
 
 /// Each connection sends sixteen requests at a time to a server that takes only eight per connection. Eight of the
-/// sixteen requests on each connection wait, and the evidence gives the number of waiting requests.
+/// sixteen requests on each connection wait, and the evidence gives their number.
 #[test]
 fn requests_that_wait_for_a_stream_are_told_with_the_servers_limit() {
     let limited = |limit| {
@@ -220,8 +220,8 @@ fn requests_that_wait_for_a_stream_are_told_with_the_servers_limit() {
     }
 }
 
-/// Each connection has its own limit of streams. With more connections, the server would complete more requests,
-/// because nothing in the server is full.
+/// Each HTTP/2 connection has its own limit on concurrent streams. With more connections, the server would complete
+/// more requests, because nothing in the server is full.
 #[test]
 fn a_limit_of_streams_is_told_where_more_connections_would_still_bring_more() {
     let eight = |t: &mut run::Trial, p: &crate::planted::Point| {

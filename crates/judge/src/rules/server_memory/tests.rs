@@ -55,8 +55,7 @@ fn page_faults_in_a_full_control_group_are_a_lack_of_memory() {
 }
 
 /// A server with a memory limit of 48 MiB reads a mapped file. The kernel evicts pages all the time, because the memory
-/// use of the server's control group is at the limit. Only the refaults show if the server reads the evicted pages
-/// again.
+/// use of the server's control group is at the limit. Only the refaults show that the server reads evicted pages again.
 fn in_full_group(faults: f64, refaults: f64) -> PlantedRun {
     PlantedRun::new(20_000.0, 200.0)
         .per_s(Who::Server, "process.major_faults", "srv:100", move |p| p.x * faults)
@@ -88,8 +87,8 @@ fn refaults_of_another_program_in_the_group_are_not_the_server_s() {
 }
 
 /// A server without a control group of its own serves files with `read`, which causes no page faults. Without a memory
-/// limit, the refaults are attributed to the server only if it read most of the bytes. Otherwise, they may come from
-/// another program.
+/// limit, the refaults are attributed to the server only if it read most of the bytes. If another program read them,
+/// the refaults may come from this program.
 #[test]
 fn files_larger_than_the_host_s_memory_are_read_again_without_page_faults() {
     let reads = |of_disk: f64, refaults: f64| {
@@ -141,8 +140,8 @@ fn a_group_that_becomes_full_within_the_window_is_full() {
     assert_eq!(verdict.id, "server-memory", "{verdict:#?}");
 }
 
-/// The server's control group uses 20 MB, and the groups of other programs use the rest. All of them are below one
-/// ancestor with a memory limit of 48 MB, which is full.
+/// The server's control group uses 20 MB, and the groups of other programs use the rest. The groups share one ancestor
+/// group with a memory limit of 48 MB, which is full.
 #[test]
 fn groups_that_fill_the_limit_of_their_ancestor_together_are_full() {
     let with = |limited: Option<f64>| {
@@ -163,7 +162,7 @@ fn groups_that_fill_the_limit_of_their_ancestor_together_are_full() {
     assert_ne!(with(None).id, "server-memory", "a run of an older version");
 }
 
-/// The workers of a server are in a control group that is full, and its master process is in a large one.
+/// The server's workers are in a control group that is full, and its master process is in a large group.
 #[test]
 fn use_and_limit_of_different_control_groups_are_not_compared() {
     let with_groups = |[first, second]: [(f64, f64); 2]| {
@@ -182,7 +181,7 @@ fn use_and_limit_of_different_control_groups_are_not_compared() {
     assert_ne!(with_groups([(48e6, 16e9), (16e9, 16e9)]), "server-memory", "no full group reached its limit");
 }
 
-/// Slow clients stop the senders of downloads under any load. TCP's memory ran short once, for a moment.
+/// In this test, slow clients stop the senders of downloads under any load. TCP memory ran short once, for a moment.
 #[test]
 fn one_entry_into_tcp_memory_pressure_needs_windows_that_shrank() {
     let pressed = |stopped: fn(f64) -> f64| {

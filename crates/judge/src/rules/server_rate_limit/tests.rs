@@ -18,9 +18,9 @@ fn a_starved_generator_does_not_hold_the_good_answers_at_one_rate() {
     assert!(!trust.warnings.iter().any(|w| w.contains("starved")), "{trust:#?}");
 }
 
-/// An earlier version of loadline said "limits the rate on purpose, 95 %" about Varnish in front of a backend with
-/// at most 30 connections. A rate limit is still possible, because the number of open connections would be the same
-/// with a rate limit.
+/// Varnish in front of a backend with at most 30 connections was reported as "limits the rate on purpose, 95 %" by an
+/// earlier version of loadline. A rate limit is still possible, because it would give the same number of open
+/// connections.
 #[test]
 fn a_full_pool_of_connections_that_refuses_is_a_guess() {
     let with_connections = |count: f64| {
@@ -46,8 +46,8 @@ fn a_full_pool_of_connections_that_refuses_is_a_guess() {
     assert!(other.sentence.contains("on purpose") && other.confidence >= 0.9, "{other:#?}");
 }
 
-/// The server answers 500 requests per second, each after 10 ms: 5 requests at a time. If the response times
-/// differ between two loads, but not the rates of good answers, the limit is one of requests per second.
+/// The server answers 500 requests per second, each after 10 ms: 5 requests at a time. If response times differ between
+/// two loads, but rates of good answers do not, the limit is on requests per second.
 #[test]
 fn a_limit_of_requests_per_second_is_told_from_one_of_requests_at_a_time() {
     let verdict = |status: &'static str, slower: f64, r1_us: f64| {
@@ -69,8 +69,7 @@ fn a_limit_of_requests_per_second_is_told_from_one_of_requests_at_a_time() {
     assert_eq!(verdict("503", 1.0, 500.0), (true, true, false), "a quarter of a request at a time");
 }
 
-/// A single load cannot show that the rate of good answers has an upper limit, so the statuses of the answers
-/// decide.
+/// A single load cannot show an upper limit of the rate of good answers, so the statuses of the answers decide.
 #[test]
 fn one_load_shows_a_limit_by_statuses_of_too_many_requests_alone() {
     let with_series = |status: &str, series: [Vec<f64>; 2]| {
@@ -178,8 +177,8 @@ fn a_circuit_breaker_that_opened_is_no_limit_of_the_rate() {
     assert!(b.id != "server-rate-limit" || b.confidence <= 0.5, "{b:#?}");
 }
 
-/// Makes a run of a server that takes 50 requests at a time, each for 100 ms, and refuses the rest with status 503. With
-/// n clients, an answer takes `slower(n)` times as long.
+/// Makes a run of a server that takes 50 requests at a time, each for 100 ms, and refuses all others with status 503.
+/// With n clients, an answer takes `slower(n)` times as long.
 fn takes_50_at_a_time(slower: fn(f64) -> f64) -> PlantedRun {
     let refuse = move |t: &mut run::Trial, p: &crate::planted::Point| {
         let is_closed = t.kind == run::TrialKind::Sweep;
@@ -212,7 +211,7 @@ fn a_limit_on_requests_in_flight_is_no_rate_limit() {
     assert!(b.advice[0].contains("twice as long") && b.advice[0].contains("it falls to half"), "{:?}", b.advice);
 }
 
-/// Under many clients, refusals take CPU time from the requests in flight, which then take longer. The rate of good
+/// With many clients, refusals take CPU time from the requests in flight, which then take longer. The rate of good
 /// answers falls, and the number of requests in flight stays at 50. An earlier version of loadline said that the server
 /// "sets no limit".
 #[test]

@@ -42,8 +42,8 @@ fn beside_guests(steal: [f64; 4], mask: f64) -> run::Bottleneck {
     planted.verdict()
 }
 
-/// The hypervisor takes a quarter of the time of one CPU. An earlier version of loadline divided the busy share of
-/// every thread, even on other CPUs, by the share of time that the hypervisor left to the affected CPU.
+/// The hypervisor takes a quarter of the time of one CPU. An earlier version of loadline corrected the busy share of
+/// every thread for the stolen time, even of threads on other CPUs.
 #[test]
 fn time_stolen_from_a_cpu_counts_for_the_threads_that_run_there() {
     let elsewhere = beside_guests([0.25, 0.0, 0.0, 0.0], 14.0);

@@ -3,9 +3,9 @@
 use crate::planted::{PlantedRun, Point, Who};
 use run::{Bottleneck, ThreadState, Trial, WaitGroup, WaitProfile};
 
-/// The figures of this test were seen with the JDK's HTTP server. An answer takes 40 ms at light load, and the
-/// limit is a lock that each request holds for 2 ms. If `wait_goes_away` is true, the wait of 40 ms vanishes under
-/// heavier load.
+/// The figures of this test were seen with the JDK's HTTP server. An answer takes 40 ms at light load, and the limit is
+/// a lock that each request holds for 2 ms. If `wait_goes_away` is true, there is no wait of 40 ms under a heavier
+/// load.
 fn lock(wait_goes_away: bool) -> Bottleneck {
     let change = move |t: &mut Trial, p: &Point| {
         if wait_goes_away && p.n > 2.0 {
@@ -114,9 +114,9 @@ fn nine_connections(unread: f64, unacknowledged: f64) -> PlantedRun {
         .change(sizes)
 }
 
-/// The situation of this test also occurs with an event loop that blocks for 5 ms per request, such as one that
-/// calls a database. Each request waits 40 ms unread, so the server's kernel acknowledges it by the timer. The
-/// answers on their way are 1.4 bytes per send queue, by Little's law.
+/// As with an event loop that calls a database, the server blocks for 5 ms per request. Each request waits 40 ms
+/// unread, so the server's kernel acknowledges it by the timer. By Little's law, each send queue contains 1.4 bytes of
+/// answers on their way.
 #[test]
 fn requests_that_wait_for_an_event_loop_do_not_wait_for_the_timer() {
     for (unread, unacknowledged) in [(89.0, 1.4), (89.0, 900.0), (0.0, 3.0)] {

@@ -15,7 +15,7 @@ fn the_kernel_undercounts_window_limited_time_under_paced_congestion_control() {
     assert!(b.evidence.iter().any(|e| e.counter == "connection.peer_window"), "{b:#?}");
 }
 
-/// The connections were read only twice, each time between two requests, so no reading shows their wait.
+/// In this test, the connections are read only twice, each time between two requests, so no reading shows a wait.
 #[test]
 fn a_transfer_of_several_windows_needs_no_reading_of_its_wait() {
     let windows = |n: u64| {
@@ -41,8 +41,7 @@ fn a_small_send_buffer_is_named_too() {
     assert!(b.id == "tcp-window" && b.sentence.contains("sender's buffer"), "{b:#?}");
 }
 
-/// Each case changes the run of a window limit so that the run still looks like a window limit but has another
-/// cause.
+/// Each case changes a run with a window limit so that another cause shows the same signs.
 #[test]
 fn runs_that_only_look_like_a_window_limit_are_not_named() {
     type Change = fn(PlantedRun) -> PlantedRun;
@@ -61,8 +60,8 @@ fn runs_that_only_look_like_a_window_limit_are_not_named() {
     }
 }
 
-/// Each answer of a distant server takes four TCP windows. A pool inside of the server limits its rate, or its
-/// workers send each answer before they read the next request.
+/// Each answer of a distant server takes four TCP windows. A pool inside the server limits the rate, or workers send
+/// each answer before they read the next request.
 #[test]
 fn a_window_of_each_connection_limits_no_rate_unless_workers_wait_for_it() {
     let sampled = |p: &Point| 0.75 * p.n.min(32.0) * p.n.min(64.0) / p.n;
