@@ -129,8 +129,7 @@ proptest! {
         damages.iter().for_each(|(at, d)| hit(&mut run, *at, d));
         crate::judge(&mut run);
         let once = serde_json::to_string(&run.findings).unwrap();
-        // JSON has no NaN, so an undefined figure is written as null. The figure is read back as NaN, which does not
-        // equal itself.
+        // JSON has no NaN, so an undefined figure is written as null and read back as NaN, which does not equal itself.
         let back: run::Findings = serde_json::from_str(&once).unwrap();
         prop_assert!(back == back.clone(), "{}", once);
         let derived: Vec<_> = run.trials.iter().map(|t| serde_json::to_string(&(&t.client.counters, &t.client.costs)).unwrap()).collect();

@@ -58,9 +58,9 @@ pub(crate) fn is_limited(facts: &Facts<'_>) -> bool {
     !refuses_the_rest(facts) && client_limit(facts).is_some_and(|limit| limit.chance >= LIKELY)
 }
 
-/// Returns true if the server determines the rate of good answers. The server determines the rate of good answers if
-/// this rate was equal at several loads, or if the server refused most requests of the decisive trial because they were
-/// too many. The server would only refuse the additional requests of a faster generator.
+/// Returns true if the server determines the rate of good answers. This is the case if the rate of good answers was
+/// equal at several loads, or if the server refused most requests of the decisive trial as too many. In this case, a
+/// faster generator would only get more refusals.
 pub(crate) fn refuses_the_rest(facts: &Facts<'_>) -> bool {
     let by_status = facts.refusals.overload != Some(false) && facts.decisive.is_some_and(mostly_refused);
     facts.run.sent_requests() && (facts.refusals.keep_one_rate() || by_status)
@@ -126,13 +126,14 @@ impl Load {
 }
 
 /// Returns the share of the response time, 0 to 1, that the generator's waits for a CPU explain. The `n` load threads
-/// together wait `waited` seconds per second. The result is the largest of three lower bounds, which need no open loop:
+/// together wait `waited` seconds per second. The result is the largest of three lower bounds, none of which needs an
+/// open loop:
 ///
 /// - Each wait delays at least one request, so `waited` requests are delayed on average (Little's law).
-/// - An answer that arrives during a wait is read only when the wait ends. The rest of the wait is on average at least
-///   half of a mean wait (the residual time of a renewal process; Kleinrock, Queueing Systems 1, 1975, section 5.2).
-///   The share `waited / n` of the answers arrives during a wait.
-/// - The share of the requests in flight that were seen as unread answers at the generator.
+/// - An answer that arrives during a wait is read only when the wait ends. On average, at least half of a mean wait is
+///   then still left (the residual time of a renewal process; Kleinrock, Queueing Systems 1, 1975, section 5.2). The
+///   share `waited / n` of the answers arrives during a wait.
+/// - The share of the requests in flight whose answer was seen unread at the generator.
 fn delay(facts: &Facts<'_>, view: &View<'_>, waited: f64, n: f64) -> f64 {
     let trial = view.trial;
     let mean_s = trial.latency_us.mean / 1e6;
@@ -166,10 +167,10 @@ fn full_beside(facts: &Facts<'_>) -> f64 {
     if facts.shared() { 0.0 } else { ServerCpu::of(facts).map_or(0.0, |cpu| cpu.own()) }
 }
 
-/// Returns true if other programs starve the generator, and the generator's own clock shows that the resulting delays
-/// make up most of the response time. The clock measures these delays exactly. Other programs on the CPUs do not
-/// distort the clock's result, because they are the cause of the delays. Returns false if the server's threads lack a
-/// CPU as well, because the server may then cause as much delay.
+/// Returns true if other programs keep the generator from the CPU, and its own clock shows that this delay is most of
+/// the response time. The clock measures these delays exactly. Other programs do not distort the clock, because they
+/// are the cause of the delays. Returns false if the server's threads also lack a CPU, because the server may then
+/// cause as much delay.
 pub(crate) fn is_starved_by_its_clock(facts: &Facts<'_>) -> bool {
     let server_waits = || facts.server().map_or(0.0, |v| v.workers().iter().filter_map(|t| t.wait).fold(0.0, f64::max));
     let Some(view) = facts.client() else { return false };

@@ -72,7 +72,7 @@ use run::{Run, Trial};
 
 /// Fills in the derived figures and conclusions of a run; see the crate documentation. Keeps `findings.checks`,
 /// `findings.conclusions`, the tables, charts and fits that an experiment made, and the measured
-/// `trust.generator_ceiling`. Replaces all other fields of `findings`.
+/// `trust.generator_ceiling`. All other fields of `findings` are replaced.
 pub fn judge(run: &mut Run) {
     judge_so_far(run);
     let facts = Facts::of(run);

@@ -94,7 +94,7 @@ fn rules_and_signals_hold_no_numbers_of_their_own() {
     for folder in ["rules", "signals"] {
         for entry in std::fs::read_dir(src.join(folder)).unwrap() {
             let file = entry.unwrap().path();
-            // The folders hold the tests of rules.
+            // The folders also contain tests, which are skipped.
             if file.ends_with("signals/simulated.rs") || file.is_dir() {
                 continue;
             }

@@ -147,7 +147,7 @@ fn failing_everywhere(facts: &Facts<'_>, report: &mut TrustReport) {
 
 fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut TrustReport) {
     if limited {
-        // If no rate met the objective, the run shows no rate that the server can sustain.
+        // If no rate met the objective, the run does not show a rate that the server can sustain.
         let shown = if held { "the server can take at least this rate" } else { "the figures are the generator's" };
         report.warn(Misleading, format!("the generator was at its limit: {shown}"));
     } else if let Some(busy) = client_limit_threads(facts).filter(|_| !refuses_the_rest(facts)) {
@@ -177,13 +177,13 @@ fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut Trus
 }
 
 /// Checks Little's law: the rate times the response time is the number of requests in flight. The caller leaves out
-/// loads whose rate changes. If the rate changes, a load does not end with as many requests in flight as it began with,
-/// so Little's law does not apply.
+/// loads with a changing rate. Little's law does not apply to such loads, because requests in flight at the beginning
+/// and at the end differ.
 fn little_law(trial: &Trial, report: &mut TrustReport) {
     let Some((seen, law)) = little(trial) else { return };
     let difference = (law - seen).abs() / seen;
-    // A request at an edge of the window may count in only one of the two compared numbers: the measured number in
-    // flight, or the product of rate and service time.
+    // A request at an edge of the window may be in only one of the two compared numbers: requests in flight, or rate
+    // times service time.
     let few = ratio(seen, trial.measured.tally.completed as f64).unwrap_or(0.0);
     let long = ratio(trial.latency_us.p99 / 1e6, trial.measured.length_s).unwrap_or(0.0);
     let edges = few.max(long);
@@ -193,9 +193,8 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
         figure(law),
         percent(difference)
     );
-    // If the difference is larger than `LITTLE_DIFFERS` by at most `edges`, requests at the window's edges may explain
-    // the difference. If requests at the window's edges may explain the deviation from Little's law, the check neither
-    // fails nor passes.
+    // Such requests may explain a difference that exceeds `LITTLE_DIFFERS` by at most `edges`. In this case, the check
+    // neither fails nor passes.
     if difference > LITTLE_DIFFERS + edges {
         report.warn(Unreliable, format!("Little's law fails, so a count or a time is wrong: {text}"));
     } else if difference <= LITTLE_DIFFERS {
@@ -339,7 +338,7 @@ fn window(trial: &Trial, changed: bool, report: &mut TrustReport) {
     if let Some(text) = stood_at_the_end(trial) {
         report.warn(Unreliable, text);
     }
-    // A load that the user chose gets no warning about a short warm-up, because the user may have wanted no warm-up.
+    // A load that the user chose gets no warning about a short warm-up, because the user may have wanted none.
     if trial.steady.too_short && trial.kind != TrialKind::Fixed {
         report.warn(Imprecise, "the warm-up was too short to show that throughput had settled".into());
     } else if !trial.steady.steady && !trial.steady.too_short && !trial.steady.reason.is_empty() {

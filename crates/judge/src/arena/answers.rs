@@ -8,7 +8,7 @@ const MAX_SHOWN_CHARS: usize = 60;
 /// Answers that a server must give under one load of a comparison.
 pub struct ExpectedAnswers<'a> {
     profile: &'a ArenaProfile,
-    /// Name and answers of the first server that was accepted under this load; `None` if no server was accepted yet.
+    /// Name and answers of the first server accepted under this load; `None` if no server was accepted yet.
     first: Option<(&'a str, Vec<&'a ArenaAnswer>)>,
 }
 
@@ -29,8 +29,8 @@ impl<'a> ExpectedAnswers<'a> {
     }
 
     /// Compares a server's answers with the status, length and text that the load profile states for every answer. If
-    /// the profile does not state one of these three, the first server's answer to the same request is the expected
-    /// answer. Returns a description of the first difference, if any.
+    /// the profile does not state the status, length or text, the first server's answer to the same request is
+    /// expected. Returns a description of the first difference, if any.
     pub fn wrong(&self, answers: &[ArenaAnswer]) -> Option<ArenaRefusal> {
         answers.iter().find_map(|answer| self.wrong_answer(answer))
     }

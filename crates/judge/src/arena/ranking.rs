@@ -71,7 +71,7 @@ fn spoiled(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
 }
 
 /// Returns the reason not to rank a server that was measured too few times, or whose CPU time is unknown. If the
-/// comparison was interrupted, the reason does not advise a larger budget: resuming measures the server more often.
+/// comparison was interrupted, the reason does not advise a larger budget, because resuming adds measurements.
 fn too_few(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
     let refuse = |kind, text: String| Some(ArenaRefusal { kind, text });
     let all = turns(state, place, false).count();
@@ -113,9 +113,9 @@ fn rank(state: &ArenaState, cells: &mut [(ArenaPlace, ArenaCell)]) {
 
 /// Returns the effect of each round on all servers. Subtracting the effects removes the differences between slow and
 /// fast rounds. Without the subtraction, a server that took no part in a slow round would have an advantage. The mean
-/// of a round would be a wrong effect: it is low if an expensive server missed the round, although the round was not
-/// fast. Servers and rounds are therefore fitted together (least squares of a two-way table): each pass fits the
-/// servers to the rounds and the rounds to the servers, until no pass makes the error smaller.
+/// of a round would be wrong: without an expensive server, the mean is low, although the round was not fast. Servers
+/// and rounds are therefore fitted together, alternately, until the error no longer becomes smaller (least squares of a
+/// two-way table).
 fn round_centres(values: &[(usize, Vec<f64>)]) -> Vec<f64> {
     let rounds = values.first().map_or(0, |(_, values)| values.len());
     let (mut error, mut centres) = (f64::INFINITY, vec![0.0; rounds]);

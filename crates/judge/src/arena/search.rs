@@ -21,8 +21,8 @@ pub fn searched(run: &Run) -> ArenaSearch {
     searched_with(run, refused(run))
 }
 
-/// Extracts the same as [`searched`], but a time in which the server gave no answers is no reason to refuse the result.
-/// All other reasons still count.
+/// Extracts the result like [`searched`], but accepts a search in which the server gave no answers for some time. All
+/// other reasons to refuse the result still count.
 pub(crate) fn searched_through_stalls(run: &Run) -> ArenaSearch {
     searched_with(run, refused_otherwise(run))
 }
@@ -87,8 +87,8 @@ fn missed(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     }
 }
 
-/// Returns the kind of reason for which a server met the objective at no rate. The reason names one rate; its kind is
-/// that of the limit that the server exceeded at this rate.
+/// Returns the kind of reason for which a server met the objective at no rate. The reason names one rate, and its kind
+/// is the limit that the server exceeded at this rate.
 fn kind_of_miss(run: &Run, capacity: &Capacity) -> ArenaRefusalKind {
     let failed = run.outcomes().find(|(trial, _)| Some(trial.rates.offered_rate) == capacity.failed_at);
     match failed.and_then(|(_, outcome)| outcome.breach).map(|breach| breach.kind) {

@@ -8,16 +8,16 @@ use crate::context::single::clients;
 use crate::context::sweep::Plateau;
 use crate::thresholds::{FEWEST_WINDOWS, FLAT_STEPS};
 
-/// Returns true if more clients certainly gave no more throughput: throughput stayed flat over [`FLAT_STEPS`] doublings
-/// of the clients. One doubling without growth is not enough, because the last step of a sweep that ran out of time may
-/// have been disturbed.
+/// Returns true if throughput certainly stopped growing: it stayed flat over [`FLAT_STEPS`] doublings of the clients.
+/// One doubling without growth is not enough, because the last step of a sweep that ran out of time may have been
+/// disturbed.
 pub(super) fn stopped_growing(facts: &Facts<'_>) -> bool {
     matches!(facts.plateau, Plateau::Flat { from, to, .. } if to >= 2_f64.powi(FLAT_STEPS as i32) * from)
 }
 
 /// Returns the time budget, in seconds, for a complete run: the sweep reaches the maximum number of connections, and
 /// the search tries enough rates for an estimate. The number of steps grows more slowly than the budget, because a
-/// larger budget also makes each window longer. Returns `None` if a larger time budget would not give a better result.
+/// larger budget also makes windows longer. Returns `None` if a larger time budget would not give a better result.
 pub(super) fn needed_s(facts: &Facts<'_>) -> Option<f64> {
     let plan = &facts.run.plan.search;
     let most = f64::from(plan.max_connections.max(1));

@@ -8,8 +8,8 @@ use crate::estimate::objective::holds;
 /// that missed the objective are considered. Returns 0 if fewer than two windows met the objective at a rate below the
 /// lowest rate that missed it.
 ///
-/// If only a few answers in each window are late, the queueing model is uncertain. An uncertain model's best estimate
-/// may lie below rates at which all windows met the objective.
+/// If only a few answers in each window are late, the estimate of the queueing model is uncertain. An uncertain
+/// estimate may be below rates at which all windows met the objective.
 pub(super) fn held_twice(search: &[&Trial], limits: &Limits) -> f64 {
     let offered = |t: &Trial| t.rates.offered_rate;
     let (held, broke): (Vec<&Trial>, Vec<&Trial>) = search.iter().partition(|t| holds(t, limits));

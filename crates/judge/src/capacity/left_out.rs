@@ -8,8 +8,8 @@ use super::tenths::disturbed_tenths;
 use crate::context::other_programs::stolen;
 use crate::thresholds::{CATCHES_UP, HARMLESS, STOLEN_WINDOW};
 
-/// Returns true if a window is left out completely, because the hypervisor took too much of its time. The moments at
-/// which the hypervisor took the CPUs are unknown, so no tenth of a second of the window is known to be undisturbed.
+/// Returns true if a window is left out completely, because the hypervisor took too much of its time. It is unknown
+/// when the hypervisor took the CPUs, so each tenth of a second of the window may be disturbed.
 pub(super) fn is_dropped(trial: &Trial) -> bool {
     stolen(trial) > STOLEN_WINDOW
 }
@@ -39,9 +39,8 @@ fn held_up(trial: &Trial) -> &[Window] {
 }
 
 /// Returns the part of a window's time that the estimate of the capacity leaves out, and the causes of the disturbance.
-/// The strictest limit on the response time decides which pauses are long enough to matter. Without such a limit (for
-/// example, if only the time to the first byte is limited), late answers are not counted per tenth of a second, so only
-/// whole windows are left out.
+/// The strictest limit on the response time decides which pauses are long enough to matter. Without such a limit, late
+/// answers are not counted per tenth of a second, so only whole windows are left out.
 pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> ExcludedTime {
     if is_dropped(trial) {
         return ExcludedTime { seconds: trial.measured.length_s, pauses: 1, ..ExcludedTime::default() };

@@ -43,10 +43,9 @@ pub(super) fn chance_unnoticed(at: &At<'_>, limits: &Limits) -> Option<f64> {
     is_unnoticed(at, limits).then(|| normal_tail(missing / completed.max(1.0).sqrt()))
 }
 
-/// Returns the overloaded windows. A window is overloaded if its offered rate is so far above the mean completed rate
-/// of all overloaded windows that the server cannot keep up. The choice of the overloaded windows does not depend on a
-/// window's own completed rate. A choice by the windows' own completed rates would prefer low completed rates, and so
-/// lower the mean.
+/// Returns the overloaded windows. A window is overloaded if its offered rate is far above the mean completed rate of
+/// all overloaded windows. Whether a window counts as overloaded does not depend on its own completed rate. A choice by
+/// completed rates would prefer windows with low rates, and so lower the mean.
 fn overloaded<'w, 'a>(windows: &[&'w At<'a>]) -> Option<Vec<&'w At<'a>>> {
     let highest = windows.iter().max_by(|a, b| a.rate.total_cmp(&b.rate))?;
     let mut chosen = vec![*highest];

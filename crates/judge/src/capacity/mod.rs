@@ -47,9 +47,9 @@ pub(crate) struct Found<'a> {
 /// the function [`chances`] for the run.
 ///
 /// Closed-loop clients send less while the server is slow. A step of the sweep therefore shows the capacity only if its
-/// rate is below the offered rate at which the search failed.
+/// rate is below the offered rate that missed the objective.
 pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option<Found<'a>> {
-    // Counters that other tools collected come without response times and failures, so no objective applies to them.
+    // Counters that other tools collected have no response times and failures, so no objective applies to them.
     if !facts.run.sent_requests() {
         return None;
     }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     /// Closed-loop clients wait while a server is slow. Independent users do not wait, so the server may not sustain
-    /// the rate of a closed loop for independent users.
+    /// the closed loop's rate for independent users.
     #[test]
     fn a_capacity_that_no_open_loop_held_says_so() {
         let fails = |t: &mut run::Trial, _: &crate::planted::Point| {
@@ -238,8 +238,8 @@ mod tests {
         assert!(!capacity(&PlantedRun::new(10_000.0, 1000.0).rates(&[])).at_least, "the sweep stopped growing");
     }
 
-    /// The time budget of the search ended after two steps, and the second step was disturbed. An earlier version of
-    /// loadline took the rate of the second step for the server's limit, and reported a third of the true capacity
+    /// In this test, the search ran out of time after two steps, and the second step was disturbed. An earlier version
+    /// of loadline took the rate of the second step for the server's limit, and reported a third of the true capacity
     /// without a warning.
     #[test]
     fn a_sweep_that_ended_early_after_one_flat_step_gives_a_lower_bound() {
@@ -273,8 +273,7 @@ mod tests {
     }
 
     /// This test repeats a situation that was observed with a quota of a quarter of a CPU. In half a second, a closed
-    /// loop completed 65 requests (128/s) by chance, and loadline reported "at least 128/s", although the server can
-    /// complete only 123/s.
+    /// loop completed 65 requests (128/s) by chance, although the server can complete only 123/s.
     #[test]
     fn a_lower_bound_from_few_requests_of_a_closed_loop_allows_for_chance() {
         let of = |completed| {
@@ -285,8 +284,8 @@ mod tests {
         assert!(few.at_least && many.at_least && (few.rate / many.rate - 0.8).abs() < 0.01, "{few:?} {many:?}");
     }
 
-    /// The sweep ended early, at 200 requests/s. An open loop held 350 requests/s beside other programs. An earlier
-    /// version of loadline reported "at least" a rate below 200 requests/s.
+    /// The sweep ended early, at 200 requests/s. An open loop completed 350 requests/s while other programs ran. An
+    /// earlier version of loadline reported "at least" a rate below 200 requests/s.
     #[test]
     fn a_lower_bound_is_not_below_an_open_loop_that_held_beside_other_programs() {
         let disturbs = |t: &mut run::Trial, p: &crate::planted::Point| {

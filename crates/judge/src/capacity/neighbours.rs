@@ -7,11 +7,11 @@ use super::tenths::disturbed_tenths;
 use crate::context::single::{closed, good};
 use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
 
-/// Usual share of the CPUs that other programs take during the loads of a search. CPU time of interrupts counts as CPU
-/// time of other programs, although packets of the load also cause interrupts. Other programs disturb the search if
-/// their share of the CPUs is well above the usual share, both with interrupts included and with interrupts left out.
-/// Some kernels count interrupts as CPU time of the interrupted program, too. On such a kernel, the share without
-/// interrupts is too small, so a program that uses little CPU time may remain undetected.
+/// Usual share of the CPUs that other programs take during the loads of a search. CPU time of interrupts counts as use
+/// by other programs, although packets of the load also cause interrupts. Other programs disturb the search if their
+/// share is well above the usual share, with and without interrupts. Some kernels also add the CPU time of an interrupt
+/// to the interrupted program. On such a kernel, the share without interrupts is too small, so a program with little
+/// CPU time may remain undetected.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct UsualShare {
     /// Usual share of the CPUs that other programs and interrupts take, 0 to 1.
@@ -56,8 +56,8 @@ impl UsualShare {
     }
 
     /// Returns true for an overload that other programs disturbed for at most half of its time. An overload has a
-    /// backlog of requests from its start. The time in which the server catches up with the backlog of a disturbance
-    /// therefore does not count as disturbed: the rate that the server completes is the same with any backlog.
+    /// backlog of requests from its start. Catching up with a backlog therefore does not count as disturbed time: the
+    /// completed rate is the same with any backlog.
     pub(crate) fn shows_rate_of_overload(self, trial: &Trial) -> bool {
         trial.kind == TrialKind::Overload && !self.disturbs_most(trial, 0.0)
     }
@@ -92,8 +92,8 @@ impl UsualShare {
     }
 
     /// Returns the total length of the periods in which other programs took an unusual share of the CPUs, within the
-    /// measured window, in seconds. Also returns the CPU time that other programs took in the periods of unusual use. A
-    /// CPU time of 1 second means that other programs used all CPUs of the machine for 1 second.
+    /// measured window, in seconds. Also returns the CPU time that other programs took in these periods. A CPU time of
+    /// 1 second means that other programs used all CPUs of the machine for 1 second.
     pub(crate) fn taken_s(self, trial: &Trial) -> (f64, f64) {
         let (periods, window) = (self.exceeded(trial), trial.measured.window);
         // The list of shares has one entry per tenth of a second, from the start of the load.
@@ -174,7 +174,7 @@ mod tests {
         let (low, high, beside) = (with(900.0, 0.25, 0.2), with(1400.0, 0.45, 0.4), with(1400.0, 0.65, 0.4));
         let spoils = |trial: &Trial| spoiled(&[low.clone(), low.clone(), trial.clone()])(trial);
         assert!(!spoils(&high) && spoils(&beside));
-        // On some kernels, the CPU time of these interrupts counts as CPU time of the interrupted server.
+        // On some kernels, the CPU time of interrupts counts as CPU time of the interrupted server.
         let of_server = with(1400.0, 0.05, 0.4);
         assert!(!spoiled(&[of_server.clone(), of_server, high.clone()])(&high));
     }

@@ -9,7 +9,7 @@ use super::neighbours::UsualShare;
 use crate::context::single::{failed_share, unanswered};
 use crate::estimate::objective::{Part, overdue};
 
-/// A window, its request rate, and the usual CPU share of other programs.
+/// A window, its request rate, and the usual CPU share of other programs during a search.
 #[derive(Clone, Copy)]
 pub(super) struct At<'a> {
     pub(super) rate: f64,
@@ -42,9 +42,9 @@ pub(super) fn constraint(part: Part, full: Option<f64>) -> Constraint {
 }
 
 /// Returns the counts of a window for one part of the objective, such as a limit on a percentile. If `clean` is true,
-/// the disturbed time of the window is left out, but the share of failed requests always covers the whole window.
-/// Returns `None` if the window has no answers, or if all of its time is left out. Also returns `None` if `clean` is
-/// true and the hypervisor took too much of the window's time.
+/// the disturbed time of the window is left out, except for the share of failed requests. Returns `None` if the window
+/// has no answers, or if all of its time is left out. Also returns `None` if `clean` is true and the hypervisor took
+/// too much of the window's time.
 pub(super) fn shown(at: &At<'_>, part: Part, clean: bool) -> Option<WindowObservation> {
     let At { rate, trial, .. } = *at;
     if clean && is_dropped(trial) {

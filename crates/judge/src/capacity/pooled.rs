@@ -10,7 +10,7 @@ use crate::number::{counted, figure};
 pub struct Pooled {
     /// Capacity from all windows together.
     pub estimate: CapacityEstimate,
-    /// Rate above the capacity at which one more window would be most informative.
+    /// Rate above the capacity at which a further window would be most informative.
     pub beyond: f64,
     /// Number of windows in the estimate.
     pub windows: usize,

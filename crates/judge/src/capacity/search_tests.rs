@@ -51,7 +51,7 @@ fn on_a_machine_whose_speed_changed_the_capacity_is_a_rate_that_held() {
     assert!(c.method.contains("the machine's speed changed"), "{c:?}");
 }
 
-/// The windows that held are all below the interval of the model, from 150 to 280 requests/s.
+/// All windows that met the objective are below the interval of the model, which goes from 150 to 280 requests/s.
 #[test]
 fn the_interval_contains_the_highest_rate_that_held() {
     let windows = &[(220.0, 1.0), (150.0, 0.93), (110.0, 0.09), (90.0, 0.0), (130.0, 0.1), (120.0, 0.0)];
@@ -110,8 +110,8 @@ fn a_window_beside_another_program_is_left_out_whatever_the_objective_limits() {
     assert!(warnings.iter().any(|text| text.contains("other programs took")), "{warnings:?}");
 }
 
-/// The machine paused at the beginning of each of four windows, so none of their time is undisturbed. Another program
-/// disturbed a fifth window. Only the fifth window is left out.
+/// In this test, the machine paused at the beginning of each of four windows, so all their time is disturbed. Another
+/// program disturbed a fifth window. Only the fifth window is left out.
 #[test]
 fn time_that_is_included_does_not_count_as_left_out() {
     let windows = &[(100.0, 0.0), (130.0, 0.9), (150.0, 0.1), (170.0, 0.2), (200.0, 0.9)];

@@ -26,8 +26,8 @@ pub(super) struct Tried<'f, 'a> {
     closed: Option<&'a Trial>,
     /// Best trial of a run without search and sweep.
     alone: Option<&'a Trial>,
-    /// Best of the search and sweep steps that other programs disturbed. Without other programs, the server would have
-    /// completed at least as many requests in this step.
+    /// Best search or sweep step that other programs disturbed. Without other programs, the server would have completed
+    /// at least as many requests in the disturbed step.
     disturbed: Option<&'a Trial>,
     /// Trials of the search, of the sweep and of other loads, including trials that missed the objective.
     all: Vec<&'a Trial>,
@@ -42,8 +42,8 @@ pub(super) struct Tried<'f, 'a> {
 
 impl<'f, 'a> Tried<'f, 'a> {
     /// Returns the best trials of a run. In a search, the rates of a lower bound come from [`surely_carried`]. The
-    /// highest of several rates is partly high by chance, and only an estimate from all windows would correct this. If
-    /// the user chose the loads, the returned rates are the measured rates.
+    /// highest of several rates is partly high by chance, which only an estimate from all windows corrects. If the user
+    /// chose the loads, the returned rates are the measured rates.
     pub(super) fn of(facts: &'f Facts<'a>) -> Self {
         let mut tried = Self::by(facts, carried);
         tried.estimated = tried.estimate();
@@ -70,8 +70,8 @@ impl<'f, 'a> Tried<'f, 'a> {
         self.best_if_disturbed().or(self.undisturbed())
     }
 
-    /// Returns the best disturbed step, if this step shows the capacity: no undisturbed step met the objective, or the
-    /// capacity is only a lower bound and the disturbed step reached a higher rate than all undisturbed steps.
+    /// Returns the best disturbed step, if no undisturbed step met the objective. Also returns it if the capacity is
+    /// only a lower bound, and the disturbed step's rate is the highest.
     fn best_if_disturbed(&self) -> Option<&'a Trial> {
         let Some(undisturbed) = self.undisturbed() else { return self.disturbed };
         let is_bound = self.at_least && self.alone.is_none();
@@ -114,11 +114,11 @@ impl<'f, 'a> Tried<'f, 'a> {
         pooled.filter(|p| p.windows >= FEWEST_WINDOWS)
     }
 
-    /// Moves an estimated capacity between the bounds that the windows give ([`held_twice`] and [`Votes::bound`]), and
-    /// reduces it to the highest completed rate, if the estimate is above this rate. An estimate above all completed
-    /// rates may be too high: a short window ends before waiting requests exceed a limit of several seconds. The upper
-    /// end of the interval is not reduced to it, because the capacity may be above every tested rate. Returns `None` if the
-    /// whole interval is above every completed rate, or if rates below the estimate failed.
+    /// Moves an estimated capacity between the bounds that the windows give ([`held_twice`] and [`Votes::bound`]). An
+    /// estimate above the highest completed rate is reduced to this rate. An estimate above all completed rates may be
+    /// too high, because a short window ends before waiting requests exceed a limit of several seconds. The upper end
+    /// of the interval is not reduced to the highest completed rate, because the capacity may be above every tested
+    /// rate. Returns `None` if the whole interval is above every completed rate, or if rates below the estimate failed.
     pub(super) fn sound(&self, mut p: Pooled, votes: &Votes) -> Option<Pooled> {
         let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
         let is_sound = p.estimate.low <= most && !self.fails_below(p.estimate.rate);
@@ -151,10 +151,10 @@ impl<'f, 'a> Tried<'f, 'a> {
     }
 
     /// Returns true if windows of the search failed below `rate`, while other windows met the objective above `rate`.
-    /// The failed windows below `rate` must clearly outnumber the successful windows above `rate`: for example, 2 to 0,
-    /// or 4 to 1. For this test, a window counts as failed only if too many of its requests failed, not if answers were
-    /// late. A real limit of the server makes only high rates fail. A proxy without free ports, unlike a server at its
-    /// limit, fails now and then at any rate.
+    /// The failed windows below `rate` must clearly outnumber the successful windows above it: for example, 2 to 0, or
+    /// 4 to 1. Here, a window counts as failed only if too many of its requests failed, not if answers were late. A
+    /// server at its limit fails only at high rates. A proxy without free ports, in contrast, sometimes fails at any
+    /// rate.
     fn fails_below(&self, rate: f64) -> bool {
         let facts = self.facts;
         let count = |is: &dyn Fn(&Trial) -> bool| facts.search.iter().filter(|t| is(t)).count() as u32;
@@ -195,7 +195,7 @@ fn carried(trial: &Trial) -> f64 {
     }
 }
 
-/// Returns a rate that a server with this trial's load certainly sustains (97.5 % confidence). An open loop shows that
+/// Returns a rate that a server certainly sustains (97.5 % confidence), from the trial's load. An open loop shows that
 /// the server keeps up with the offered rate, so the result is the same as that of [`carried`]. In a closed loop, the
 /// rate is only a count of requests, which is uncertain. The number of requests that a closed loop completes in a
 /// window is assumed to vary like a Poisson count.

@@ -1,7 +1,7 @@
-//! Upper bound of the capacity that needs no model: each window of a search held its rate or clearly failed it.
+//! Upper bound of the capacity without a model: each window of a search either met the objective or clearly missed it.
 //!
-//! A model may put the capacity far above the rates that held. On a machine whose speed changes, the estimate mostly
-//! follows the closed loop, which may have run at a better moment than the windows.
+//! A model may put the capacity far above the rates that met the objective. On a machine with a changing speed, the
+//! estimate mostly follows the closed loop, which may have run at a faster moment.
 
 use stats::shares::chance_above_half;
 use stats::{NORMAL_95, normal_tail};
@@ -14,7 +14,7 @@ use crate::Facts;
 use crate::estimate::objective::holds;
 use crate::thresholds::{FAILURES_BELOW, LIKELY_HELD};
 
-/// Offered rates of the windows of a search. A window that missed the objective, but not clearly, is in no list.
+/// Offered rates of the windows of a search. A window that missed the objective, but not clearly, is not used.
 #[derive(Default)]
 pub(super) struct Votes {
     /// Rates at which a window met the objective, at least without its disturbed time.
@@ -48,9 +48,10 @@ impl Votes {
         votes
     }
 
-    /// Returns the lowest rate that certainly failed, above all rates that a window held. If the machine's speed changed
-    /// (`is_unsteady`), a single window may have failed at a slow moment. So many windows must then have failed at or
-    /// below the rate that the interval's level leaves out the opposite. Returns infinity if there is no such rate.
+    /// Returns the lowest rate that certainly failed, above all rates at which a window met the objective. If the
+    /// machine's speed changed (`is_unsteady`), a single window may have failed at a slow moment. In this case, several
+    /// windows must have failed at or below the rate, so many that chance is an unlikely reason. Returns infinity if no
+    /// rate certainly failed.
     fn lowest_sure_failure(&self, is_unsteady: bool) -> f64 {
         let held = self.held.iter().copied().fold(0.0, f64::max);
         let mut rates: Vec<f64> = self.surely_failed.iter().copied().filter(|rate| *rate > held).collect();
@@ -60,28 +61,29 @@ impl Votes {
         found.map_or(f64::INFINITY, |(_, rate)| rate)
     }
 
-    /// Returns the lowest failed rate that is very probably above the capacity. At this rate and below it, clearly more
-    /// windows failed than held at this rate and above it: for example, 2 to 0, or 4 to 1. Returns infinity if there is
-    /// no such rate.
+    /// Returns the lowest failed rate that is very probably above the capacity. Clearly more windows failed at or below
+    /// this rate than succeeded at or above it: for example, 2 to 0, or 4 to 1. Returns infinity if no failed rate is
+    /// very probably above the capacity.
     fn most(&self) -> f64 {
         let is_above = |rate: &f64| self.chance_failed(*rate) >= FAILURES_BELOW;
         self.failed.iter().copied().filter(is_above).fold(f64::INFINITY, f64::min)
     }
 
-    /// Returns the probability that most windows at a rate would fail. Windows that failed below the rate count for it,
-    /// and windows that held above the rate count against it.
+    /// Returns the probability that most windows at a rate would fail. Windows that failed below the rate are evidence
+    /// for it, and windows that succeeded above the rate are evidence against it.
     fn chance_failed(&self, rate: f64) -> f64 {
         let held = self.held.iter().filter(|one| **one >= rate).count() as u32;
         let failed = self.failed.iter().filter(|one| **one <= rate).count() as u32;
         chance_above_half(failed, held + failed)
     }
 
-    /// Moves an estimate between `least`, a rate that certainly held, and the upper bound of the windows. On a machine
-    /// whose speed changed, a failed window contradicts the estimate if its rate lies between the highest held rate and
-    /// the estimate. The estimate is then lowered to the highest rate that a window held. The interval always contains
-    /// the estimate. Its upper end is at least the highest held rate. If the estimate comes from overloads, a held rate
-    /// does not raise the upper end: in a short window, a queue may grow although no answer is late yet. The interval does
-    /// not exceed a rate that certainly failed, unless a window held this rate or a higher one.
+    /// Moves an estimate between `least`, a rate that is certainly sustained, and the upper bound of the windows. On a
+    /// machine whose speed changed, a failed window below the estimate contradicts it if no window succeeded at a
+    /// higher rate. The estimate is then lowered to the highest rate at which a window met the objective. The interval
+    /// always contains the estimate. The upper end of the interval is at least the highest rate at which a window met
+    /// the objective. If the estimate comes from overloads, such a rate does not raise the upper end: in a short
+    /// window, a queue may grow before answers are late. The interval does not contain a rate that certainly failed,
+    /// unless a window succeeded at this rate or a higher one.
     pub(super) fn bound(&self, p: &mut Pooled, least: f64) {
         let Some(held) = self.held.iter().copied().reduce(f64::max) else { return };
         let estimate = &mut p.estimate;

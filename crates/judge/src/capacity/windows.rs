@@ -30,7 +30,7 @@ fn is_searched(trial: &Trial) -> bool {
 }
 
 /// Estimates the capacity in the way that [`pooled`] describes. `search` contains the windows of a search, except those
-/// whose load had too few connections.
+/// with too few connections.
 pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     pooled_of(search, trials, limits, UsualShare::of(trials.iter()))
 }
@@ -69,8 +69,8 @@ fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: O
     match found {
         Some(found) => Some(Pooled { left_out: Some(left_out), ..found }),
         None if spoiled.is_empty() => with.map(|with| Pooled { left_out: Some(excluded), ..with }),
-        // This branch runs if too little undisturbed time remains for an estimate. The returned estimate includes the
-        // disturbed time of `windows`, but leaves out the spoiled windows, so only their time counts as left out.
+        // If too little undisturbed time remains for an estimate, disturbed time is used, too. Only the spoiled windows
+        // then count as left out.
         None => {
             let of_spoiled = spoiled.iter().map(of).fold(ExcludedTime::default(), plus);
             let left_out = ExcludedTime { rate: left_out.rate, interval: left_out.interval, ..of_spoiled };
@@ -79,10 +79,10 @@ fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: O
     }
 }
 
-/// Returns the geometric mean of the rates of the saturated closed-loop steps. The highest of the saturated steps'
-/// rates would be too high, because chance contributed to it. Steps that other programs disturbed are used only if no
-/// other step is saturated. Returns `None` if no step had more clients than the first of the saturated steps. The sweep
-/// then ended while throughput still grew, so its highest rate may be far below saturation.
+/// Returns the geometric mean of the rates of the saturated closed-loop steps. The highest rate of the saturated steps
+/// would be too high, because it is partly chance. Steps that other programs disturbed are used only if no other step
+/// is saturated. Returns `None` if no step had more clients than the first saturated step. In that case, the sweep
+/// ended while throughput still grew, so its highest rate may be far below saturation.
 fn full(trials: &[Trial], usual: UsualShare) -> Option<f64> {
     let steps = || trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t) && good(t) > 0.0);
     let most = steps().map(good).reduce(f64::max)?;
@@ -116,7 +116,7 @@ pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
 }
 
 /// Returns the estimate for the part of the objective that is missed at the lowest rate. If a limit on failures is not
-/// clearly exceeded, it counts only if no other part of the objective gives an estimate.
+/// clearly exceeded, the limit counts only if no other part of the objective gives an estimate.
 fn by(windows: &[At<'_>], limits: &Limits, full: Option<f64>, clean: bool) -> Option<Pooled> {
     let of_overloads = left_over(windows, limits, clean);
     let is_vague = |p: &Pooled| of_overloads.is_some_and(|o| p.contains(&o));
@@ -135,7 +135,7 @@ fn shown_by(windows: &[At<'_>], part: Part, clean: bool) -> Vec<WindowObservatio
 }
 
 /// Returns the estimate for one part of the objective. Returns `None` if there are too few windows, or if every window
-/// met this part.
+/// met this part of the objective.
 fn of_part(shown: &[WindowObservation], constraint: &Constraint) -> Option<Pooled> {
     let breaks = shown.iter().any(|w| constraint.breaks(w));
     let estimate = (shown.len() >= FEWEST_WINDOWS && breaks).then(|| estimate(shown, constraint))??;

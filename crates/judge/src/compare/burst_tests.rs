@@ -1,6 +1,6 @@
 //! Simulated comparisons of two live servers whose difference in CPU time per request is known. Other programs run in
-//! bursts on the machine of the two servers. The two servers' windows alternate for 60 s. While the data grows, the
-//! data is analysed four times (each time is a look), as in a live comparison.
+//! bursts on the machine of the two servers. The two servers' windows alternate for 60 s. While the data grows, it is
+//! analysed four times (each analysis is a look), as in a live comparison.
 
 use fastrand::Rng;
 use stats::normal;
@@ -149,7 +149,7 @@ fn decided(bursts: &Bursts, slower: f64, levels: &[f64], method: Method) -> Deci
             let (ln, uncertainty) = (apart.sides[1] - apart.sides[0], apart.uncertainty?);
             let differs = ln.abs() > quantile(*level, uncertainty.freedom) * uncertainty.error;
             let regressed = differs && ln >= THRESHOLD.ln_1p();
-            // A regression ends a comparison at any interim analysis (look). A result that is no regression is accepted
+            // A regression ends a comparison at any interim analysis (look). A result without a regression is accepted
             // only at the last interim analysis.
             (regressed || (differs && at + 1 == levels.len())).then_some(regressed)
         };

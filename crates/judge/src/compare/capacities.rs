@@ -29,12 +29,12 @@ struct Held {
 
 /// Compares the capacities. If each side has at least three runs or repeats, the scatter between them gives the error
 /// of the difference. With fewer than three runs or repeats, the intervals of the searches give the error of the
-/// difference. For live servers, the scatter of their alternating windows is added to the error of the difference. If
-/// no search of one side found a rate that met the objective, the comparison of the capacities says so.
+/// difference. For live servers, the scatter between alternating windows is added to the error of the difference. If no
+/// search of one side found a rate that met the objective, the comparison of the capacities says so.
 pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     let ([old, new], pairing) = (both.runs, both.pairing);
-    // Both sides are judged by the objective of the first run of the old side. The objective of each run is derived
-    // from the run's own unloaded response time, so the objectives of different runs may differ.
+    // Both sides are judged by the objective of the first run of the old side. Each run derives its objective from its
+    // own response time without load, so the objectives of runs may differ.
     let limits = old.first().map(|run| &run.findings.limits)?;
     let tried = [old, new].map(|runs| tried(runs, limits));
     let held = tried.each_ref().map(|all| all.iter().flatten().copied().collect::<Vec<Held>>());
@@ -180,8 +180,8 @@ pub(super) fn say_below_rate(lines: &mut [Line], old: &[Run]) {
     capacity.said = Some(capacity.said.take().map_or(rule.clone(), |said| format!("{said}; {rule}")));
 }
 
-/// Returns the capacity of each search under `limits`, by the same rule for both sides. The result is `None` for a
-/// search that found no rate that meets these limits.
+/// Returns the capacity of each search under `limits`, computed in the same way for both sides. The result is `None`
+/// for a search that found no rate that meets these limits.
 fn tried(runs: &[Run], limits: &Limits) -> Vec<Option<Held>> {
     let searches = runs.iter().flat_map(|run| finished(run).map(move |trials| (run, trials)));
     // A run without a search shows only the throughput of its load, not a capacity.

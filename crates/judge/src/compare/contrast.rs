@@ -4,9 +4,9 @@
 //! an observation. The windows of one run scatter less than different runs do, because memory layout and neighbouring
 //! virtual machines stay the same within a run.
 //!
-//! If a side has fewer than three runs or repeats, each window (measured period) is an observation. If two live servers
-//! are compared, each pair of windows may be one observation (module `paired`). If a side has only a single window
-//! under some condition, the difference of both sides under each condition is an observation.
+//! If a side has fewer than three runs or repeats, each window (measured period) is one observation. If two live
+//! servers are compared, each pair of windows may be one observation (module `paired`). If a side has only one window
+//! under some condition, the difference between the sides under each condition is one observation.
 
 use super::disturbance::Disturbance;
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
@@ -25,8 +25,8 @@ pub(super) struct Contrast {
     pub(super) uncertainty: Option<Uncertainty>,
 }
 
-/// Compares both sides over all conditions. Returns `None` if the sides have no condition in common. If the CPU use of
-/// other programs affected the windows of live servers, compares both servers at equal CPU use of other programs.
+/// Compares both sides over all conditions. Returns `None` if the sides have no condition in common. If other programs
+/// used the CPUs during windows of live servers, both servers are compared at an equal CPU use of other programs.
 pub(super) fn contrast(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let Some(disturbance) = Disturbance::of(cells, pairing) else { return unadjusted(cells, pairing) };
     let apart = unadjusted(&disturbance.adjusted(cells), pairing)?;
@@ -114,8 +114,8 @@ fn by_windows(cells: &[Cell]) -> Option<Uncertainty> {
     (freedom >= 1.0).then_some(uncertainty)
 }
 
-/// Returns the uncertainty of the difference between both sides, with one observation for each condition. One
-/// observation for each condition is suitable for sides that have only one window under some condition.
+/// Returns the uncertainty of the difference between both sides, with one observation for each condition. This function
+/// is for sides that have only one window under some condition.
 fn by_conditions(cells: &[Cell]) -> Option<Uncertainty> {
     let apart: Vec<f64> = cells.iter().map(|cell| middle(&lns(&cell[1])) - middle(&lns(&cell[0]))).collect();
     let sample = Sample::of(&apart).filter(|_| apart.len() >= FEWEST_WINDOWS)?;
@@ -138,7 +138,7 @@ fn lns(observations: &[Observation]) -> Vec<f64> {
 }
 
 /// Returns the mean of the middle three fifths of the values. Disturbed windows hardly change this trimmed mean.
-/// Without disturbed windows, the trimmed mean is nearly as precise as the plain mean (Tukey 1960).
+/// Without disturbed windows, the trimmed mean is nearly as precise as the mean of all values (Tukey 1960).
 fn middle(values: &[f64]) -> f64 {
     Trimmed::of(values).mean
 }

@@ -9,8 +9,8 @@ pub(super) fn deaths(old: &[Run], new: &[Run]) -> Vec<SideDeath> {
     [old, new].concat()
 }
 
-/// Returns a sentence that says how a run's server died. A server that answered no request in any trial counts as dead,
-/// too. Returns `None` if the server lived. The end of a generator or of an observer is no death of the server.
+/// Returns a sentence that says how a run's server died. A server that answered no request in any trial also counts as
+/// dead. Returns `None` if the server did not die. If a generator or an observer ended, the server did not die.
 fn death(run: &Run) -> Option<String> {
     let ended = run.ended_by().filter(|(_, incident)| of_server(incident.kind));
     let silent = || run.sent_requests() && run.trials.iter().all(|trial| trial.measured.tally.completed == 0);

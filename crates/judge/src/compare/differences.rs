@@ -42,7 +42,7 @@ pub(super) fn differences(old: &[Run], new: &[Run]) -> Vec<String> {
         all.push(format!("{more} more keys of the plan"));
     }
     for (word, runs) in [("old", old), ("new", new)] {
-        // Runs whose server died are skipped here, because another sentence reports them.
+        // Runs whose server died are skipped, because another sentence reports them.
         if runs.iter().any(|r| r.interrupted && r.ended_by().is_none()) {
             all.push(format!("a run of the {word} side was ended early: only its measured part is compared"));
         }
@@ -57,7 +57,7 @@ fn of(runs: &[Run], facts: fn(&Run) -> Vec<(String, String)>) -> Facts {
     let mut all = Facts::new();
     for (name, value) in runs.iter().flat_map(facts) {
         // Placeholders for secrets have a different salt in each run, so equal secrets would look different. Before the
-        // comparison, one common text therefore replaces all placeholders.
+        // comparison, all placeholders are therefore replaced by the same text.
         all.entry(name).or_default().insert(run::unify_placeholders(&value));
     }
     all
@@ -103,8 +103,8 @@ fn role(role: &str) -> &str {
 }
 
 /// Returns the keys that a run's plan sets, with their values. Leaves out keys that are not set, because an older
-/// version of loadline may not know these keys. The objective is included only if the user set it: derived objectives
-/// differ between any two runs.
+/// version of loadline may not have them. The objective is included only if the user set it, because derived objectives
+/// always differ between runs.
 fn planned(run: &Run) -> Vec<(String, String)> {
     let within =
         |key: &str, apart: &str| key.strip_prefix(apart).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));

@@ -1,15 +1,15 @@
 //! Adjustment of alternating windows for the CPU time that other programs took during these windows.
 //!
 //! Another program on the machine uses the server's caches and CPUs, so each request costs the server more CPU time.
-//! Other programs run in bursts, which fall into the windows of one server or the other server by chance. Each figure
-//! is therefore compared at equal CPU use of other programs. For this comparison, a straight line is fitted to the
+//! Other programs run in bursts, which by chance disturb the windows of one server or of the other. Each figure is
+//! therefore compared at an equal CPU use of other programs. For this comparison, a straight line is fitted to the
 //! windows of each side: the figure's logarithm as a function of other programs' CPU use. The fitted lines of both
 //! sides have one common slope (analysis of covariance; R. Fisher, *Statistical Methods for Research Workers*, 4th
 //! edition, 1932). The order of both servers' windows is random, so bursts of other programs favour neither server.
 //!
 //! A server may itself cause the CPU use of other programs, for example through a process that loadline does not
-//! follow. If other programs certainly took more CPU time in one side's windows than in the other side's, the whole
-//! adjustment is therefore added to the standard error.
+//! follow. If other programs certainly took more CPU time in one side's windows, the whole adjustment is therefore
+//! added to the standard error.
 
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
@@ -146,7 +146,8 @@ mod tests {
         }
     }
 
-    /// Other programs use CPU time only in the new server's windows, so these programs may belong to the new server.
+    /// In this test, other programs use CPU time only in the new server's windows, so they may belong to the new
+    /// server.
     #[test]
     fn a_server_that_may_cause_the_disturbance_is_not_excused_by_it() {
         let cells = [cell(&mut fastrand::Rng::with_seed(5), [&[2], &[0, 1, 2, 3, 4, 5, 6, 7, 8]], 0.0)];

@@ -4,10 +4,10 @@ use run::Estimate;
 use stats::average;
 use stats::student::{quantile, two_sided};
 
-/// Assumed number of failures in one burst (failures that occur together). Used if a side has a single window under
-/// each condition, because one window does not show how many failures occur together. Also used if too few windows
-/// measure the size of bursts. The measured size would then be so uncertain that adding windows would make a comparison
-/// less exact.
+/// Assumed number of failures in one burst (failures that occur together). The assumed size is used if a side has one
+/// window per condition, because one window does not show how many failures occur together. The assumed size is also
+/// used if too few windows measure the size of bursts. The measured size would then be so uncertain that more windows
+/// would make the comparison less exact.
 const BURST: f64 = 10.0;
 /// Number of failed requests, and number of all requests, of an observation.
 pub(super) type Count = (f64, f64);
@@ -27,8 +27,8 @@ impl Side {
         conditions * conditions / self.0.iter().map(|observations| 1.0 / all(observations)).sum::<f64>()
     }
 
-    /// Returns true if the side cannot show how many failures occur together: it has one observation per condition, or
-    /// some requests failed under a condition with one observation.
+    /// Returns true if the side cannot show how many failures occur together: all conditions, or one with failures,
+    /// have a single observation.
     fn single(&self) -> bool {
         let alone = |observations: &Vec<Count>| observations.len() < 2;
         self.0.iter().all(alone) || self.0.iter().any(|observations| alone(observations) && partly(share(observations)))
@@ -87,7 +87,7 @@ impl Shares {
         let (squares, freedom) =
             [old, new].map(Side::scatter).into_iter().fold((0.0, 0.0), |x, y| (x.0 + y.0, x.1 + y.1));
         let seen = if freedom > 0.0 { (squares / freedom).max(1.0) } else { 1.0 };
-        // A number above the assumed one was measured, so it is only as certain as the observations make it.
+        // A measured number above the assumed one is only as certain as the observations.
         let freedom_of_assumed = if seen > BURST { freedom } else { f64::INFINITY };
         let assumed = Bursts { failures: seen.max(BURST), freedom: freedom_of_assumed };
         let measured = match freedom > 0.0 {
@@ -156,7 +156,7 @@ mod tests {
         assert!((apart.value - 0.01).abs() < 1e-12, "{apart:?}");
         // Newcombe's interval of 0 of 600 and 6 of 600.
         assert!((apart.low + 0.00203).abs() < 1e-4 && (apart.high - 0.02633).abs() < 1e-4, "{apart:?}");
-        // A second window of a condition without failures does not show the size of the burst either.
+        // A second window without failures does not show the size of the burst either.
         let with_more = |failed: f64| {
             let mut side = side(failed);
             side.0[0] = vec![(0.0, 500.0); 2];

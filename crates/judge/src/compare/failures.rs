@@ -1,12 +1,12 @@
-//! Comparison of the shares of failed requests. The result is a difference of shares, not a ratio, because a ratio to a
-//! share of 0 does not exist.
+//! Comparison of the shares of failed requests. The result is a difference of shares, not a ratio, because a ratio to 0
+//! is undefined.
 //!
 //! The failed share of each side is the mean over all conditions. The difference has Newcombe's interval (1998, method
 //! 10, from two Wilson intervals). Newcombe's interval has a positive width even if no request failed.
 //!
-//! Failures come in bursts, so requests are not independent. The shares of windows (or of runs, if each side has at
-//! least three) therefore scatter more than shares of independent requests would. The measured variance of the shares,
-//! divided by the variance for independent requests, tells how many requests count as one independent request.
+//! Failures come in bursts, so requests are not independent. Shares of windows (or of runs, with at least three per
+//! side) therefore scatter more than shares of independent requests. The measured variance of the shares, divided by
+//! the variance for independent requests, is the number of requests that count as one.
 
 use run::{ComparedFigure, FigureRole, FigureUnit, NeededData};
 

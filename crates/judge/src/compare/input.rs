@@ -41,7 +41,7 @@ impl Line {
 /// are computed after all lines are known.
 #[derive(Clone, Copy)]
 pub(super) enum Spread {
-    /// Too few observations for an interval.
+    /// The figure has too few observations for an interval.
     Unknown,
     /// Uncertainty of the ratio's logarithm, for a figure that is compared by its ratio.
     Ratio(Uncertainty),
@@ -59,7 +59,7 @@ impl From<Option<Uncertainty>> for Spread {
 #[derive(Clone, Copy)]
 pub(super) struct ErrorTerms {
     pub(super) of: NeededData,
-    /// Number of runs or repeats of the side that has fewer of them. `None` for live servers, which have one run each.
+    /// Number of runs or repeats of the side with fewer of them. `None` for live servers, which have one run each.
     pub(super) runs: Option<usize>,
 }
 

@@ -1,11 +1,11 @@
-//! Difference between two sides whose values may be 0, such as the rate of a window without answers. Logarithms of such
-//! values do not exist, so plain means are compared.
+//! Difference between two sides whose values may be 0, such as the rate of a window without answers. Logarithms of 0 do
+//! not exist, so means of the plain values are compared.
 //!
-//! A side may have completed nothing under a whole condition, which is a result, too. The ratio of the sides under this
+//! A side may have completed nothing under one condition, which is a result, too. The ratio of the sides under such a
 //! condition is 0 or infinite. Under each condition, the *share* of the new side is therefore computed: its mean
 //! divided by the sum of the means of both sides. The shares of all conditions have equal weights. The ratio of the
-//! sides is the mean share of the new side, divided by that of the old side. No value is trimmed, because a window
-//! without answers is a result, not a disturbance.
+//! sides is the mean share of the new side, divided by the mean share of the old side. No value is trimmed, because a
+//! window without answers is a result, not a disturbance.
 //!
 //! The observations are runs, windows or conditions, by the rules of the module `contrast`.
 
@@ -18,7 +18,7 @@ use super::observations::{Cell, Observation, Pairing, Uncertainty};
 use crate::thresholds::FEWEST_WINDOWS;
 
 /// Compares both sides by plain values instead of logarithms (in the field `ln` of each observation). Returns `None` if
-/// a side has no value above 0. Leaves out conditions under which neither side has such a value.
+/// a side has no value above 0. Leaves out conditions under which neither side has a value above 0.
 pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let means = |cell: &Cell| [0, 1].map(|side| mean(&cell[side]));
     let kept: Vec<(&Cell, [f64; 2])> =
@@ -36,8 +36,8 @@ pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     Some(Contrast { sides, uncertainty: uncertainty(&deviations, &shares, slope, pairing) })
 }
 
-/// Returns the deviation of each value from the mean of its side under this condition, as the change of the logarithm
-/// of the ratio that the deviation would cause if all values of the side had it.
+/// Returns the deviation of each value from its side's mean under the condition, expressed as a change of the ratio's
+/// logarithm.
 fn deviations(cell: &Cell, means: [f64; 2], slope: f64) -> Cell {
     [0, 1].map(|side| {
         let weight = slope * means[1 - side] / (means[0] + means[1]).powi(2);
@@ -80,8 +80,8 @@ fn by_windows(deviations: &[Cell]) -> Option<Uncertainty> {
     (old.min(new) >= FEWEST_WINDOWS && freedom >= 1.0).then_some(found)
 }
 
-/// Returns the uncertainty of the mean share. The share of each condition is one observation. This is for sides that
-/// have only one window under some condition.
+/// Returns the uncertainty of the new side's mean share. The share of each condition is one observation. This function
+/// is for sides that have only one window under some condition.
 fn by_conditions(shares: &[f64], slope: f64) -> Option<Uncertainty> {
     let sample = Sample::of(shares).filter(|_| shares.len() >= FEWEST_WINDOWS)?;
     let (error, freedom) = (sample.error() * slope, sample.n - 1.0);

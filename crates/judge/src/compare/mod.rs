@@ -102,7 +102,7 @@ pub fn compare_at(
     Ok(comparison)
 }
 
-/// Checks that all servers of both sides speak one protocol. If the protocols differ, the error names two servers with
+/// Checks that all servers of both sides use one protocol. If the protocols differ, the error names two servers with
 /// different protocols.
 pub fn same_protocol(old: (&str, &[&str]), new: (&str, &[&str])) -> Result<(), String> {
     let spoken: Vec<(&str, &str)> =

@@ -2,8 +2,8 @@
 //! slow changes of the machine affect both windows of a pair alike.
 //!
 //! If the figures of both servers certainly rise and fall together, the differences within pairs are the observations.
-//! Changes that affect both windows of a pair cancel in the difference of the two windows. If the figures of both
-//! servers are independent of each other, pairing would only halve the degrees of freedom.
+//! Whatever affects both windows of a pair disappears in their difference. If the figures of both servers are
+//! independent of each other, pairing would only halve the degrees of freedom.
 
 use std::collections::BTreeMap;
 

@@ -51,7 +51,7 @@ impl Sides {
         (complete && known && !self.0.is_empty()).then_some(cells)
     }
 
-    /// Returns the standard error of the ratio's logarithm that comes from the width of the histogram buckets.
+    /// Returns the standard error of the ratio's logarithm that comes from the width of histogram buckets.
     pub(super) fn within_buckets(&self, quantile: f64) -> f64 {
         let square = |side: &Side| side.width(quantile).powi(2) / 12.0;
         self.0.iter().flatten().map(square).sum::<f64>().sqrt() / self.0.len().max(1) as f64
@@ -168,8 +168,8 @@ impl Side {
         self.place(windows, quantile).map_or(f64::NAN, |at| self.ends_us[at])
     }
 
-    /// Returns the index of the bucket that contains a quantile of the merged windows with the given indexes: the
-    /// longer of the quantiles without and with the refused answers.
+    /// Returns the index of the bucket with a quantile of the merged windows: the longer one of the quantiles with and
+    /// without refused answers.
     fn place(&self, windows: &[usize], quantile: f64) -> Option<usize> {
         let mut counts = vec![0u64; self.ends_us.len()];
         let mut merged = |from: &[Buckets]| {

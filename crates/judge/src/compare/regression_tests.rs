@@ -185,8 +185,8 @@ fn windows_in_which_nothing_came_back_count() {
     assert!(c.notes.iter().any(|n| n.contains("20 of 60 windows of the new")), "{:?}", c.notes);
 }
 
-/// All response times of one side are in one histogram bucket, and all those of the other side are in the next bucket.
-/// The uncertainty includes the width of the buckets, so the comparison must not report a difference of the
+/// In this test, all response times of one side are in one histogram bucket, and those of the other side are in the
+/// next. The uncertainty includes the width of the buckets, so the comparison must not report a difference of the
 /// percentiles.
 #[test]
 fn percentiles_in_neighbouring_buckets_are_not_apart_for_sure() {

@@ -20,8 +20,8 @@ pub(super) struct Widths {
 }
 
 impl Widths {
-    /// Returns the smallest change that a comparison seldom misses, as a logarithm. The comparison misses a true change
-    /// of this size only if the estimate of the change is too small by more than `same`.
+    /// Returns the smallest change that a comparison seldom fails to find, as a logarithm. The comparison fails to find
+    /// such a change only if its estimate is too small by more than `same`.
     pub(super) fn detects(&self) -> f64 {
         self.differs + self.same
     }
@@ -49,9 +49,8 @@ fn one_percent(widths: Widths, terms: &ErrorTerms) -> Option<(f64, NeededData)> 
     Some((factor, NeededData::Runs))
 }
 
-/// Fills in the smallest change that the comparison would have shown. The smallest change is that of the figure that
-/// decided the comparison. If no figure decided the comparison, the most precise required figure gives the smallest
-/// change.
+/// Fills in the smallest change that the whole comparison would have shown. This is the smallest change of the figure
+/// that decided the comparison. If no figure decided the comparison, the most precise required figure is used.
 pub(super) fn of_comparison(comparison: &mut Comparison, runs: usize) {
     let known = || comparison.comparisons.iter().filter(|c| c.smallest_change.is_some());
     let decided = known().find(|c| comparison.decided_by.as_ref() == Some(&c.figure));

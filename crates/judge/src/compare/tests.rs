@@ -328,7 +328,7 @@ fn windows_are_paired_by_what_was_asked_and_not_by_their_labels() {
     assert!(c.comparisons.iter().all(|c| c.windows == (6, 9)), "{:?}", c.comparisons);
 }
 
-/// Figures that do not measure speed are listed when they change, but their change is no regression.
+/// Changes of figures that do not measure speed are listed, but are no regression.
 #[test]
 fn figures_that_are_not_about_speed_are_listed_and_decide_nothing() {
     let mut random = Rng::with_seed(4);
@@ -374,8 +374,8 @@ fn memory_of_repeated_runs_has_an_interval() {
     assert!(one.low.is_none() && (one.ratio - 2.0).abs() < 0.05, "{one:?}");
 }
 
-/// Two runs of one server may differ by 1 %. One run per side, however long, does not prove a difference of 2 %; four
-/// runs per side prove it.
+/// Two runs of one server may differ by 1 %. One run per side, however long, is no proof of a difference of 2 %, but
+/// four runs per side are.
 #[test]
 fn a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by() {
     let mut random = Rng::with_seed(8);

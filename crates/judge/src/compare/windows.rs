@@ -43,7 +43,7 @@ fn by_condition(runs: &[Run], pairing: Pairing) -> BTreeMap<String, Vec<Window<'
     all
 }
 
-/// Returns true if a trial can be compared with trials of the other side. Steps of a search cannot be compared, because
+/// Returns true if a trial is comparable with trials of the other side. Steps of a search cannot be compared, because
 /// each search tries different rates.
 fn comparable(trial: &Trial, pairing: Pairing) -> bool {
     match pairing {
@@ -55,7 +55,7 @@ fn comparable(trial: &Trial, pairing: Pairing) -> bool {
 }
 
 /// Describes the load of a trial. Equal loads of two runs get equal descriptions. Returns `None` for a window that
-/// broke off, or that neither sent requests nor timed function calls.
+/// ended early, or that neither sent requests nor timed function calls.
 fn condition(trial: &Trial) -> Option<String> {
     // A window in which no request was answered is a valid result. A trial without requests is valid if it timed
     // function calls.

@@ -1,16 +1,16 @@
 //! Result word for each figure, and result of the whole comparison.
 //!
 //! The significance level of 5 % limits two kinds of errors in a comparison. First, equal servers get "slower" or
-//! "faster" for any figure of a family in at most 5 of 100 comparisons (Bonferroni). The figures that decide the
+//! "faster" for some figure of a family in at most 5 of 100 comparisons (Bonferroni). The figures that decide the
 //! comparison form one family, which shares one significance level. The listed costs are a second family, with a
-//! significance level of its own. If thirty listed costs shared the significance level of the seven deciding figures,
-//! the intervals of the deciding figures would be wider.
+//! significance level of its own. The thirty listed costs do not share the level of the seven deciding figures, because
+//! the deciding intervals would then be wider.
 //!
 //! Second, a new server that is worse than the old server by more than the threshold passes in at most 5 of 100
 //! comparisons. All required figures must pass, so each is tested at the full significance level of 5 % (R. Berger,
-//! *Technometrics* 24, 1982). If a figure does not certainly differ between the servers, each end of its interval is a
-//! bound that is correct in 95 of 100 comparisons. The interval of a figure that does not certainly differ always
-//! includes "no change" (J. Hsu and others, *Biometrika* 81, 1994).
+//! *Technometrics* 24, 1982). If a figure does not certainly differ, each end of its interval is a bound that is right
+//! in 95 of 100 comparisons. The interval of such a figure always includes "no change" (J. Hsu and others, *Biometrika*
+//! 81, 1994).
 
 use run::{ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, Estimate, FigureRole, NeededData};
 
@@ -118,7 +118,8 @@ fn word(c: &ComparedFigure, tolerance: Tolerance) -> ComparisonResult {
 /// the new server failed, its failed share cannot be worse.
 fn may_be_worse(c: &ComparedFigure, tolerance: Tolerance) -> bool {
     let fails_nothing = c.figure == FAILED && c.new <= 0.0;
-    // A rate may fall to 1 - threshold, as in `regressed`. This is further than the 1 / (1 + threshold) of "the same".
+    // A rate may fall to 1 - threshold, as in `regressed`. For a rate, this limit is further away than 1 / (1 +
+    // threshold), the limit of "the same".
     let falls = c.more_is_better && c.difference.is_none();
     let most = if falls { -(-tolerance.threshold).max(-1.0).ln_1p() } else { f64::NEG_INFINITY };
     let within = reach(c, tolerance).is_some_and(|(worse, _, same)| worse <= same.max(most));
@@ -190,7 +191,7 @@ pub(super) fn decide(c: &mut Comparison, tolerance: Tolerance) {
         let with_word = deciding().filter(|c| c.word == word);
         with_word.min_by(|a, b| a.p.unwrap_or(1.0).total_cmp(&b.p.unwrap_or(1.0))).map(|c| c.figure.clone())
     };
-    // Equal shares of failed requests say nothing about speed, so they cannot decide the comparison.
+    // Equal shares of failed requests say nothing about speed, so they do not decide the comparison.
     let same = required().find(|c| c.word == ComparisonResult::Same && c.figure != FAILED).map(|c| c.figure.clone());
     let open: Vec<String> = required().filter(|c| may_be_worse(c, tolerance)).map(|c| c.figure.clone()).collect();
     let died = c.deaths.iter().any(|death| death.new);

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Each column is an input of at least one row of [`QUANTITIES`]. An empty cell means that the value is unknown. Lines
-//! that begin with `#` are comments. A column `printed.NAME` holds the value that a book or paper prints for a
+//! that begin with `#` are comments. A column `printed.NAME` contains the value that a book or paper prints for a
 //! quantity. The report shows the recomputed value next to the printed value. The report marks the row if the
 //! recomputed and the printed value differ by more than 0.5 % (`loadline explain rule-9`).
 
@@ -27,8 +27,8 @@ use crate::number::{positive, ratio};
 /// Maximum relative difference at which two values of one quantity agree.
 pub const TOLERANCE: f64 = 0.005;
 
-/// Maximum value of a collected figure. No counter of a real machine exceeds this value, and floating-point products of
-/// larger figures would be inexact.
+/// Maximum value of a collected figure. No counter of a real machine is larger, and floating-point products of larger
+/// figures would be inexact.
 const MOST: f64 = 1e15;
 /// Maximum number of cases in a file. The time of the analysis grows with the square of the number of cases, since each
 /// case is compared with all others.
@@ -47,7 +47,7 @@ pub struct Case {
     pub printed: Values,
 }
 
-/// One derived figure.
+/// A figure derived from collected counters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derived {
     /// Name of the case.
@@ -66,7 +66,7 @@ impl Derived {
         self.printed.map(|p| agree(self.value, p))
     }
 
-    /// Returns an explanation if the book that printed this figure is known to be wrong here.
+    /// Returns an explanation if the book that printed this figure is known to contain an error here.
     pub fn source_error(&self) -> Option<&'static str> {
         let known = SOURCE_ERRORS.iter().find(|(id, p, _)| *id == self.quantity.id && self.printed == Some(*p));
         known.map(|(_, _, why)| *why)
@@ -116,7 +116,7 @@ pub enum CsvError {
     /// The header names a column twice, so one of two figures would be ignored.
     #[error("the first line names column `{0}` twice: rename or remove one of them")]
     ColumnTwice(String),
-    /// Two lines have the same case, so their figures could not be told apart.
+    /// Two lines have the same case, so their figures would be mixed up.
     #[error("line {line}: there is another case `{name}`; give each operating point a name of its own")]
     CaseTwice {
         /// Number of the second line in the file, counted from 1.
@@ -270,8 +270,8 @@ mod tests {
         assert_eq!(read("case,clients\na,1\nb,1\n").unwrap().len(), 2);
     }
 
-    /// Each of the 53 test vectors has a number, a quantity, its inputs, the recomputed and the printed value, and
-    /// whether these two agree.
+    /// Each of the 53 test vectors has a number, a quantity, its inputs, the recomputed value, the printed value, and
+    /// whether both agree.
     #[test]
     fn all_vectors_come_out_and_the_texts_own_errors_are_flagged() {
         let mut seen = Vec::new();

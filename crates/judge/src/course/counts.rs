@@ -50,7 +50,7 @@ impl Counted {
 
 impl Counts {
     /// Returns true if the counts show that no more requests failed than the limits allow. `counts_edge` is false for
-    /// an edge whose failures belong to the neighbouring part.
+    /// an edge whose failures belong to the neighbouring part of the load.
     pub(super) fn show_success(&self, counts_edge: [bool; 2], limits: &Limits) -> bool {
         let edges = self.edges.iter().zip(counts_edge).filter(|(_, counts)| *counts).map(|(edge, _)| edge);
         let all = self.inside.iter().chain(edges).fold(Counted::default(), |sum, counted| sum.plus(counted));

@@ -1,6 +1,6 @@
 //! Findings about a single load whose offered rate changes over time. The findings state at which rates the server
-//! still answered as many requests as were offered, within the objective. The mean over a ramp would say nothing about
-//! any of the ramp's rates.
+//! still answered as many requests as were offered, within the objective. A mean over the whole ramp would describe
+//! none of its rates.
 
 mod counts;
 mod part;
@@ -41,9 +41,8 @@ pub(crate) fn changes_rate(run: &Run, trial: &Trial) -> bool {
 }
 
 /// Finds the highest rate that met the objective below every rate that failed. If a part with a rising or falling rate
-/// failed, it is unknown at which of its rates the failure began. If any part of the load failed, each part that met
-/// the objective therefore counts only with its lowest rate. A part of the load whose result is unknown counts as
-/// failed.
+/// failed, it is unknown at which rate the failures began. If any part of the load failed, each part that met the
+/// objective therefore counts only with its lowest rate. A part of the load whose result is unknown counts as failed.
 fn held(parts: Vec<CoursePart>) -> CourseFinding {
     let (top, bottom) = (|part: &CoursePart| part.from.max(part.to), |part: &CoursePart| part.from.min(part.to));
     let lowest = |is_wanted: fn(&CoursePart) -> bool| {

@@ -28,8 +28,7 @@ pub(super) fn parts(trial: &Trial, stages: &[Stage], spans: &[f64], limits: &Lim
 /// Returns the figures and the counts of one part of the measured window. The part begins `from_s` seconds, and ends
 /// `to_s` seconds, after the start of the window. Failures at the edges of the part do not count.
 fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limits) -> (CoursePart, Counts) {
-    // The rates are read slightly inside the part, because the rate at the very end of a stage already belongs to the
-    // next stage.
+    // The rates are read slightly inside the part, because a rate at the very end of a stage belongs to the next stage.
     let rate_at = |s: f64| Stage::rate_at(stages, trial.measured.window.begin_s + s);
     let hair_s = 1e-6 * (to_s - from_s);
     let (counts, times) = (counts(trial, [from_s, to_s]), times(trial, &rate_at, [from_s, to_s]));

@@ -27,7 +27,7 @@ pub(super) fn spans(stages: &[Stage], trial: &Trial) -> Vec<f64> {
         }
         at_s += stage.seconds;
     }
-    // If the load goes on after the last stage, the load keeps the final rate of this stage.
+    // If the load continues after the last stage, it keeps the final rate of this stage.
     edges.extend((length_s - at_s > MIN_PART_S).then_some(at_s.max(0.0)));
     edges.push(length_s);
     edges

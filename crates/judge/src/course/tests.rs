@@ -169,9 +169,8 @@ fn a_moment_of_two_stages_shows_neither_that_they_held_nor_that_they_failed() {
     assert_eq!((found.held_rate, found.failed, found.unknown), (None, None, Some(0)), "no time was read: {found:?}");
 }
 
-/// In an earlier version of loadline, a real ramp ended with status 0, although its last stage missed the limit of 20
-/// ms on the 99th percentile with 26.8 ms. loadline had compared the limit with the percentile over all rates of the
-/// ramp.
+/// An earlier version of loadline compared a limit of 20 ms with the percentile over all rates of a ramp, although its
+/// last stage missed the limit with 26.8 ms.
 #[test]
 fn an_objective_that_the_last_stage_missed_is_not_met() {
     let step = |rate| Stage { seconds: 2.0, from: rate, to: rate };

@@ -40,8 +40,8 @@ pub(super) struct Bound {
 
 impl Times {
     /// Returns a bound of the 99th percentile of the response times in one part of the load. If answers are missing,
-    /// the result is a lower bound, and otherwise an upper bound. There is no upper bound if the measured intervals do
-    /// not cover the whole part.
+    /// the result is a lower bound, and otherwise an upper bound. Without measured intervals for the whole part, there
+    /// is no upper bound.
     pub(super) fn p99(&self) -> Bound {
         let Bound { us, lacks_answers } = self.around.p99;
         Bound { us: us.filter(|_| self.is_covered || lacks_answers), lacks_answers }

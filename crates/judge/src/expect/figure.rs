@@ -11,8 +11,7 @@ pub(super) struct Figure {
     pub(super) low: Option<f64>,
     /// Upper end of the interval. If only `low` is known, the interval has no upper end.
     pub(super) high: Option<f64>,
-    /// Share of the requests that were never answered. This share is set only if unanswered requests make the value a
-    /// lower bound.
+    /// Share of the requests that were never answered. Set only if unanswered requests make the value a lower bound.
     pub(super) lost: Option<f64>,
     /// True if the search ended too early, so the capacity is only a lower bound.
     pub(super) none_failed: bool,
@@ -36,7 +35,7 @@ pub(super) fn words(figure: &str, value: f64, found: &Figure) -> String {
         _ => duration(v),
     };
     let between = match (found.low, found.high) {
-        // If both ends of the interval look equal after rounding, the interval adds nothing to the figure.
+        // If both ends of the interval look equal after rounding, the interval is not shown.
         (Some(low), Some(high)) if one(low) == one(high) => String::new(),
         (Some(low), Some(high)) => format!(" (95 % interval {} to {})", one(low), one(high)),
         (Some(low), None) if found.lost.is_none() => {

@@ -45,7 +45,7 @@ fn over(parts: &[Option<Seen<'_>>], figure: &str) -> Figure {
         return Figure { value: Some(sample.mean), lost, ..Figure::default() };
     }
     let half = t95(sample.n - 1.0) * sample.error();
-    // No figure is below 0, and no share of failed requests is above 1.
+    // No figure is below 0, and a share of failed requests is at most 1.
     let most = if figure == "errors" { 1.0 } else { f64::INFINITY };
     Figure::around(Some(sample.mean), Some(((sample.mean - half).max(0.0), (sample.mean + half).min(most))))
 }
@@ -77,7 +77,7 @@ fn one(expectation: &Expectation, parts: &[Option<Seen<'_>>], findings: &Finding
     let value = found.value.and_then(finite);
     let met = value.is_some_and(|v| match expectation.at_least {
         true => v >= expectation.limit,
-        // A lower bound that is below the limit does not show that the value itself is below the limit.
+        // A lower bound below the limit does not show that the value itself is below the limit.
         false => v <= expectation.limit && found.lost.is_none() && !found.none_failed,
     });
     // If the search ran out of time, the capacity may be higher than the measured value, so the expectation may be met.

@@ -7,7 +7,7 @@ pub(super) fn expect(text: &str) -> Expectation {
     Expectation::parse(text, |_, v| v.parse().map_err(|_| String::new())).unwrap()
 }
 
-/// One good repeat must not hide the bad repeats.
+/// One good repeat must not hide that other repeats are bad.
 #[test]
 fn an_expectation_applies_to_the_mean_of_repeats() {
     let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).rates(&[]).run();
@@ -79,7 +79,7 @@ fn an_unreached_capacity_meets_limits_below_and_leaves_those_above_open() {
     assert!(run.findings.expected[1].found.starts_with("it is at least 150/s"), "{:?}", run.findings.expected[1]);
 }
 
-/// Changes a trial so that one of five requests times out after 50 ms. The other requests are answered after 5 ms.
+/// Changes a trial so that one of five requests times out after 50 ms. All other requests are answered after 5 ms.
 fn fifth_timed_out(trial: &run::Trial) -> run::Trial {
     let hist = |ns: u64, n: u64| {
         let mut hist = Hist::new();
@@ -152,7 +152,7 @@ fn the_first_byte_is_expected_and_limited_apart_from_the_last() {
     assert_eq!(met(&mut run), [false, false, false, false], "not measured");
 }
 
-/// One of three repeats completes nothing, so the mean of the other two does not represent the run.
+/// In this test, one of three repeats completes nothing, so the mean of the other two does not represent the run.
 #[test]
 fn a_repeat_that_completed_nothing_is_not_left_out() {
     let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).rates(&[]).run();

@@ -12,7 +12,7 @@ use crate::thresholds::NEAR_CAPACITY;
 /// fewer stretches there are, the longer and the less correlated they are.
 pub(super) const STRETCHES: usize = 10;
 
-/// Prefixes of the names of figures that belong to a time other than the response time.
+/// Prefixes of the names of figures that describe a time other than the response time.
 const TIMES: [(&str, AnswerTime); 3] =
     [("first-byte-", AnswerTime::FirstByte), ("first-event-", AnswerTime::FirstEvent), ("gap-", AnswerTime::Gap)];
 

@@ -6,13 +6,13 @@ use run::Trial;
 use crate::number::{positive, ratio};
 
 /// Returns the share of an open loop's response time, 0 to 1, that the generator itself causes because it acts late. A
-/// response time begins at the moment at which the request is due. Three parts of the response time are delayed:
+/// response time begins at the moment at which the request is due. Three delays belong to the response time:
 ///
-/// - The generator sends the request late. The mean of this delay is measured (`start_error_us`).
-/// - The generator reads the answer late. The answer arrives at a random moment. It waits for the generator's thread at
-///   least as long as a request that is due at a random moment.
-/// - The request waits for a free connection. A connection is occupied from the moment of sending until the generator
-///   reads the answer, so late reading lengthens this wait by the same share.
+/// - The generator sends the request late. The mean of this start delay is measured (`start_error_us`).
+/// - The generator reads the answer late. The answer arrives at a random moment. An answer waits for the generator's
+///   thread at least as long as a request that is due at a random moment.
+/// - The request waits for a free connection. A connection is in use from the send until the generator reads the
+///   answer, so late reading lengthens the wait for a connection.
 ///
 /// `threads` is the number of threads that generate the load. Returns `None` for a closed loop, because its requests
 /// are not due at known moments.
@@ -26,8 +26,8 @@ pub(super) fn delay_share(trial: &Trial, threads: f64) -> Option<f64> {
 
 /// Returns the mean time from a random moment until the generator's thread runs, microseconds. The periods are those in
 /// which a generator thread woke up late or stalled (`held_up`). The probability that a random moment falls into a
-/// period is proportional to the period's length `h`. On average, `h / 2` of that period is still left (residual time
-/// of a renewal process; Kleinrock, Queueing Systems 1, 1975, section 5.2).
+/// period is proportional to the period's length `h`. On average, half of the period (`h / 2`) is then still left
+/// (residual time of a renewal process; Kleinrock, Queueing Systems 1, 1975, section 5.2).
 fn until_awake_us(trial: &Trial, threads: f64) -> f64 {
     let window = trial.measured.window;
     let inside = |period: &run::Window| period.end_s.min(window.end_s) - period.begin_s.max(window.begin_s);

@@ -25,7 +25,7 @@ struct Changes {
     runs: Vec<usize>,
     series: Series,
     points: Vec<ChangePoint>,
-    /// Changes that are found even if the recent runs are left out. Not computed (empty) if all changes in `points` are
+    /// Changes that are found even if the recent runs are left out. Empty (not computed) if all changes in `points` are
     /// in recent runs.
     earlier: Vec<ChangePoint>,
 }
@@ -87,9 +87,9 @@ impl Changes {
         }
     }
 
-    /// Returns true if the values before the recent runs do not show the change. An analysis of the earlier values
-    /// alone may find this change at a slightly different run. A change point of the earlier values therefore counts as
-    /// the same change if it has the same direction, and lies between the neighbouring change points.
+    /// Returns true if the values before the recent runs do not show the change at `index`. An analysis of the earlier
+    /// values alone may find the change at a slightly different run. A change point of the earlier values is therefore
+    /// the same change if it has the same direction and lies between the neighbouring change points.
     fn is_new(&self, index: usize) -> bool {
         let change = self.points[index].difference.change;
         let (begin, end) = self.bounds(index);

@@ -41,8 +41,8 @@ impl Identity {
             key.strip_prefix(apart).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         let keys = run.plan.keys().into_iter().filter(|(key, _)| !APART.iter().any(|apart| within(key, apart)));
-        // Placeholders for secrets have a different salt in each run. One text therefore replaces all placeholders;
-        // otherwise, equal secrets would look different.
+        // Placeholders for secrets have a different salt in each run. One text therefore replaces all placeholders, so
+        // that equal secrets look equal.
         let plan = keys.map(|(key, value)| (key, bounded(run::unify_placeholders(&value.to_string()))));
         let machine = |host: &run::HostInfo| {
             let machine = format!("{} CPUs, {}", host.cpus, host.cpu_model);

@@ -142,8 +142,8 @@ fn a_step_below_the_resolution_is_no_change() {
 }
 
 /// Medians of response times of a server that works longer from the eleventh run on, beside a drift. Only the test for
-/// a step in a drifting series finds this change. The last case adds a second step in the same direction. After this
-/// step, the first step must still fail, and must not count as undone.
+/// a step in a drifting series finds the change at the eleventh run. The last case adds a second step in the same
+/// direction. After this second step, the first step must still fail, and must not count as undone.
 #[test]
 fn a_step_beside_a_drift_fails_and_its_interval_excludes_no_change() {
     let drift = [361.0, 343.0, 348.0, 340.0, 333.0, 338.0, 329.0, 343.0, 363.0, 387.0];

@@ -1,9 +1,9 @@
 //! Runs with two planted causes: the server reaches both limits at the same load.
 //!
 //! Each cause also has a run with this cause only ("own run"), which has its own capacity. Counters of device use count
-//! CPU time, disk time, or bytes on a link. At the capacity of the combined run, a counter of device use equals its
-//! value at the capacity of the cause's own run. All other counters, such as counts per request, follow the rate, the
-//! clients or the response time of the combined run.
+//! CPU time, disk time, or bytes on a link. At the capacity of the combined run, each counter of device use has the
+//! value that it has at the capacity of the cause's own run. All other counters, such as counts per request, follow the
+//! rate, the clients or the response time of the combined run.
 
 use super::planted_run::{PlantedRun, Point, Row, Value};
 

@@ -33,7 +33,7 @@ fn no_planted_run_prints_two_figures_that_contradict_each_other() {
 }
 
 /// Texts that the checks below search for. Each text that the checks search for must occur in a sentence about at least
-/// one made-up run. If a text occurred nowhere, a check might pass only because a sentence was reworded.
+/// one made-up run. Otherwise, rewording a sentence could make a check useless without notice.
 const SENTENCES: &[&str] = &[
     LITTLE,
     NO_STEP,
@@ -61,7 +61,7 @@ fn said(f: &run::Findings) -> impl Iterator<Item = &str> {
     lists.into_iter().flatten().map(String::as_str).chain([f.bottleneck.sentence.as_str()])
 }
 
-/// Returns true for the line of evidence that says how much of the CPUs is idle.
+/// Returns true for the line of evidence that says how much CPU time is idle.
 fn is_room(e: &run::Evidence) -> bool {
     e.counter == "cpu.idle" && e.value.is_some() && e.limit.is_some()
 }
@@ -192,7 +192,7 @@ fn contradicts_nothing(run: &Run) {
 }
 
 /// Checks a run in which a step of the sweep exceeds the bound N / R1. A warning must say that R1 is too high, and no
-/// sentence may claim that all steps are below N / R1.
+/// sentence may claim that all steps are within the bound N / R1.
 fn bounds_nothing_that_was_passed(run: &Run) {
     let f = &run.findings;
     let closed = run.trials.iter().filter(|t| t.kind == TrialKind::Sweep);

@@ -15,8 +15,8 @@ fn one_thread(busy: f64) -> PlantedRun {
         .level(Who::Server, "connection.receive_queue", "", 60.0)
 }
 
-/// In real servers, a thread at its limit is 88 to 95 % busy. Examples of servers with a thread at its limit are an
-/// event loop that hashes passwords, a TLS proxy with one thread, and a key-value store with slow commands.
+/// In real servers, a thread at its limit is 88 to 95 % busy. Examples are an event loop that hashes passwords, a TLS
+/// proxy with one thread, and a key-value store with slow commands.
 #[test]
 fn a_thread_of_88_to_95_percent_at_a_plateau_is_the_likely_limit() {
     for busy in [0.88, 0.9, 0.927, 0.95] {

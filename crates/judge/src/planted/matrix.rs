@@ -45,8 +45,8 @@ pub(super) const INFEASIBLE: &[Infeasible] = &[
 /// Function that changes a run with two causes so that both causes reach their limit.
 type Adjust = fn(PlantedRun) -> PlantedRun;
 
-/// Changes of the runs with two causes, one of which is a CPU quota. A quota and a full CPU are both the limit only if
-/// the quota equals the server's CPU use.
+/// Changes of the runs with two causes, one of which is a CPU quota. A CPU quota and full CPUs are both the limit only
+/// if the quota equals the server's CPU use.
 const ADJUST: &[((&str, &str), Adjust)] = &[
     (("server-cpu-quota", "server-cpu"), |pair| pair.level(Who::Server, "cgroup.cpu_quota", "/srv", 3.96)),
     (("server-cpu-quota", "server-single-thread"), |pair| {

@@ -208,8 +208,8 @@ fn tier(tier: Tier) -> String {
     format!("| {name} | {} |\n", of.join(", "))
 }
 
-/// Returns a line about a pair in which the later of the two rules wins. The line gives the reason why the later rule
-/// wins: this rule explains the other rule, has a higher tier, or is more probable.
+/// Returns a line about a pair of rules in which the later one wins. The line gives the reason: the later rule explains
+/// the other rule, has a higher tier, or is more probable.
 fn decided(ids: &[&str], (row, column, cell): &(usize, usize, &Cell)) -> String {
     let of = |id: &str| RULES.iter().find(|rule| rule.id == id);
     let (Some(upper), Some(lower)) = (of(ids[*row]), of(ids[*column])) else { return String::new() };
@@ -273,8 +273,8 @@ fn every_reason_belongs_to_a_relation() {
     }
 }
 
-/// If LOADLINE_WRITE_MATRIX is set, as `make docs` does, the test first writes the file. Whether LOADLINE_WRITE_MATRIX
-/// is set or not, the test compares the file with the results of the rules.
+/// If LOADLINE_WRITE_MATRIX is set, as `make docs` does, the test first writes the file. In any case, the test compares
+/// the file with the results of the rules.
 #[test]
 fn the_matrix_in_the_docs_is_what_the_rules_answer() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/rule-matrix.md");

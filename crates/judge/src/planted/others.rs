@@ -52,7 +52,7 @@ fn every_shared_counter_is_tried() {
 }
 
 /// Returns true if a counter covers a whole machine or network namespace. Returns false for the counters of a listener,
-/// because they belong to the server's own listener.
+/// because they describe only the server's own listener.
 fn is_shared(counter: &str) -> bool {
     run::counter(counter).is_some_and(|spec| spec.scope() != run::Scope::Side && spec.object != "Listener")
 }

@@ -209,7 +209,7 @@ impl PlantedRun {
         self.per_s(who, id, instance, move |_| value)
     }
 
-    /// Lets Nagle's algorithm hold back `bytes` of each answer for nearly all of a request's time.
+    /// Makes Nagle's algorithm hold back `bytes` of each answer for nearly all of a request's time.
     pub fn nagle(self, bytes: f64) -> Self {
         self.level(Who::Server, "connection.send_queue", "", bytes)
             .per_s(Who::Server, "connection.waiting", "", |p| 0.95 * p.n.min(64.0))

@@ -5,7 +5,7 @@
 pub struct Sentence {
     /// Kind of the sentence: `verdict`, `evidence`, `warning` and so on.
     pub kind: &'static str,
-    /// ID of the bottleneck; empty if the sentence is about no bottleneck. For a sentence about an experiment, this
+    /// ID of the bottleneck; empty if the sentence is not about a bottleneck. For a sentence about an experiment, this
     /// field is the outcome of the experiment.
     pub id: String,
     /// Text of the sentence.

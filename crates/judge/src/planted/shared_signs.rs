@@ -372,8 +372,8 @@ pub(super) const SHARED_GROUPS: &[Shared] = &[
     },
 ];
 
-/// Pairs of a rule (the test for one bottleneck) and a counter. The rule never uses this counter as a sign of its
-/// bottleneck. The counter can only exclude the bottleneck, or add a remark to the result.
+/// Pairs of a rule (the test for one bottleneck) and a counter that this rule never uses as a sign. Such a counter can
+/// only exclude the bottleneck, or add a remark to the result.
 pub(super) const NEVER_FOR: &[(&str, &str)] = &[
     ("not-saturated", "cpu.idle"),
     ("not-saturated", "interface.tx_bytes"),

@@ -44,8 +44,8 @@ fn order(id: &str) -> usize {
     RULES.iter().position(|rule| rule.id == id).unwrap_or(RULES.len())
 }
 
-/// Returns the text that identifies a sentence's kind: its words without figures. For sentences of the kinds `argument`
-/// and `ruled out`, returns only the first letters of this text.
+/// Returns the text that identifies the kind of a sentence: its words without figures. For sentences of the kinds
+/// `argument` and `ruled out`, returns only the first letters of this text.
 fn kind_of(s: &Sentence) -> String {
     let shape = shape(&s.text);
     match s.kind {

@@ -1,8 +1,8 @@
 //! Model of the throughput without levers. A lever is a temporary change that an experiment makes, such as slowing a
-//! CPU. With this model, the experiment does not attribute a change of the machine's speed to a lever.
+//! CPU. The model prevents that a change of the machine's speed is attributed to a lever.
 //!
-//! The throughput of a single slot (a fraction of a second) is noisy. Shared machines also change their speed by up to
-//! a third within tenths of a second, and keep the new speed for a while. Neighbouring residuals are therefore
+//! The throughput of a single time slot (a fraction of a second) is noisy. Shared machines also change their speed by
+//! up to a third within tenths of a second, and keep the new speed for a while. Neighbouring residuals are therefore
 //! correlated: autocorrelations of 0.2 to 0.95 were seen between time slots of 15 to 60 ms.
 //!
 //! In the model, the throughput without levers is a level that moves from time slot to slot, plus noise in each slot.
@@ -11,9 +11,9 @@
 //! Maximum likelihood chooses the variance of the level's movement.
 //!
 //! Source: A. Harvey, *Forecasting, structural time series models and the Kalman filter* (1989), the local level model.
-//! The innovation of a time slot is the slot's value minus its prediction. Innovations, divided by their standard
-//! deviations, have unit variance and are independent of each other. Ordinary least squares on the divided innovations
-//! equals generalized least squares on the time slots' values.
+//! The innovation of a time slot is the slot's value minus the prediction for the slot. Innovations, divided by their
+//! standard deviations, have unit variance and are independent of each other. Ordinary least squares on the divided
+//! innovations equals generalized least squares on the time slots' values.
 
 use run::LeverSlots;
 
@@ -43,8 +43,8 @@ impl Against {
     }
 
     /// Builds the regressors for a given variance of the movement of the throughput's level. Each time slot except the
-    /// first gets a row. For each lever, the row of a time slot tells whether the lever is on, and whether this state
-    /// changed since the preceding slot. Finally, each regressor is replaced by its innovations in the level model.
+    /// first gets a row. The row says, for each lever, if the lever is on, and if this changed since the preceding
+    /// slot. Finally, each regressor is replaced by its innovations in the level model.
     fn moving(levers: &[LeverSlots], slots: &[usize], moves: f64) -> Self {
         let level = Level::moving(slots, moves);
         let of_slots: Vec<Vec<f64>> = slots.iter().map(|t| of_levers(levers, *t)).collect();

@@ -1,5 +1,5 @@
 //! Experiment at a fixed offered rate. Each lever slows a resource, so the response time grows. Each resource's share
-//! of the growth of the response time is compared with a prediction.
+//! of the longer response time is compared with a prediction.
 //!
 //! The server is not saturated, so the experiment does not test the server's limit. The experiment therefore does not
 //! change the verdict from the counters.
@@ -20,8 +20,7 @@ use crate::number::ratio;
 use crate::thresholds::{BUSIEST, EXCESS, MOST};
 use crate::what_if::{Slowed, slowed};
 
-/// Levers whose effect is predicted. Each lever comes with the IDs of the parts of the queueing network that the lever
-/// slows.
+/// Levers whose effect is predicted. Each lever has the IDs of the parts of the queueing network that it slows.
 const PREDICTED: &[(&str, &[&str])] = &[
     ("server-cpu", &["server-cpu", "server-single-thread"]),
     ("client-cpu", &["client-cpu"]),
@@ -172,8 +171,8 @@ fn size(proof: &Proof) -> EffectSize {
 }
 
 /// Compares the measured shares with the prediction, and sets the outcome. The remainder is the share that no lever
-/// explains. If only a small share was predicted for the lever, a large remainder (the share that no lever explains)
-/// supports the verdict, but does not prove it.
+/// explains. If only a small share was predicted for the lever, a large remainder supports the verdict, but does not
+/// prove it.
 fn weighed(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
     let carries = proof.predicted_share.is_some_and(|share| share >= MOST);
     let told = shares_sentence(proof);
@@ -203,7 +202,7 @@ fn weighed(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck, lever
 
 /// Returns true if the lever also slows upstreams on the same CPUs, and the upstreams' part of the effect matters. The
 /// check moves the upstreams' part of the lever's effect to the remainder. The upstreams' part matters if the lever's
-/// own resource is not certainly the largest part after this move.
+/// own resource is no longer certainly the largest part.
 fn slows_more(facts: &Facts<'_>, proof: &Proof, lever: &str) -> bool {
     let own_share = own_share(facts, lever);
     let times = |e: Estimate, share: f64| Estimate { value: e.value * share, low: e.low * share, high: e.high * share };

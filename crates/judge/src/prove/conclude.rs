@@ -40,9 +40,9 @@ pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
 }
 
 /// Predicts the effect of `lever` on throughput, if this lever slows the second suspect (the next bottleneck). `dose`
-/// is the share of the resource that the lever takes. Predicts no effect if the rest of the resource still allows the
-/// completed rate. Returns `None` if `lever` does not test the second suspect, or if the rate at which this suspect is
-/// full is unknown.
+/// is the share of the resource that the lever takes. Predicts no effect if the resource, without this share, still
+/// allows the completed rate. Returns `None` if `lever` does not test the second suspect, or if the rate at which this
+/// suspect is full is unknown.
 pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
     let next = run.findings.bottleneck.next.as_ref()?;
     SUSPECTS.iter().find(|s| s.bottleneck == next.id && s.lever == lever && s.behind.is_none() && !s.serial)?;
@@ -242,7 +242,7 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    /// Returns the clause that says what the experiment left open about the kind of the limit.
+    /// Returns a clause about the kind of limit that the experiment left open.
     fn open_kind(&self, proof: &Proof) -> String {
         let work = self.lever.and_then(|lever| work_of_room(proof, lever));
         match (self.lever, work) {

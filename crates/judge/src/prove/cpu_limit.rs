@@ -60,7 +60,7 @@ pub(super) enum CpuLimit {
     OneThread,
     /// Only one request at a time runs on a CPU, each on a different thread.
     Serial {
-        /// True if the waiting threads spin, so that they keep the other CPUs busy.
+        /// True if the waiting threads spin, and so keep the other CPUs busy.
         spins: bool,
     },
     /// The number of workers that compute at the same time is smaller than the number of CPUs.
@@ -107,7 +107,7 @@ impl CpuSigns {
     pub(super) fn limit(&self) -> CpuLimit {
         let share = self.used / self.allowed.max(1e-9);
         match self.count {
-            // Throughput did not need all the CPUs that the server uses, so most CPU time beyond that of one thread was
+            // Throughput did not need all the CPUs that the server uses, so the CPU time beyond one thread was mostly
             // no useful work.
             CountEffect::Unchanged if self.used >= SEVERAL_CPUS => CpuLimit::Serial { spins: true },
             CountEffect::Unchanged if self.has_one_thread() => CpuLimit::OneThread,
@@ -117,7 +117,7 @@ impl CpuSigns {
             _ if self.spins => CpuLimit::Open,
             _ if share >= FULL || self.own_busy >= FULL && share >= HALF_BUSY && !self.is_serial() => CpuLimit::AllCpus,
             // With a single CPU, all kinds of CPU limit look alike. A nearly full CPU counts as a limit of all CPUs. If
-            // the single CPU is not nearly full, the kind of limit is unknown.
+            // the CPU is not nearly full, the kind of limit is unknown.
             _ if self.allowed < SEVERAL_CPUS && self.own_busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             _ if self.allowed < SEVERAL_CPUS => CpuLimit::Open,
             _ if share >= NEARLY_FULL => CpuLimit::Open,
@@ -182,10 +182,10 @@ pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)>
 }
 
 /// Compares the measured effect of fewer CPUs with the predicted effect. If the server uses more CPUs than remain,
-/// throughput should fall to this share: remaining CPUs divided by used CPUs. If enough CPUs remain for the server's
-/// CPU use, throughput should not fall. Throughput that does not fall shows nothing if other programs ran: the lever
-/// may have taken CPU time from other programs. `dose` is the share of the CPUs that was taken away, and `ratio` is the
-/// factor by which the server's throughput changed.
+/// throughput should fall to this share: remaining CPUs, divided by used CPUs. If enough CPUs remain for the server's
+/// CPU use, throughput should not fall. If other programs ran, unchanged throughput shows nothing, because the lever
+/// may have taken CPU time from these programs. `dose` is the share of the CPUs that was taken away, and `ratio` is the
+/// factor by which throughput changed.
 fn count_effect((dose, ratio): (f64, Estimate), used: f64, allowed: f64, beside_others: bool) -> CountEffect {
     let by_use = (allowed * (1.0 - dose) / used.max(1e-9)).min(1.0);
     let is_needed = by_use < NEARLY_FULL;
@@ -197,8 +197,8 @@ fn count_effect((dose, ratio): (f64, Estimate), used: f64, allowed: f64, beside_
     }
 }
 
-/// Returns true if the server keeps its CPUs full. The caller knows from an experiment that the CPUs are not the limit,
-/// so such a server merely polls.
+/// Returns true if the server keeps its CPUs full. Callers must know from an experiment that the CPUs are not the
+/// limit, so such a server merely polls.
 pub(super) fn polls(view: &View<'_>) -> bool {
     view.cpu_used().zip(view.cpu_allowed()).is_some_and(|(used, allowed)| used >= FULL * allowed)
 }

@@ -55,11 +55,11 @@ pub(super) enum Rival {
     None,
     /// The rival resource belongs to the verdict's bottleneck, and describes this bottleneck more precisely.
     Refines,
-    /// The rival resource belongs to a bottleneck that the verdict does not name. Throughput changed as predicted for a
-    /// saturated resource: the measured interval contains the predicted change and excludes "no effect".
+    /// The rival resource belongs to another bottleneck than the verdict names. Throughput changed as predicted for a
+    /// full resource: the measured interval contains the predicted change and excludes "no effect".
     Other,
-    /// Like `Other`, but throughput changed by less or by more than predicted for a saturated resource. Such a rival
-    /// does not refute the verdict.
+    /// Like `Other`, but throughput changed by less or by more than predicted for a full resource. Such a rival does
+    /// not refute the verdict.
     Astray,
 }
 
@@ -74,12 +74,12 @@ pub(super) enum MoreLoad {
     Open,
 }
 
-/// Evidence on the question if the slowed resource is full: a larger load would then not raise throughput. The decision
-/// needs such signs, because throughput of a closed loop follows the speed of each resource even if nothing is full.
+/// Evidence that the slowed resource is full, so that a larger load does not raise throughput. Throughput of a closed
+/// loop follows the speed of each resource even if nothing is full, so the decision needs this evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Saturation {
-    /// A plateau, a queue or a larger load shows that throughput has stopped growing. This value is also used if the
-    /// lever does not test a full resource.
+    /// A plateau, a queue or a larger load shows that throughput has stopped growing. Also used for a lever that does
+    /// not test a full resource.
     Shown,
     /// Nothing shows whether throughput would grow with the load.
     Open,
@@ -87,8 +87,8 @@ pub(super) enum Saturation {
     Refuted,
 }
 
-/// Effect of more source addresses on throughput. The true cause may be a rate limit for each address, which looks like
-/// other causes.
+/// Effect of more source addresses on throughput. If a server limits the rate of each address, its counters look like
+/// those of other causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MoreSources {
     NotTested,
@@ -237,8 +237,8 @@ fn without_own_lever(test: &Test) -> Conclusion {
         (Subject::Load, _, MoreLoad::Raised) if test.is_predicted => C::Proven,
         (Subject::Load, _, MoreLoad::Raised) => C::LoadConfirmed,
         (Subject::Load, _, MoreLoad::Unchanged) => C::Excluded,
-        // While nothing is full, throughput follows the speed of each resource that takes time. The speed of a resource
-        // therefore says nothing against the verdict that nothing is full.
+        // While nothing is full, throughput follows the speed of each resource that takes time, so this does not
+        // contradict the verdict.
         (Subject::Load, Rival::Other | Rival::Refines | Rival::Astray, _) => C::LoadOpen,
         (Subject::Unknown, _, MoreLoad::Raised) => C::LoadFound,
         (.., MoreLoad::Raised) => C::LoadRaised,
@@ -282,9 +282,9 @@ impl Conclusion {
         }
     }
 
-    /// Returns the new confidence of a verdict that the experiment does not replace. `before` is the verdict's
-    /// confidence from the counters. The verdict's resource explains a share of throughput, and `own_most` is the upper
-    /// end of this share's interval. An experiment changes confidences only through this function.
+    /// Returns the new confidence of a verdict that the experiment keeps. `before` is the verdict's confidence from the
+    /// counters. The verdict's resource explains a share of throughput, and `own_most` is the upper end of this share's
+    /// interval. An experiment changes confidences only through this function.
     ///
     /// If the counters made the verdict sure, an undecided experiment does not lower the confidence. Only a
     /// contradiction lowers the confidence: a share of throughput that is surely below one half, or throughput that
@@ -296,16 +296,15 @@ impl Conclusion {
             Self::Proven => before.max(SHOWN),
             Self::Found | Self::CountUntested | Self::LoadConfirmed => before.max(SUPPORTED),
             Self::Remains if test.more_load == MoreLoad::Unchanged => before.max(SUPPORTED),
-            // Most rate limits that delay answers apply to each source address. More addresses changed nothing, so only
-            // a limit for all addresses together remains possible, which is rare.
-            // This holds for `OthersOpen`, too: a resource that the experiment did not exclude does not make such a
-            // rate limit more likely.
+            // Most rate limits that delay answers apply to each source address. If more addresses changed nothing, only
+            // a limit for all addresses together is possible, which is rare. For `OthersOpen`, a resource that the
+            // experiment did not exclude does not make such a rate limit more likely.
             Self::NotSeen | Self::OthersOpen if test.more_sources == MoreSources::Unchanged && before >= LIKELY => {
                 before.max(WEAK_SIGN)
             }
             Self::Astray => before.min(CLOSE),
-            // Among 2,000 simulated networks, 15 of 16 such verdicts were right. The measured share is too small if a
-            // time slot has few requests.
+            // Among 2,000 simulated networks, 15 of 16 verdicts of this kind were right. The measured share is too
+            // small if a time slot has few requests.
             Self::Close if own_most < MOST => before.min(UNDECIDED),
             Self::Close if test.is_sampled => before,
             // `CountOpen`: the experiment confirmed that the CPUs limit throughput, but only the counters show which
@@ -316,10 +315,10 @@ impl Conclusion {
         }
     }
 
-    /// Returns the greatest confidence that the experiment gives to a verdict that replaces another one. Only a new
-    /// verdict with evidence as strong as a proof gets the confidence of a proven verdict. Such evidence is a lever on
-    /// the new verdict's resource, a measured dose, and a prediction that was made before the experiment and confirmed
-    /// by it.
+    /// Returns the greatest confidence that the experiment gives to a verdict that replaces another one. A new verdict
+    /// gets the confidence of a proven verdict only if its evidence is as strong as a proof. Such evidence is a lever
+    /// on the new verdict's resource, a measured dose, and a prediction that was made before the experiment and
+    /// confirmed by it.
     pub(super) fn confidence_in_new(self, test: &Test) -> f64 {
         match self {
             Self::OtherKind if test.is_predicted => SHOWN,

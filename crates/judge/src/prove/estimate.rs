@@ -60,14 +60,13 @@ enum Known {
 ///
 /// The elasticity of a resource is at most its utilization. With one client and no queue, elasticity and utilization
 /// are equal. If threads need the resource for only a small share of the time, its elasticity lies between 0 and this
-/// share. The elasticity of a resource that is hardly used therefore need not be measured. If the interval from the
-/// regression is wider than the interval from 0 to the utilization, the interval from 0 to the utilization replaces the
-/// result of the regression. If a lever took much less than planned, the elasticity counts as unknown, even if threads
-/// hardly need the resource. If something kept the lever's CPU thief from the CPU, the same thing may have kept the
-/// slowed threads from the CPU.
+/// share. The elasticity of a resource that is hardly used therefore need not be measured. The interval from 0 to the
+/// utilization replaces the result of the regression if it is narrower. If a lever took much less than planned, the
+/// elasticity is unknown, even if threads hardly need the resource. Whatever kept the lever's CPU thief from the CPU
+/// may also have kept the slowed threads from the CPU.
 ///
-/// If throughput fell by more than the utilization of a resource allows, the observed threads are not the threads that
-/// do the work. The elasticity of such a resource counts as unknown.
+/// If throughput fell by more than a resource's utilization allows, the observed threads do not do all the work, so the
+/// elasticity is unknown.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
@@ -106,8 +105,8 @@ pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
 }
 
 /// Returns an upper bound of the share of the time for which threads needed the resource that a lever slows, 0 to 1. If
-/// this share of time was measured, returns the measured share. Otherwise, returns the share of the CPU that the CPU
-/// thief (a busy loop) did not get. Returns `None` if both shares are unknown.
+/// this share of time was measured, returns the measured share. Without a measured share, returns the share of the CPU
+/// that the CPU thief (a busy loop) did not get. Returns `None` if both shares are unknown.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }
@@ -126,8 +125,8 @@ fn speeds(levers: &[LeverSlots], slots: &[usize]) -> Vec<Vec<f64>> {
 /// doses.
 type Regressed = (Vec<Estimate>, Estimate, Vec<Vec<f64>>);
 
-/// Values of a trial's usable time slots: the logarithm of throughput (`y`) and the logarithms of the speeds. Also
-/// contains the effects of the levers on throughput and on the speeds.
+/// Values of a trial's usable time slots: the logarithms of throughput (`y`) and of the speeds. Also contains the
+/// effects of the levers on throughput and on the speeds.
 struct Seen<'a> {
     levers: &'a [LeverSlots],
     y: Vec<f64>,
@@ -204,9 +203,9 @@ impl<'a> Seen<'a> {
     }
 
     /// Estimates some elasticities by regression, and bounds the other elasticities. A lever in the regression may also
-    /// slow a resource whose elasticity is only bounded. If a lever also slows a bounded resource, an unknown part of
-    /// the lever's effect belongs to this resource. The unknown part lies between 0 and the largest effect that the
-    /// upper bound of the elasticity allows.
+    /// slow a resource whose elasticity is only bounded. An unknown part of the lever's effect then belongs to the
+    /// bounded resource. The unknown part lies between 0 and the largest effect that the upper bound of the elasticity
+    /// allows.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
         let used: Vec<usize> = (0..known.len()).filter(|j| known[*j] == Known::Regression).collect();
         let (mut of_used, mut remainder, by_dose) = self.regress(&used)?;
@@ -216,8 +215,8 @@ impl<'a> Seen<'a> {
             let Known::AtMost(most, _) = known else { continue };
             let felt: Vec<f64> = used.iter().map(|j| self.dose_on(*j, k)).collect();
             let shares = times(&by_dose, &felt);
-            // No elasticity is below 0. The effect of the bounded resource is therefore at most the whole effect that
-            // the regression found for a lever that also slows this resource.
+            // No elasticity is below 0. The effect of a bounded resource is therefore at most the whole effect that the
+            // regression found for a lever that also slows it.
             let of_alone = |(share, e): (&f64, &Estimate)| (*share > ALIKE).then(|| (e.high / share).max(0.0));
             let most = shares.iter().zip(&alone).filter_map(of_alone).fold(*most, f64::min);
             of_used.iter_mut().zip(&shares).for_each(|(e, share)| subtract(e, share * most));
@@ -313,7 +312,7 @@ fn doses(speeds: &[Vec<f64>], against: &Against) -> Result<Vec<Vec<f64>>, String
     Ok((0..speeds.len()).map(|j| of.iter().map(|fit| fit.coefficients[j]).collect()).collect())
 }
 
-/// Returns a sentence that says that a lever took almost nothing of its resource.
+/// Returns a sentence about a lever that took almost nothing of its resource.
 pub(super) fn too_little(lever: &LeverSlots, dose: f64) -> String {
     format!("the lever {} took only {:.1} % of its resource, too little to show an effect", lever.lever, dose * 100.0)
 }

@@ -1,6 +1,6 @@
-//! Interim analyses ("looks") of a running experiment. Every look (interim analysis) may decide wrongly by chance, so
-//! early looks need clearer results (the bounds of O'Brien and Fleming). With these bounds, all looks together decide
-//! wrongly in one of twenty experiments, as often as a single look at the end. A lever is a temporary change that an
+//! Interim analyses ("looks") of a running experiment. Every interim analysis may be wrong by chance, so early ones
+//! need clearer results (the bounds of O'Brien and Fleming). With these bounds, all interim analyses together are wrong
+//! in one of twenty experiments, as often as a single analysis at the end. A lever is a temporary change that an
 //! experiment makes, such as slowing a CPU.
 //!
 //! Source: C. Jennison and B. Turnbull, *Group sequential methods* (2000), table 2.3.
@@ -18,9 +18,9 @@ pub const MAX_LOOKS: usize = 4;
 const LAST_BORDER: [f64; MAX_LOOKS] = [1.960, 1.977, 2.004, 2.024];
 /// Half-width of an ordinary 95 % interval, in standard errors.
 const USUAL_BORDER: f64 = 1.960;
-/// Returns true if the time slots so far show for certain how much of the throughput the first lever's resource
-/// explains: more than half, or less. The current look (interim analysis) is number `look` of `looks`. The experiment
-/// ends after the last look (interim analysis) in any case.
+/// Returns true if the time slots so far certainly show that the first lever's resource explains more than half of the
+/// throughput, or less. The current look (interim analysis) is number `look` of `looks`. The experiment ends after the
+/// last look (interim analysis) in any case.
 pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
     let found = estimate(trial).ok().and_then(|found| found.elasticities.first().copied());
     found.is_some_and(|found| {
@@ -62,8 +62,8 @@ mod tests {
         }
     }
 
-    /// Returns the number of looks until the end, and the decision: true for an elasticity above one half, `None` if no
-    /// look decided.
+    /// Returns the number of looks until the end, and the decision: true for an elasticity above one half; `None`
+    /// without a decision.
     fn experiment(elasticity: f64, noise: f64, looks: usize, seed: u64) -> (usize, Option<bool>) {
         let mut random = fastrand::Rng::with_seed(seed);
         let lever = LeverSlots { lever: "server-cpu".into(), ..LeverSlots::default() };

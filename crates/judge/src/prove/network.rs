@@ -18,7 +18,7 @@ pub(super) struct Network {
     /// Length of a time slot, in mean service times of the slowest station. In a time slot that is shorter than some
     /// response times, queues do not settle.
     pub(super) slot_s: f64,
-    /// Number of stations with a lever; these are the first stations.
+    /// Number of stations that have a lever; these stations come first.
     pub(super) slowed: usize,
 }
 
@@ -123,7 +123,7 @@ impl Network {
         }
     }
 
-    /// Moves one client on from a station, or from the delay (`None`). Returns true if this move completed a request.
+    /// Moves one client on from a station, or from the delay (`None`). Returns true if a request completed.
     fn moved(&self, from: Option<usize>, at: &mut [u32], thinking: &mut u32) -> bool {
         let Some(i) = from else {
             *thinking -= 1;

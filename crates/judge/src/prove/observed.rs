@@ -1,5 +1,5 @@
-//! Direct observations of bottlenecks. A counter shows a bottleneck directly if it counts queues, refusals or losses,
-//! and not only the use of a device.
+//! Direct observations of bottlenecks. A counter of queues, refusals or losses shows a bottleneck directly, unlike a
+//! counter of a device's use.
 
 use run::{Bottleneck, Counted, Evidence};
 
@@ -53,8 +53,8 @@ pub(super) fn observation<'a>(facts: &Facts<'_>, verdict: &'a Bottleneck) -> Opt
         counter if disks::WAITS.contains(&counter) => {
             evidence.value.zip(evidence.limit).is_some_and(|(share, mostly)| share >= mostly)
         }
-        // The verdict may rest on other signs of a full link than the number of bytes. If the bytes are far below the
-        // link's rate, they do not show directly that the link is full.
+        // The verdict may rest on other signs of a full link than on the number of bytes. If the bytes are far below
+        // the link's rate, they do not show directly that the link is full.
         "medium.bytes" | "interface.tx_bytes" | "interface.rx_bytes" => {
             evidence.value.zip(evidence.limit).is_some_and(|(used, rate)| is_full_link(used / rate))
         }
@@ -68,15 +68,15 @@ pub(super) fn is_sampled(verdict: &Bottleneck) -> bool {
     verdict.id == "server-concurrency" && verdict.evidence.iter().any(|evidence| evidence.counter == waits::EVIDENCE)
 }
 
-/// Returns true if a count of child processes or connections equals the number of requests handled at a time. A count
-/// of threads is not sufficient, because a thread that ran need not be a worker.
+/// Returns true if a count of child processes or connections equals the number of requests that the server handles at a
+/// time. A count of threads is not sufficient, because a thread that ran need not be a worker.
 pub(super) fn are_places_seen(verdict: &Bottleneck) -> bool {
     !verdict.counted.iter().all(places::is_threads)
 }
 
 /// Returns true if the verdict names only threads or child processes of the server as workers, and no request waits
 /// unread or unaccepted. A child process that handles one request at a time leaves the other requests unread or
-/// unaccepted. Returns false if no counter shows the requests that wait.
+/// unaccepted. Returns false if no counter shows waiting requests.
 fn are_requests_read_at_once(facts: &Facts<'_>, verdict: &Bottleneck) -> bool {
     let views: Vec<View<'_>> = facts.loaded().filter_map(server_of).collect();
     let waits = |id| views.iter().filter_map(|view| view.value(id)).reduce(f64::max).is_none_or(|most| most >= 1.0);
@@ -141,8 +141,8 @@ mod tests {
         }
     }
 
-    /// The situation of this test also occurs with nginx in front of workers that listen on a Unix socket. Nothing
-    /// shows that nginx passes all requests on, but its child processes leave no request unread.
+    /// As with nginx in front of workers that listen on a Unix socket, a proxy passes requests on to its upstream.
+    /// Nothing shows that nginx passes all requests on, but its child processes leave no request unread.
     #[test]
     fn children_that_read_all_requests_at_once_are_not_seen_directly() {
         let seen = |unread: f64, what: CountedKind| {

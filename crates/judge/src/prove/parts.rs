@@ -53,9 +53,9 @@ pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof, verdict: &Bottleneck) -
     Some(Ok(effects))
 }
 
-/// Returns a copy of the trial. In the copy, the share of time for which the server wanted a CPU is at least the CPU
-/// use that the counters show. The lever's own reading may be too low: it covers only processes that exist at the start
-/// of a time slot, and a server may start a process for each connection.
+/// Returns a copy of the trial. In the copy, the server wanted a CPU for at least the share of time that the counters
+/// show as its CPU use. The lever's own reading may be too low, because it leaves out processes that start during a
+/// time slot.
 fn with_counted_use(facts: &Facts<'_>, trial: &ProofTrial) -> ProofTrial {
     let mut trial = trial.clone();
     let Some(load) = utilization::load_of(facts, &trial) else { return trial };
@@ -77,9 +77,8 @@ fn disturbed_slots(facts: &Facts<'_>, trial: &ProofTrial) -> impl Fn(usize) -> b
     }
 }
 
-/// Replaces the measured shares of the watched server's resources by their shares of its own throughput, if it answers
-/// only some of the requests. The remainder, which no resource explains, becomes smaller by as much as these shares
-/// grow.
+/// Converts the shares of the watched server's resources to shares of its own throughput, if it answers only some of
+/// the requests. The remainder, which no resource explains, becomes smaller by as much as these shares grow.
 fn of_watched_server(watched: WatchedShare, trial: &ProofTrial, found: &mut Estimates) {
     let is_own = |at: &usize| !is_of_all_servers(&trial.levers[*at].lever);
     let measured = |at: &usize| found.bases[*at].is_measured() && is_own(at);
@@ -172,9 +171,9 @@ pub(super) fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
     shares
 }
 
-/// Returns the lever, or the remainder, whose share of the throughput is certainly the largest, if any. A share is
-/// certainly the largest if it is certainly at least half. A share is also the largest if its estimate is at least half
-/// and its whole interval lies above all other intervals.
+/// Returns the lever (or the remainder) whose share of the throughput is certainly the largest, if any. A share of
+/// certainly at least half is certainly the largest. A share is also the largest if its estimate is at least half and
+/// its interval lies above all other intervals.
 pub(super) fn largest(proof: &Proof) -> Option<String> {
     let shares = shares(proof);
     let above_others = |(lever, e): &&(String, Estimate)| {

@@ -15,11 +15,11 @@ use crate::rules::RULES;
 use crate::thresholds::{CLOSE, LIKELY, SHOWN, SUPPORTED, UNDECIDED};
 use crate::{Facts, conclude::confidence};
 
-/// Returns the verdict that the rules give if the bottlenecks that the experiment excluded are left out. The confidence
-/// of the returned verdict comes from the counters.
+/// Returns the verdict of the rules, without the bottlenecks that the experiment excluded. The confidence of this
+/// verdict comes from the counters.
 pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, excluded: &[&'static str]) -> Bottleneck {
-    // The experiment showed that the upstream of the old verdict does not limit the server, so the rules judge again
-    // without it. Without the old verdict's upstream, the next full upstream, if any, may be the limit.
+    // The experiment showed that the upstream of the old verdict is not the limit, so the rules judge without this
+    // upstream. The next full upstream, if any, may then be the limit.
     let without_refuted = verdict.waits_for.as_ref().map(|refuted| upstreams::without(facts, refuted));
     let facts = without_refuted.as_ref().unwrap_or(facts);
     let mut found = without(facts, excluded);
@@ -36,8 +36,8 @@ pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, exclu
     found
 }
 
-/// Returns a verdict in which the bottleneck is the resource that `lever` slowed. `most` is the greatest confidence
-/// that the experiment gives to this verdict.
+/// Returns a verdict whose bottleneck is the resource that `lever` slowed. `most` is the greatest confidence that the
+/// experiment gives to this verdict.
 pub(super) fn of_lever(
     facts: &Facts<'_>,
     argued: &Bottleneck,
@@ -156,14 +156,14 @@ const AFFINITY_ADVICE: [&str; 2] = [
     "Send from more addresses (--source), or choose the backend by connection instead, to load all backends.",
 ];
 
-/// Returns true if the server was seen to be a single process without upstreams. With a single process and no
-/// upstreams, the source address cannot decide which of several processes or upstreams gets a request.
+/// Returns true if the server was seen to be a single process without upstreams. The source address can then not decide
+/// which process or upstream gets a request.
 fn is_one_process(facts: &Facts<'_>) -> bool {
     facts.server().is_some_and(|view| view.side.processes.len() == 1 && view.side.behind.is_empty())
 }
 
 /// Returns the verdict of a single rule, with the given confidence. If the rule does not find its signs, only the
-/// experiment supports the verdict, and no counter does. The confidence is then at most `SUPPORTED`.
+/// experiment supports the verdict, so the confidence is at most `SUPPORTED`.
 fn named(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, (id, confidence): (&'static str, f64)) -> Bottleneck {
     let others: Vec<&str> = BOTTLENECKS.iter().map(|b| b.id).filter(|other| *other != id).collect();
     let seen = Some(without(facts, &others)).filter(|found| found.id == id);

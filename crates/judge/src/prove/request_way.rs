@@ -3,9 +3,9 @@
 //! decisive trial of a run is the load that represents the run.
 //!
 //! On a half-duplex link, both directions share one wire, so the bytes of both directions are added up. On a
-//! full-duplex link, requests load only their own direction, so longer requests test a full link only if this direction
-//! is the fuller direction. Full duplex is assumed, as on switched Ethernet, unless the run says that the wire is
-//! shared. If the link is half-duplex after all, the effect is smaller than predicted, never larger.
+//! full-duplex link, longer requests fill only the direction of the requests, so this direction must be the fuller one.
+//! Full duplex is assumed, as on switched Ethernet, unless the run says that the wire is shared. If the link is
+//! half-duplex after all, the effect is smaller than predicted.
 
 use run::Run;
 
@@ -17,7 +17,7 @@ use crate::signals::medium::{medium_bytes, ways};
 /// directions are added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum RequestWay {
-    /// It is unknown how many bytes per exchange the link carries.
+    /// It is unknown how many bytes per exchange the link carries in this direction.
     #[default]
     NotSeen,
     /// The answers load their direction of the link more than the requests load theirs, so longer requests do not test

@@ -3,12 +3,12 @@
 //! An open loop completes what it offers, so a lever (which slows a resource) changes only the response time. If all
 //! speeds and arrivals were `k` times as fast, responses would be, too: `T(k rate, k speeds) = T / k`. Slowing all
 //! resources by a share d (the dose) therefore acts like more arrivals: `T(rate, (1 - d) speeds) = T(rate / (1 - d),
-//! speeds) / (1 - d)`. A lever that raises the offered rate thus shows the effect of slowing everything, including
-//! upstreams.
+//! speeds) / (1 - d)`. A lever that raises the offered rate therefore has the effect of slowing all resources,
+//! including upstreams.
 //!
-//! The share of another lever is its effect divided by the effect of slowing everything. In an open queueing network,
-//! all queues and delays have a share of the mean response time. The shares of all queues and delays add up to exactly
-//! 1 for any dose (Jackson 1957).
+//! The share of another lever is its effect, divided by the effect of slowing all resources. In an open queueing
+//! network, all queues and delays have a share of the mean response time. The shares of all queues and delays add up to
+//! exactly 1 for any dose (Jackson 1957).
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofMetric, ProofTrial, SlotHist};
 use stats::bootstrap::{resample, small_sample_factor};
@@ -224,7 +224,7 @@ struct Whole {
     /// Response time with all resources slowed, divided by the response time without levers, minus 1.
     grows: f64,
     dose: f64,
-    /// Utilization of a single queue whose response time would grow as much as `grows` for this dose.
+    /// Utilization of a single queue whose response time would grow by as much as `grows` for the dose.
     busy: f64,
 }
 
@@ -232,7 +232,7 @@ impl Whole {
     /// Computes the effect of slowing everything from the effect of a higher offered rate.
     fn of(ratio: f64, dose: f64) -> Self {
         let slower = ratio / (1.0 - dose);
-        // A higher rate never makes responses faster, so a ratio below 1 is noise.
+        // A higher rate never shortens response times, so a ratio below 1 is noise.
         let least = slower.max(1.0 / (1.0 - dose));
         let busy = 1.0 - dose * least / (least - 1.0);
         Self { grows: slower - 1.0, dose, busy: busy.clamp(0.0, BUSIEST) }
@@ -287,7 +287,7 @@ mod tests {
 
     /// Returns one entry for the share of each resource, and a last entry for the remainder. An entry contains the
     /// number of seeds whose interval contains the true value, the mean error, and the mean half-width. A seed without
-    /// an estimate counts as right; only a few of a hundred seeds have no estimate.
+    /// an estimate counts as right, because only a few of a hundred seeds have no estimate.
     fn covered(network: &OpenNetwork, of: ProofMetric, seeds: u64) -> Vec<(u32, f64, f64)> {
         let exact = network.exact_shares(of);
         let truth: Vec<f64> = exact.iter().copied().chain([1.0 - exact.iter().sum::<f64>()]).collect();

@@ -1,6 +1,6 @@
 //! Upstreams that work on the CPUs that a lever slows. A lever is a temporary change that an experiment makes, such as
-//! slowing a CPU. A lever on CPUs that upstreams also use slows these upstreams, too, so its effect is not only that of
-//! the resource that it is meant to slow.
+//! slowing a CPU. If upstreams use the CPUs of a lever, the lever slows them, too, so only a part of its effect belongs
+//! to its own resource.
 
 use run::InstanceFilter;
 
@@ -9,10 +9,10 @@ use crate::context::view::{View, busy, mask};
 use crate::number::ratio;
 use crate::thresholds::WORKS;
 
-/// Returns the share of the CPU time, 0 to 1, that the processes meant by `lever` use, of all CPU time that they and
-/// the upstreams on their CPUs use. A request loses time on slower CPUs in proportion to its CPU time there, so a
-/// program's share of the CPU time is also its share of the lever's effect. Returns 1 if no upstream works on the CPUs
-/// of these processes, or if the CPU use is unknown.
+/// Returns the share of the CPU time, 0 to 1, that the processes of `lever` use, of all CPU time that they and
+/// upstreams on their CPUs use. A program's share of the CPU time is also its share of the lever's effect, because
+/// slower CPUs delay a request in proportion to its CPU time. Returns 1 if no upstream works on the CPUs of these
+/// processes, or if the CPU use is unknown.
 pub(super) fn own_share(facts: &Facts<'_>, lever: &str) -> f64 {
     let slowed = match lever {
         "server-cpu" => facts.server(),
@@ -26,9 +26,9 @@ pub(super) fn own_share(facts: &Facts<'_>, lever: &str) -> f64 {
     ratio(own, own + others).unwrap_or(1.0)
 }
 
-/// Returns true if the upstream with the processes `processes` may run on a CPU that the lever slows. `slowed` is the
-/// view of the processes that the lever slows, and `server` the view with the upstream's counters. Also returns true if
-/// the CPUs of the upstream or of the slowed processes are unknown.
+/// Returns true if the upstream that consists of `processes` may run on a CPU that the lever slows. `slowed` describes
+/// the processes that the lever slows, and `server` has the upstream's counters. Also returns true if the CPUs of the
+/// upstream or of the slowed processes are unknown.
 fn may_share(slowed: &View<'_>, server: &View<'_>, processes: &[String]) -> bool {
     let upstream = mask(&busy(&server.processes_of(&InstanceFilter::new(processes))));
     slowed.mask().zip(upstream).is_none_or(|(own, upstream)| own & upstream != 0)

@@ -31,7 +31,7 @@ pub fn may_be_unsaturated(run: &Run) -> bool {
     lever.is_some_and(|lever| !is_seen(&Facts::of(run), lever))
 }
 
-/// Returns true for a verdict that holds only because no specific cause shows its signs.
+/// Returns true for a verdict that is given only because no specific cause shows its signs.
 fn is_left_over(id: &str) -> bool {
     RULES.iter().any(|rule| rule.id == id && rule.tier == Tier::LeftOver)
 }
@@ -85,7 +85,7 @@ fn is_server_full(facts: &Facts<'_>) -> bool {
         .is_some_and(|cpu| are_cpus_full(&cpu) || is_only_thread_full(&cpu) || waits_for_cpu(facts, &cpu))
 }
 
-/// Returns true if the server, its upstreams and the generator use all the time of their CPUs for this load.
+/// Returns true if the server, its upstreams and the generator together fill their CPUs under the load.
 fn are_cpus_full(cpu: &ServerCpu<'_>) -> bool {
     let used = cpu.chain.as_ref().and_then(|chain| ratio(chain.serving() + chain.generator(), chain.cpus));
     let is_of_load = cpu.own().max(cpu.in_sum(false)) >= LIKELY;
@@ -111,7 +111,7 @@ fn waits_for_cpu(facts: &Facts<'_>, cpu: &ServerCpu<'_>) -> bool {
     is_busy && is_of_load && on_no_cpu.is_some_and(|all| waiting >= QUEUE_SHARE * all)
 }
 
-/// Returns true if a resource with this utilization has no room for a larger load. By the utilization law, throughput
+/// Returns true if a resource with this utilization is too full for a larger load. By the utilization law, throughput
 /// can grow at most to throughput divided by the utilization. Growth of less than [`FLAT`] counts as no growth.
 fn leaves_no_room(utilization: f64) -> bool {
     utilization * (1.0 + FLAT) >= 1.0

@@ -19,9 +19,8 @@ use stats::{Sample, average};
 /// Number of time slots in a stretch. The constant is also the usual number of time slots with all levers off at the
 /// end of a trial.
 const STRETCH: usize = 8;
-/// Minimum number of stretches ([`STRETCH`] time slots each) for an estimate of their scatter. The constant is also the
-/// minimum number of time slots with all levers off at the end of a trial, for a comparison with the earlier
-/// throughput.
+/// Minimum number of stretches ([`STRETCH`] time slots each) for an estimate of their scatter. Also the minimum number
+/// of time slots with all levers off at the end of a trial, for a comparison with the earlier throughput.
 const FEWEST: usize = 4;
 /// Width of a 99.9 % interval, divided by the width of a 95 % interval (Student's t for the dozen stretches of a
 /// trial).
@@ -65,7 +64,7 @@ pub(super) fn doubt(steadiness: &Steadiness, dose: Option<f64>) -> Option<String
     }
 }
 
-/// Returns a lower bound of a ratio's distance from 1, as a logarithm. The bound is below 0 if the ratio may be 1.
+/// Returns a lower bound of the distance of a ratio from 1, as a logarithm. The bound is below 0 if the ratio may be 1.
 fn surely(ratio: &Estimate) -> f64 {
     let half = (ratio.high.ln() - ratio.low.ln()) / 2.0;
     ratio.value.ln().abs() - SURE * half

@@ -23,17 +23,17 @@ pub struct Suspect {
     /// limit may apply to all addresses together, so that more addresses change nothing.
     pub refutes: bool,
     /// True if the bottleneck is a full resource with parallel parts, such as CPUs, threads or a disk. Throughput also
-    /// follows the speed of a resource with parallel parts while this resource has room for a larger load. The
-    /// experiment therefore needs a sign that a larger load would not raise throughput.
+    /// follows the speed of such a resource while the resource is not full. The experiment therefore needs a sign that
+    /// a larger load would not raise throughput.
     pub needs_saturation: bool,
     /// Function that predicts throughput with the lever, divided by throughput without the lever. The function's second
     /// argument is the dose: the share of the resource that the lever takes.
     pub ratio: fn(&Run, f64) -> f64,
 }
 
-/// All bottlenecks that a lever tests, each with its lever. No lever acts on a sleep, a lock, a service on an
-/// unobserved host, or network distance. The share of throughput that these causes explain is part of the remainder.
-/// Bottlenecks without a lever are tested indirectly: all levers should have no effect.
+/// All bottlenecks that a lever tests, each with its lever. No lever acts on a sleep, a lock, an upstream on an
+/// unobserved host, or network distance. The share of throughput that such causes explain is part of the remainder.
+/// Bottlenecks without a lever are tested indirectly: then, no lever should have an effect.
 pub const SUSPECTS: &[Suspect] = &[
     of_server("server-cpu", "server-cpu"),
     of_server("server-single-thread", "server-cpu"),
@@ -90,7 +90,7 @@ pub(super) fn ids_of(lever: &str) -> impl Iterator<Item = &'static str> {
     SUSPECTS.iter().filter(of_lever).map(|suspect| suspect.bottleneck)
 }
 
-/// Returns true if a lever acts on the resource that limits an upstream; `limit` tells what limits the upstream.
+/// Returns true if a lever acts on the resource `limit`, which limits an upstream.
 pub(super) fn acts_on(lever: &str, limit: Option<UpstreamLimit>) -> bool {
     SUSPECTS.iter().any(|suspect| suspect.lever == lever && suspect.behind.is_some() && suspect.behind == limit)
 }
@@ -165,8 +165,8 @@ mod tests {
 
     /// The server accepts four connections every 50 ms. Five connections wait to be accepted, 80 arrive per second, and
     /// an answer takes 62.5 ms, all of which is the wait to be accepted. An earlier version of loadline predicted that
-    /// kept connections change nothing. Another earlier version used the mean response time for the prediction. The
-    /// mean response time was 140 ms too long, because it included eleven clients that still waited for a connection.
+    /// kept connections change nothing, or used the mean response time. The mean response time was 140 ms too long,
+    /// because it included eleven clients that still waited to be accepted.
     #[test]
     fn the_wait_to_be_accepted_is_no_part_of_an_answer_on_a_kept_connection() {
         let column = |waiting| run::Column {

@@ -1,6 +1,6 @@
 //! Effect of a lever that is tested in turns: in pairs of loads, one load without the lever and one with the lever. A
 //! lever is a temporary change that an experiment makes, such as slowing a CPU. The effect is the geometric mean of the
-//! pairs' ratios (the figure with the lever divided by the figure without it), with Student's interval. Slow changes of
+//! pairs' ratios (figure with the lever, divided by the figure without it), with Student's interval. Slow changes of
 //! the machine cancel within a pair of loads.
 
 use crate::thresholds::{EXCLUDED, FEWEST_WINDOWS, MAX_PREDICTED_FACTOR};
@@ -46,9 +46,9 @@ pub(super) enum PredictionCheck {
 ///
 /// The prediction is confirmed if the whole interval of the effect lies beyond the midpoint between "no effect" and the
 /// prediction. The prediction is exceeded if the whole interval of the effect lies beyond one and a half times the
-/// predicted effect. The largest possible prediction means "at least this effect", so no larger effect contradicts this
-/// prediction. The prediction is refuted if the effect is certainly a very small part of the predicted effect. A larger
-/// part of the predicted effect refutes nothing, because another limit may stop a growth of throughput early.
+/// predicted effect. An unbounded prediction means "at least this effect", so no larger effect contradicts it. The
+/// prediction is refuted if the effect is certainly a very small part of the predicted effect. A larger part refutes
+/// nothing, because another limit may stop a growth of throughput early.
 pub(super) fn check(effect: &Effect, predicted: f64) -> PredictionCheck {
     let (halfway, small) = (predicted.max(1e-6).sqrt(), predicted.max(1e-6).powf(EXCLUDED));
     let (beyond, short) = match predicted > 1.0 {

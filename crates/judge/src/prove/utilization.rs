@@ -3,9 +3,9 @@
 //! of the resource's speed.
 //!
 //! A lever that takes the share d of a resource leaves the share 1 - d. If the resource is the limit, 1 - d is also the
-//! throughput ratio. Otherwise, the throughput ratio depends on the utilization U, the share of the time for which the
-//! resource was in use. If the utilization U is above 1 - d, the lever itself fills the resource, and the throughput
-//! ratio is (1 - d) / U. If U is lower, the throughput ratio is 1. If the measured throughput ratio does not exclude (1
+//! throughput ratio. In general, the ratio depends on the utilization U, the share of the time for which the resource
+//! was in use. If U is above 1 - d, the lever fills the resource, and the throughput ratio is (1 - d) / U. If U is
+//! lower, the ratio is 1. If the measured throughput ratio does not exclude (1
 //! - d) / U, a faster resource may gain nothing, although throughput fell with the lever.
 
 use run::{
@@ -25,8 +25,7 @@ use crate::signals::cpu::ran;
 use crate::thresholds::{MORE_THAN_ALL, MOST};
 use crate::{Facts, context::disks, in_flight::upstreams};
 
-/// Bottlenecks whose resource is not a CPU, each with the counters whose evidence states the use and the limit of the
-/// resource.
+/// Bottlenecks whose resource is not a CPU. Each has the counters whose evidence states the resource's use and limit.
 const USED_OF_LIMIT: &[(&str, &[&str])] = &[
     ("network-medium", &["medium.bytes", "interface.tx_bytes", "interface.rx_bytes"]),
     ("server-cpu-quota", &["process.cpu"]),
@@ -69,8 +68,8 @@ pub(super) fn may_be_filled_by_the_lever(used: f64, highest: f64, left: f64) -> 
 /// Returns one list for each lever (a slowdown of a resource). The list contains the utilizations of the resource at
 /// full speed, 0 to 1. One utilization comes from the time slots in which the lever is off. Another utilization comes
 /// from the decisive trial (the load that represents the run). The time slots alone may show a utilization that is too
-/// high: after a slot with the lever on, requests may queue in front of the resource for several more slots. The list
-/// is empty if no utilization is known.
+/// high, because requests still queue for several slots after the lever is off. The list is empty if no utilization is
+/// known.
 pub(super) fn of_levers(
     facts: &Facts<'_>,
     verdict: &Bottleneck,
@@ -174,8 +173,8 @@ fn of_cpus(facts: &Facts<'_>, verdict: &Bottleneck, (load, lever): (&Trial, &str
     all.into_iter().flatten().reduce(f64::max).map(|used| used.clamp(0.0, 1.0))
 }
 
-/// Returns true if the verdict (the named bottleneck) says that the resource that this lever slows is a single thread,
-/// or a set of threads of which only one can run at a time.
+/// Returns true if the verdict says that the resource of this lever is a single thread, or threads of which only one
+/// runs at a time.
 fn names_one_thread(verdict: &Bottleneck, lever: &str) -> bool {
     match lever {
         "server-cpu" => verdict.id == "server-single-thread" || verdict.serial,

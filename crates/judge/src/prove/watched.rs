@@ -1,7 +1,7 @@
 //! The watched server's share of the requests, if the load goes to several servers with an address each. Each
-//! connection stays at its address. A lever (temporary change by an experiment, such as slowing a CPU) on the watched
-//! server therefore changes only the throughput of that server's connections. The relative change of the total
-//! throughput is smaller: it is the watched server's relative change, multiplied by its share of the requests.
+//! connection stays with its address, so a lever on the watched server changes only the throughput of that server's
+//! connections. The change of the total throughput is smaller: the watched server's change, multiplied by its share of
+//! the requests.
 
 use run::{Effect, Estimate, Trial};
 
@@ -11,10 +11,10 @@ use crate::thresholds::PLACES_APART;
 
 /// ID of the lever that slows the generator's CPU.
 pub(super) const CLIENT_CPU: &str = "client-cpu";
-/// Levers on resources that the requests to all servers use; see [`is_of_all_servers`].
+/// Levers on resources that all requests use, whichever server answers them; see [`is_of_all_servers`].
 const OF_ALL_SERVERS: [&str; 2] = [CLIENT_CPU, "link"];
 
-/// Returns true if a lever acts on a resource that all requests use, also those to servers that are not watched.
+/// Returns true if a lever acts on a resource that all requests use, even requests to servers that are not watched.
 pub(super) fn is_of_all_servers(lever: &str) -> bool {
     OF_ALL_SERVERS.contains(&lever)
 }
@@ -175,8 +175,7 @@ mod tests {
 
     /// The lever should cut the watched server's throughput by a quarter. If all addresses together lose a quarter, the
     /// verdict is proven, even if the number of the watched server's addresses is unknown. If four addresses together
-    /// lose only a sixteenth, and the number of the watched server's addresses is unknown, there are two explanations:
-    /// the full effect on a server at one address, or a quarter of the effect on a server at all four.
+    /// lose only a sixteenth, the full effect on one address and a quarter of it on all four look the same.
     #[test]
     fn an_unknown_share_proves_and_refutes_nothing_in_between() {
         for accepted in [0.0, 1.0] {

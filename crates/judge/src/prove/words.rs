@@ -132,8 +132,8 @@ pub(super) fn load_sentence(proof: &Proof) -> String {
     proof.effect(LOAD_LEVER).map_or(String::new(), |effect| turned(effect, None))
 }
 
-/// Returns the end of a sentence about a larger load, if another load of the run completed `most` requests per second,
-/// which is more than the larger load did.
+/// Returns the end of a sentence about a larger load, if another load of the run completed more (`most` requests per
+/// second).
 pub(super) fn beyond_sentence(most: f64) -> String {
     format!(", but another load of this run completed {}, and the limit is not below that", rate(most))
 }
@@ -183,7 +183,7 @@ fn is_beyond(proof: &Proof, lever: &str, wanted: f64) -> bool {
     measured.is_some_and(|m| m.high < (1.0 - m.dose).powf(wanted))
 }
 
-/// Returns a sentence about the direct observation that agrees with the verdict; empty if there is none. The verdict's
+/// Returns a sentence about a direct observation that agrees with the verdict; empty without one. The verdict's
 /// sentence already says what sampled threads wait for, so the observation of waiting threads is not repeated.
 pub(super) fn seen(facts: &Facts<'_>, verdict: &Bottleneck) -> String {
     let counted = || verdict.counted.first().map(|c| format!("{} {} of {}", figure(c.count), c.what, c.of));

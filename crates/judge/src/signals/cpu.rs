@@ -51,10 +51,10 @@ pub(crate) fn queue(facts: &Facts<'_>) -> f64 {
     waiting.map_or(0.0, |w| QUEUE_SAYS * ((w.server - w.client) / QUEUE_SHARE).clamp(-1.0, 1.0))
 }
 
-/// Returns the maximum probability that a thread or CPU counts as full if its use without this load is not known.
-/// Throughput that stopped growing shows a limit, and so does a missed objective. If a run shows neither a plateau nor
-/// a missed objective, only messages that wait unread at the server show a limit. If client and server share CPUs,
-/// unread messages are no evidence.
+/// Returns the maximum probability that a thread or CPU counts as full if its use without the load is unknown.
+/// Throughput that stopped growing shows a limit, and so does a missed objective. Without a plateau or a missed
+/// objective, only messages that wait unread at the server show a limit. If client and server share CPUs, unread
+/// messages show nothing.
 fn most_if_unseen(facts: &Facts<'_>) -> f64 {
     if facts.limited() {
         return 1.0;
@@ -125,7 +125,7 @@ pub(crate) struct ServerCpu<'a> {
     lighter: LighterLoads<'a>,
     /// Probability that the server's CPUs had idle time under lighter loads; absent if unknown.
     pub(crate) had_room: Option<f64>,
-    /// Maximum probability that a thread or CPU counts as full if no lighter load shows its use without this load.
+    /// Maximum probability that a thread or CPU counts as full if no lighter load shows its use without the load.
     unseen_most: f64,
     /// Maximum probability that a thread counts as full. Below 1 if so few requests were in progress that none had to
     /// wait.
@@ -142,8 +142,8 @@ pub(crate) struct ServerCpu<'a> {
 }
 
 /// Returns the probability that a busy share was large in each trial near the highest rate ([`Facts::fast_trials`]).
-/// Work in the background that starts during the sweep fills a thread or CPU only in some of these trials, so it is not
-/// the limit. `share` returns the busy share of a trial.
+/// Background work that starts during the sweep fills a thread or CPU only in some of these trials, so it is not the
+/// limit. `share` returns the busy share of a trial.
 fn in_each<'a>(facts: &Facts<'a>, share: impl Fn(&View<'a>) -> Option<f64>) -> f64 {
     let views = facts.fast_trials().into_iter().filter_map(server_of);
     let mostly = |view: View<'a>| Some(chance((share(&view)? / view.given() - MOSTLY_RUNS) / FULL_WIDTH));
@@ -164,9 +164,9 @@ fn most_wanted(view: &View<'_>) -> Option<f64> {
 
 /// Returns the CPU time per request in the view, divided by the CPU time per request with the fewest clients. Returns
 /// `None` unless the ratio is so large that threads may spin while they wait for a lock, or that other work may run.
-/// The server must use at least half of its CPUs, or of the CPUs that its full threads can use, and would use less than
-/// half with the smaller CPU time per request. Requests on neighbouring hyper-threads slow each other down, too, but to
-/// no less than half of the speed.
+/// The server must use at least half of its CPUs (or of the CPUs of its full threads), and less than half at the
+/// smaller CPU time per request. Requests on neighbouring hyper-threads slow each other down, too, but to no less than
+/// half of the speed.
 pub(crate) fn spins(facts: &Facts<'_>, view: &View<'_>, (used, allowed): (f64, f64)) -> Option<f64> {
     let one = facts.unloaded.filter(|one| !std::ptr::eq(*one, view.trial))?;
     let each_s = ratio(server_of(one)?.cpu_used()?, positive(good(one))?)?;
@@ -246,7 +246,7 @@ impl<'a> ServerCpu<'a> {
         })
     }
 
-    /// Returns the probability that the server needs all the time of its CPUs for this load.
+    /// Returns the probability that the server needs all the time of its CPUs for the measured load.
     pub(crate) fn own(&self) -> f64 {
         self.of_server(self.wants.map_or(0.0, |wants| chance(wants.log_odds() + self.shift)))
     }
@@ -269,9 +269,9 @@ impl<'a> ServerCpu<'a> {
         self.of_good.filter(|of_good| of_good.chance() < LIKELY).map(|of_good| of_good.value)
     }
 
-    /// Returns the probability that a thread or CPU is fully in use because of the load. `full` is the probability that
-    /// this thread or CPU is fully in use for any reason. `had_room` is the probability that this thread or CPU was not
-    /// fully in use under lighter loads.
+    /// Returns the probability that a thread or CPU is full because of the measured load. `full` is the probability
+    /// that the thread or CPU is full for any reason. `had_room` is the probability that the thread or CPU was not full
+    /// under lighter loads.
     fn of_load(&self, full: f64, had_room: Option<f64>) -> f64 {
         had_room.map_or(full.min(self.unseen_most), |had_room| full * had_room)
     }
@@ -293,8 +293,8 @@ impl<'a> ServerCpu<'a> {
         self.uncrowded_most >= 1.0
     }
 
-    /// Returns the busiest thread that is full whatever the load. A thread that is always full polls or has other work,
-    /// so nothing shows whether this load fills it.
+    /// Returns the busiest thread that is full under any load. A thread that is always full polls or has other work, so
+    /// nothing shows whether the measured load fills the thread.
     pub(crate) fn always_full(&self) -> Option<&Task> {
         let given = self.view.given();
         let is_full = |task: &&Task| full("", given, task.busy).chance() >= LIKELY;
@@ -329,7 +329,7 @@ impl<'a> ServerCpu<'a> {
         let full = Signal::new("", chain.share(), (FULL_MIDDLE, FULL_WIDTH));
         let known = Signal::new("", (generator_cpus + serving) / chain.cpus, (HALF_BUSY, FULL_WIDTH));
         let full = chance(full.log_odds() + self.shift);
-        // The generator works only for this load.
+        // The generator works only for the measured load.
         let full = if generator { full } else { self.of_server(full) };
         full * chance(known.log_odds()) * part / (part + others)
     }

@@ -7,7 +7,7 @@ use crate::context::view::{Task, View};
 use crate::thresholds::{FULL_MIDDLE, FULL_WIDTH};
 
 /// Makes a signal from a busy share of CPUs, 0 to 1. The busy share is divided by `given`, the share of the time for
-/// which the hypervisor gave the machine these CPUs ([`View::given`](crate::context::view::View::given)).
+/// which the hypervisor gave the machine its CPUs ([`View::given`](crate::context::view::View::given)).
 pub(crate) fn full(name: &'static str, given: f64, share: f64) -> Signal {
     Signal::new(name, share / given, (FULL_MIDDLE, FULL_WIDTH))
 }

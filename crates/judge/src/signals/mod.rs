@@ -1,7 +1,7 @@
 //! Signals: named values with their intervals. Each signal is compared with one threshold.
 //!
-//! A signal near its threshold is weak evidence, and a signal far from it is strong evidence. The distance from the
-//! threshold, divided by the signal's width, is the logarithm of the odds that the true value is above the threshold (a
+//! A signal near its threshold is weak evidence, and a signal far from its threshold is strong evidence. The distance
+//! from the threshold, divided by the signal's width, is the logarithm of the odds that the true value is above it (a
 //! logistic curve). Evidence adds up as log odds, so no rule switches abruptly at a threshold.
 
 use run::Window;
@@ -40,10 +40,10 @@ pub struct Signal {
     pub threshold: f64,
     /// Distance from the threshold at which "above" is e (2.72) times as likely as "below", or the reverse.
     pub width: f64,
-    /// ID of the verdict that would hold if the value were on the other side of the threshold. If empty, the verdict on
-    /// the other side of the threshold is the rules' second choice.
+    /// ID of the verdict that would hold if the value were on the other side of the threshold. If empty, it is the
+    /// verdict that the rules rank second.
     pub beyond: &'static str,
-    /// True if a value below the threshold supports the verdict, false if a value above the threshold does.
+    /// True if a value below the threshold supports the verdict; false if a value above the threshold does.
     pub carries_below: bool,
 }
 
@@ -72,8 +72,8 @@ impl Signal {
         chance(self.log_odds())
     }
 
-    /// Turns the signal into a signal that supports its verdict below the threshold. `id` is the verdict for a value
-    /// above the threshold. If `id` is empty, this verdict is the second choice of the rules.
+    /// Turns the signal into one that supports its verdict below the threshold. `id` is the verdict for a value above
+    /// the threshold. If `id` is empty, this verdict is the one that the rules rank second.
     pub(crate) fn beyond(self, id: &'static str) -> Self {
         Self { beyond: id, carries_below: true, ..self }
     }
@@ -168,9 +168,8 @@ mod tests {
         assert!(low < value && value < high && high - low < 0.1, "{low} {value} {high}");
     }
 
-    /// This test repeats a situation that was observed in a run in which the counters of processes were read less often
-    /// than those of CPUs. An earlier version of loadline treated parts of the window with fewer than two samples as
-    /// idle.
+    /// In one run, the counters of processes were read less often than those of CPUs. An earlier version of loadline
+    /// treated parts of the window with fewer than two samples as idle.
     #[test]
     fn rows_without_a_sample_of_a_counter_are_no_part_of_its_interval() {
         let mut run = crate::planted::planted("server-single-thread").unwrap();

@@ -1,12 +1,12 @@
-//! Threads of a server that are ready to run but wait for a CPU. A thread that runs or waits for a CPU all the time
-//! waits for nothing else: neither for a lock, nor for a request, nor for an upstream.
+//! Threads of a server that are ready to run but wait for a CPU. A thread that always runs or waits for a CPU does not
+//! wait for a lock, a request or an upstream.
 
 use super::chance;
 use super::full::full;
 use crate::context::view::Task;
 use crate::thresholds::{CPU_WAIT, FULL_WIDTH, WORKS};
 
-/// Mean values of the working threads. Each value is a share of the measured time, 0 to 1.
+/// Mean values over the working threads. Each value is a share of the measured time, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ReadyThreads {
     /// Share of the time for which a working thread ran or waited for a CPU.
@@ -26,7 +26,7 @@ impl ReadyThreads {
 
     /// Returns the probability that the threads are always ready to run, but often do not get a CPU. `given` is the
     /// share of the time for which the hypervisor let this virtual machine use its CPUs. `shift` is the sum of the log
-    /// odds of further evidence; it is added to the log odds of this probability.
+    /// odds of further evidence, which is added to the log odds of the result.
     pub(crate) fn lack_cpus(&self, given: f64, shift: f64) -> f64 {
         chance(full("", given, self.wants).log_odds() + shift) * chance((self.unmet - CPU_WAIT) / FULL_WIDTH)
     }

@@ -34,8 +34,8 @@ impl Draw {
 }
 
 /// Simulates a sweep of a random network. Returns the share of the time for which the thread runs at the plateau, as
-/// its counters would show it. Also returns true if the thread is the limit: the elasticity of throughput for the
-/// thread's speed exceeds 0.5.
+/// its counters would show it. Also returns true if the thread is the limit: throughput changes by more than half as
+/// much as the thread's speed (elasticity above 0.5).
 fn network(seed: u64) -> (f64, bool) {
     let mut draw = Draw(seed);
     let others = (draw.next() * 4.0) as usize;

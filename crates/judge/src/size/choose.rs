@@ -77,7 +77,7 @@ mod tests {
     }
 
     /// This test repeats a situation that was observed with a real server: half a CPU completed 105,000/s. The search
-    /// with one CPU ended at 31,000/s because its time was over.
+    /// with one CPU ended at 31,000/s because its time was spent.
     #[test]
     fn a_lower_bound_is_enough_for_a_capacity_but_shows_no_cost_per_request() {
         let bound = |cpus, rate, meets| SizeStep { at_least: true, ..step(cpus, rate, meets) };

@@ -49,7 +49,7 @@ pub fn step(setting: &SizeSetting, run: &Run) -> SizeStep {
 }
 
 /// Returns the warnings about a run, the times in which its server did not answer, and its notes, each once. If only a
-/// closed loop shows the capacity, the first note says so, because such a capacity does not apply to independent users.
+/// closed loop shows the capacity, the first note says so, because independent users do not wait for answers.
 fn notes(run: &Run) -> Vec<String> {
     let source = run.findings.capacity.as_ref().and_then(|capacity| capacity.closed_loop);
     let source = source.map(|source| format!("not comparable with capacities of open loops ({})", source.words()));

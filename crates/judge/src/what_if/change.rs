@@ -43,8 +43,8 @@ pub(super) fn possible(run: &Run, now: &Model, change: &Change) -> Result<(), St
 }
 
 /// Returns an error if the effect of more or fewer replicas is unknown. Replicas multiply the server's threads or its
-/// workers, so the number of threads or workers must be known. The number does not matter for more replicas if all CPUs
-/// or the whole quota are in use: more replicas then change nothing.
+/// workers, so the number of threads or workers must be known. If all CPUs or the whole quota are in use, more replicas
+/// change nothing, so the number does not matter.
 fn replicable(id: &str, now: &Model, change: &Change) -> Result<(), String> {
     let has_threads = now.places.is_some() || now.server_cpu.is_some_and(|cpu| cpu.threads.is_finite());
     let is_full = ["server-cpu", "server-cpu-quota"].contains(&id) && now.server_cpu.is_some();

@@ -1,12 +1,11 @@
 //! Predictions for other resources or another load.
 //!
 //! The demands of the run's decisive trial (which represents the run) give a queueing network. The queueing network is
-//! solved exactly (by mean value analysis) before and after the change. The idea of `what-if` predictions comes from R.
-//! Blake, *Optimizing Windows NT* (1993), whose model has one demand per device. loadline's model also has queues with
-//! several servers, quotas and delays. In loadline's model, clients also slow each other if the sweep shows that they
-//! do.
+//! solved exactly (by mean value analysis) before and after the change. The idea comes from R. Blake, *Optimizing
+//! Windows NT* (1993), whose model has one demand per device. loadline's model also has queues with several servers,
+//! quotas and delays. In loadline's model, clients also slow each other if the sweep shows that they do.
 //!
-//! The intervals come from a bootstrap over the run's trials: from many random selections of the trials. The model's
+//! The intervals come from a bootstrap: the model is solved for many random selections of the run's trials. The model's
 //! error widens the intervals of the predictions.
 
 mod beside;
@@ -110,8 +109,8 @@ fn more_workers_do_not_help<'a>(facts: &'a Facts<'_>) -> Option<&'a WaitFinding>
     waits::queue_inside(&facts.waits).filter(|finding| !is_pool(finding.cause))
 }
 
-/// Returns the factor by which a change of resources multiplies the capacity. For this factor, the capacity is the rate
-/// at which one of the resources becomes full, reduced by the loss to contention.
+/// Returns the factor by which a change of resources multiplies the capacity. The capacity is the rate at which one of
+/// the resources becomes full, reduced by the loss to contention.
 fn moved(now: &Model, then: &Model) -> f64 {
     most_with(then) / most_with(now)
 }

@@ -157,8 +157,8 @@ impl Model {
     /// Returns the queueing network in which workers explain the time that no device explains ([`Self::elsewhere_s`]).
     /// In this queueing network, all workers are in use, so further clients wait for a worker.
     ///
-    /// A run with a single load level cannot distinguish a limited number of workers from a delay of each request.
-    /// Returns `None` if the run has several load levels, no unexplained time, or a known number of workers.
+    /// If a run has a single load level, a limited number of workers and a delay of each request look the same. Returns
+    /// `None` if the run has several load levels, no unexplained time, or a known number of workers.
     pub(super) fn in_places(&self) -> Option<Self> {
         let some = self.one_level && self.places.is_none() && self.elsewhere_s > 0.0;
         some.then(|| Self { places: Some((self.rate * self.elsewhere_s).round().max(1.0)), ..self.clone() })
@@ -183,8 +183,7 @@ impl Model {
             (THREADS, Some(cpu)) => cpu.threads *= factor,
             (QUOTA, Some(cpu)) => cpu.quota *= factor,
             (CONCURRENCY, _) => self.places = self.places.map(|places| places * factor),
-            // A faster link carries a request in less time. A change of any resource other than the link changes this
-            // resource's number of units.
+            // A faster link carries a request in less time. A change of any other resource changes its number of units.
             (MEDIUM, _) => self.others.iter_mut().filter(|p| p.id == id).for_each(|p| p.work_s /= factor),
             _ => self.others.iter_mut().filter(|p| p.id == id).for_each(|p| p.units *= factor),
         }
@@ -271,8 +270,8 @@ fn link(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<(f64, f64)> {
     unnamed.or(known)
 }
 
-/// Returns the response time with one client in seconds. The wait for a CPU quota is not part of the returned time,
-/// because a request does no work while it waits for the quota.
+/// Returns the response time with one client in seconds. The wait for a CPU quota is left out, because a request does
+/// no work while it waits for the quota.
 fn unloaded_s(unloaded: &Trial) -> Option<f64> {
     let held = server_of(unloaded).and_then(|view| view.share_of_time("cgroup.cpu_throttled_time")).unwrap_or(0.0);
     Some(r1_us(unloaded)? / 1e6 * (1.0 - held.clamp(0.0, 1.0)))
@@ -332,9 +331,8 @@ fn generator(facts: &Facts<'_>, client: &View<'_>, rate: f64) -> Option<Part> {
 mod tests {
     use super::*;
 
-    /// A link may carry 6 % more than its nominal rate. An earlier version of loadline took a link that carried 6 %
-    /// more than its nominal rate for two links of half the speed. The earlier version therefore predicted half of the
-    /// real throughput for one client.
+    /// A link may carry 6 % more than its nominal rate. An earlier version of loadline took such a link for two links
+    /// of half the speed, and predicted half of the real throughput for one client.
     #[test]
     fn a_link_with_slightly_more_than_its_nominal_rate_is_still_one_link() {
         let demand_s =

@@ -32,7 +32,7 @@ fn a_quota_caps_the_rate_and_slows_nothing_below_it() {
     assert_eq!(solve(&capped(0.2, 1, 10e-3)), solve(&capped(f64::INFINITY, 1, 10e-3)));
 }
 
-/// In an M/M/1 queue, a request waits for the requests that arrived before it. At rates above the limit of the first
+/// In an M/M/1 queue, a request waits for all requests that arrived before it. At rates above the limit of the first
 /// full resource, the wait is infinite.
 #[test]
 fn arrivals_queue_and_above_the_capacity_the_wait_is_infinite() {
@@ -44,8 +44,8 @@ fn arrivals_queue_and_above_the_capacity_the_wait_is_infinite() {
     assert_eq!(solve(&quota), (500.0, f64::INFINITY));
 }
 
-/// One thread is 88 % busy at the plateau. The model treats the thread as full at the plateau, so the predicted rate of
-/// more users is the highest measured rate.
+/// One thread is 88 % busy at the plateau. The model therefore treats the thread as full, and predicts the highest
+/// measured rate for more users.
 #[test]
 fn a_resource_full_at_the_highest_rate_is_full_at_that_rate_in_the_model() {
     let cpu = |p: &crate::planted::Point| p.x / 315.0 * 0.88e6;

@@ -1,7 +1,7 @@
-//! CPU time of a request outside of its response time. The generator chooses a request before its response time begins,
-//! and records the request after the response time ends. The kernel also handles acknowledgements outside of the
-//! response time. In a closed loop this time delays the next request, so the model is right to count it. In an open
-//! loop with little load nobody waits for it.
+//! CPU time that a request causes before or after its response time. The generator chooses a request before the
+//! response time begins, and records the request after the response time ends. The kernel also handles acknowledgements
+//! outside of the response time. In a closed loop, this CPU time delays the next request, so the model counts it. In an
+//! open loop with little load, this CPU time delays no request.
 
 use run::{Trial, WhatIf};
 
@@ -9,17 +9,16 @@ use super::model::Model;
 use super::solve::{alone_s, solve};
 use crate::number::{duration, finite, positive};
 
-/// Returns the CPU time of a request outside of its response time, seconds: the difference between the response time
-/// that the model gives and the measured one. Returns `None` for a closed loop, or if the modelled time does not exceed
-/// the measured one.
+/// Returns the CPU time of a request outside its response time, seconds: the modelled response time minus the measured
+/// one. Returns `None` for a closed loop, or if the modelled time does not exceed the measured one.
 pub(super) fn outside_s(trial: &Trial, measured: &Model) -> Option<f64> {
     measured.arrivals?;
     let seen_s = positive(trial.latency_us.mean)? / 1e6;
     finite(solve(measured).1 - seen_s).and_then(positive)
 }
 
-/// Subtracts the time outside from all response times of an answer, and says so. `now` and `then` are the models before
-/// and after the change, which also changes the time outside.
+/// Subtracts the time outside the response time from all response times of an answer, and says so. `now` and `then` are
+/// the models before and after the change, which also changes this time.
 pub(super) fn subtract(answer: &mut WhatIf, outside_s: f64, now: &Model, then: &Model) {
     let outside_us = finite(outside_s * alone_s(then) / alone_s(now)).unwrap_or(outside_s) * 1e6;
     let less = |us: &mut f64| *us = (*us - outside_us).max(0.0);

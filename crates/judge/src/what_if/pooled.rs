@@ -1,7 +1,7 @@
 //! Demands, averaged over all trials near the highest rate.
 //!
-//! A single window contains too few quota periods and bursts of the disk for a mean. Counters are read slightly before
-//! or after the edges of the window, while answers are counted exactly between these edges.
+//! A single window contains too few quota periods and disk bursts for a mean. Counters are read slightly before or
+//! after the edges of the window, while answers are counted exactly between these edges.
 
 use run::{Trial, TrialKind};
 
@@ -13,8 +13,8 @@ use crate::in_flight::upstreams;
 use crate::number::ratio;
 use crate::thresholds::{FLAT, KEEPS_UP, LOADED};
 
-/// Returns the ID of the resource that a verdict means. If the server waits for an upstream that fills the CPUs that it
-/// shares with the server, these CPUs are full, and not a number of workers.
+/// Returns the ID of the resource that a verdict means. If the server waits for an upstream that fills shared CPUs,
+/// these CPUs are full, and the number of workers is not the limit.
 pub(super) fn resource_of<'v>(facts: &Facts<'_>, verdict: &'v str) -> &'v str {
     let shares = || facts.server().is_some_and(|view| !upstreams::on_server_cpus(&view).is_empty());
     let is_of_upstream = verdict == CONCURRENCY && upstreams::fills_cpus(facts) && shares();
@@ -63,8 +63,8 @@ fn is_bottleneck(facts: &Facts<'_>, verdict: &str, resource: &str) -> bool {
     verdict == resource || facts.shared() && verdict == "client-cpu" && resource == "server-cpu"
 }
 
-/// Returns true if a run does not show the capacity of the server. The trials of a run without a capacity have a fixed
-/// load, at which no resource was the limit.
+/// Returns true if a run does not show the capacity of the server. The trials of such a run have a fixed load, at which
+/// no resource was the limit.
 pub(super) fn without_capacity(facts: &Facts<'_>, now: &Model, verdict: &str) -> bool {
     let fixed = facts.loaded().all(|trial| trial.kind == TrialKind::Fixed);
     fixed && !now.resources().iter().any(|part| is_bottleneck(facts, verdict, part.id)) && !reached(facts)

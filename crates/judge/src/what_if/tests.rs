@@ -166,8 +166,8 @@ fn changes_are_made_together() {
     assert!((one / both - 2.0).abs() < 0.05, "{one} with more CPUs, {both} at twice the cost");
 }
 
-/// In the run, each cycle of a user took 100 ms, of which 90 ms were think time. Users keep the think time of the run
-/// unless the change sets another think time.
+/// In the run, each cycle of a user took 100 ms, of which 90 ms were think time. Unless the change sets another think
+/// time, users keep the think time of the run.
 #[test]
 fn users_of_the_run_go_on_thinking() {
     let mut run = PlantedRun::new(10_000.0, 4000.0).steps(&[1, 2, 4, 8]).rates(&[]).run();
@@ -208,8 +208,7 @@ fn an_added_delay_shortens_the_time_that_an_objective_leaves() {
     assert!((own.capacity.value / before - 1.0).abs() < 0.05, "{before}: {own:#?}");
 }
 
-/// A run without a quota could use all its CPUs. If the run shows no busy thread, the effect of sixty threads is
-/// unknown.
+/// A run without a quota could use all its CPUs. Because no thread is busy, the effect of sixty threads is unknown.
 #[test]
 fn far_extrapolations_are_marked_without_a_quota_and_without_threads() {
     let said = |run: &Run, change| what_if(run, &change).unwrap().assumptions;

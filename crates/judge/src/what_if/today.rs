@@ -41,8 +41,8 @@ impl Today {
         let text = &facts.limits.text;
         let longer = format!("the change makes every answer {} longer", duration(longer_us));
         let less = less(&facts.limits, longer_us).and_then(|limits| capacity_under(run, &run.trials, &limits));
-        // The capacities with and without the added time must come from one method, so the run's own estimate is not
-        // used.
+        // The capacities with and without the added time must come from one method, so the run's own estimate of its
+        // capacity is not used.
         let both = less.zip(capacity_under(run, &run.trials, &facts.limits));
         match both {
             Some((less, whole)) => Self {

@@ -24,10 +24,10 @@ const MAX_UNKNOWN: usize = 50;
 /// Minimum share of right verdicts among those with a confidence of 0.9 or more.
 const MIN_SURE_RIGHT: f64 = 0.95;
 /// Minimum share of right verdicts among those with a confidence of 0.5 to 0.7. The goal is a share of right verdicts
-/// between 0.5 and 0.8. The test does not check the goal's upper end of 0.8. Over 2,000 networks, 87 of 100 verdicts
-/// with this confidence are right. Among them are the verdicts about workers for which no queue was seen: 28 of 40 are
-/// right. The other verdicts stem from several kinds of weak signs. Each kind is too rare to justify a higher
-/// confidence.
+/// between 0.5 and 0.8. The test does not check the upper end of this goal. Over 2,000 networks, 87 of 100 verdicts
+/// with this confidence are right. Among these are verdicts about workers without a queue that was seen, of which 28 of
+/// 40 are right. The remaining verdicts come from several kinds of weak signs. Each of these kinds is too rare to
+/// justify a higher confidence.
 const MIN_MIDDLE_RIGHT: f64 = 0.5;
 
 const HEAD: &str = "\
@@ -184,8 +184,8 @@ fn outcomes(cases: &[Case]) -> String {
     format!("| outcome | right | wrong | unknown |\n|---|---|---|---|\n{rows}")
 }
 
-/// If LOADLINE_WRITE_CALIBRATION is set, as `make docs` does, first writes the page. Whether LOADLINE_WRITE_CALIBRATION
-/// is set or not, the test checks that the counts of right and wrong verdicts are within the bounds.
+/// If LOADLINE_WRITE_CALIBRATION is set, as `make docs` does, first writes the page. In any case, the test checks that
+/// the numbers of right and wrong verdicts are within the bounds.
 #[test]
 fn verdicts_on_simulated_networks_are_no_worse_than_the_bounds() {
     let verdicts = Verdicts::new();

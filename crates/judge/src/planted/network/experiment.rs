@@ -16,7 +16,7 @@ const SLOWED: [(&str, usize); 2] = [("server-cpu", SERVER), ("client-cpu", CLIEN
 /// Share of each CPU that a lever takes, 0 to 1.
 const DOSE: f64 = 0.25;
 /// Total length of the time slots, seconds, if the experiment consists of time slots only. Of a budget of 30 s, the
-/// experiment gets 9 s, of which the start of the agents takes 1 s.
+/// experiment gets 9 s, and starting the agents takes 1 s of this time.
 const TIME_S: f64 = 7.5;
 /// Total time of the time slots of an experiment that also has a trial with fewer CPUs, or trials with more load,
 /// seconds.

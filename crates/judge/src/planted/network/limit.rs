@@ -4,15 +4,15 @@
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
     pub(super) cause: Cause,
-    /// Highest rate that this part allows, requests per second.
+    /// Highest rate that the part allows, requests per second.
     pub(super) rate: f64,
 }
 
 /// A part of a simulated network that can be its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// CPUs of the server's host. `client` and `backend` say if the generator or the upstream service does a large part
-    /// of the host's work.
+    /// CPUs of the server's host. `client` and `backend` say if the generator or the upstream does a large part of the
+    /// host's work.
     ServerHost {
         client: bool,
         backend: bool,
@@ -21,7 +21,7 @@ pub(super) enum Cause {
     ServerLoops,
     /// Work of the server that only one thread at a time can do.
     Serial,
-    /// Workers of the server, each of which waits during a request: for an upstream service, or in a sleep.
+    /// Workers of the server, which wait for an upstream or in a sleep during a request.
     Workers,
     /// Connections from the server to its upstream service.
     Connections,
@@ -33,7 +33,7 @@ pub(super) enum Cause {
     GeneratorQuota,
     RateLimit,
     AcceptQueue,
-    /// The load itself, not a part of the network. Even if the response time is as short as without load, the load's
-    /// connections are too few to fill any part.
+    /// The load itself, and not a part of the network. The load has too few connections to fill any part, even if each
+    /// request is answered as fast as without load.
     Load,
 }

@@ -43,7 +43,7 @@ impl Tally {
 pub(super) struct Band {
     /// Lowest confidence that belongs to the range.
     pub(super) from: f64,
-    /// Upper end of the range of confidence, which does not belong to the range.
+    /// Upper end of the range of confidence; exclusive.
     pub(super) to: f64,
     pub(super) verdicts: usize,
     pub(super) right: usize,

@@ -37,8 +37,7 @@ pub(super) fn record(world: &World, seed: u64) -> Recorded {
     let sweep = sweep(world, &mut random);
     let reached = sweep.iter().map(Seen::good).fold(0.0, f64::max);
     let unloaded_s = sweep.first().map_or(0.0, |one| one.latency_us().p50 / 1e6);
-    // With think times, the load is a number of users. If the plan gives a number of users, `find` does not search for
-    // a rate, so it runs no open loop.
+    // With think times, the load is a number of users, and `find` does not search for a rate, so there is no open loop.
     let offered = if world.think_s > 0.0 { &[][..] } else { &OFFERED[..] };
     let open = offered.iter().map(|share| {
         let rate = share * reached;

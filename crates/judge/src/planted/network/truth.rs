@@ -8,8 +8,8 @@ use super::world::{SERVER, Threads, World};
 const TIE: f64 = 1.1;
 /// Maximum ratio that replaces [`TIE`] if the lower limit is a number of workers or connections.
 const TIE_OF_FEW: f64 = 1.3;
-/// Share of the lowest limit that the sweep must reach. If the sweep's highest rate is less than this share of the
-/// lowest limit, the load itself was the limit, because no part of the network was full.
+/// Share of the lowest limit that the sweep must reach. If the sweep stays below this share, the load itself was the
+/// limit, because no part of the network was full.
 const NOT_REACHED: f64 = 0.85;
 /// Share of the lowest limit that the sweep must reach so that a verdict that names the load is wrong.
 const REACHED: f64 = 0.97;
@@ -100,8 +100,8 @@ impl World {
         let mut causes: Vec<Cause> = all.filter(|limit| limit.rate <= tie * least.rate).map(|l| l.cause).collect();
         causes.sort_by_key(|cause| *cause != least.cause);
         let (low, high) = (NOT_REACHED * least.rate, REACHED * least.rate);
-        // Clients whose SYN was dropped wait for seconds. With any number of clients, the sweep therefore stays below
-        // the rate that the accept queue allows.
+        // Clients whose SYN was dropped wait for seconds, so the sweep stays below the rate that the accept queue
+        // allows.
         let by_drops = least.cause == Cause::AcceptQueue;
         if reached < low && !by_drops {
             causes = vec![Cause::Load];

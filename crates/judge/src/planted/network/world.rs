@@ -67,8 +67,8 @@ pub(super) struct Program {
 /// Ways in which a program assigns requests to threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Threads {
-    /// Event loops, with their number. Each connection belongs to one loop. While a request sleeps, its loop serves
-    /// other requests.
+    /// Number of event loops. Each connection belongs to one loop. While a request sleeps, its event loop serves other
+    /// requests.
     Loops(usize),
     /// Pool of workers, with their number. A request occupies one worker until it leaves the program.
     Pool(usize),
@@ -85,12 +85,12 @@ pub(super) enum Step {
     /// this worker.
     Enter(usize),
     Leave(usize),
-    /// Computes in a program for a random time with this mean, seconds.
+    /// Computes in a program for a random time with the given mean, seconds.
     Cpu(usize, f64),
     /// Takes a unit of a semaphore, and waits if no unit is free.
     Take(usize),
     Give(usize),
-    /// Sleeps for a random time with this mean, seconds.
+    /// Sleeps for a random time with the given mean, seconds.
     Sleep(f64),
     /// Sleeps for the given time, seconds, with a probability of 1 in 100.
     Rare(f64),

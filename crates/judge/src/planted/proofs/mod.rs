@@ -51,8 +51,8 @@ fn tried_with(
     (proof, verdict)
 }
 
-/// Makes an experiment like [`tried_on`], on the run of a full server. For the verdict `server-concurrency`, the run is
-/// that of a server whose queue no counter shows.
+/// Makes an experiment like [`tried_on`], on the run of a full server. For the verdict `server-concurrency`, the run
+/// has a queue that no counter shows.
 fn tried(verdict: Bottleneck, experiment: impl Fn(&mut Proof, &str)) -> (Proof, Bottleneck) {
     let run = if verdict.id == "server-concurrency" { unseen_queue() } else { full() };
     tried_on(run, verdict, experiment)
@@ -113,8 +113,8 @@ pub(crate) fn turns_on_the_cpu(verdict: Bottleneck, counted: Option<f64>) -> (Pr
     })
 }
 
-/// Makes an experiment on a server that uses two of four CPUs, while other programs fill the other two CPUs. Throughput
-/// does not change when half of the CPUs are taken away.
+/// Makes an experiment on a server that uses two of four CPUs, while other programs fill the other two CPUs. If half of
+/// the CPUs are taken away, throughput does not change.
 pub(crate) fn beside_others(verdict: Bottleneck) -> (Proof, Bottleneck) {
     let run = PlantedRun::new(1000.0, 2000.0)
         .per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 500.0)

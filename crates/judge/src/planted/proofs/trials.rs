@@ -9,9 +9,8 @@ pub(super) const SLOTS: usize = 160;
 /// Share of its resource that each lever takes, 0 to 1.
 pub(super) const DOSE: f64 = 0.25;
 
-/// Makes a trial with two levers: on the resource `first` and on the generator's CPU. `own` and `client` are
-/// elasticities: the relative change of throughput per relative change of a speed. The speeds are those of the first
-/// resource and of the generator's CPU.
+/// Makes a trial with two levers: one on the resource `first`, and one on the generator's CPU. `own` and `client` are
+/// the elasticities for both resources: the relative change of throughput per relative change of speed.
 pub(crate) fn slots(first: &str, own: f64, client: f64) -> ProofTrial {
     let mut random = fastrand::Rng::with_seed(3);
     let mut on = || (0..SLOTS).map(|_| random.bool()).collect::<Vec<bool>>();

@@ -52,8 +52,8 @@ fn the_printed_dose_is_the_one_that_was_measured() {
     assert!(proof.why.contains("explains at most 5.20 %") && !proof.why.contains("94.8"), "{}", proof.why);
 }
 
-/// A report on Django's own server said "the server's CPU explains at most 17.3 % of throughput: it was wanted only
-/// 17.3 % of the time", although the server computed for 90 % of the time.
+/// A report on Django's own server said that its CPU "was wanted only 17.3 % of the time", although the server computed
+/// for 90 % of the time.
 #[test]
 fn the_counters_bound_the_share_of_time_for_which_a_cpu_was_wanted() {
     let (proof, _) = misses_threads();
@@ -86,8 +86,8 @@ fn a_generator_at_its_quota_is_not_excluded() {
 }
 
 /// A process that is 93 % busy becomes the limit as soon as a lever takes a quarter of its CPU. Without the lever,
-/// another process is the limit, so a faster CPU gains nothing. An earlier version of loadline reported such a process
-/// as the proven limit.
+/// another process is the limit, so a faster CPU gains nothing. An earlier version of loadline took such a process for
+/// the proven limit.
 #[test]
 fn a_lever_that_fills_its_resource_proves_nothing() {
     for used in [0.91, 0.93, 0.95, 0.97] {
@@ -112,8 +112,8 @@ fn a_resource_whose_utilization_excludes_that_the_lever_filled_it_is_proven() {
     }
 }
 
-/// PostgreSQL starts a process per connection. An earlier version of the lever watched only the processes that existed
-/// before the load. loadline then reported that the CPU could not be the limit, because threads hardly wanted the CPU.
+/// PostgreSQL starts a process per connection. An earlier version of the lever watched only processes that existed
+/// before the load. loadline then excluded the CPU, because these processes hardly needed it.
 #[test]
 fn a_bound_that_throughput_contradicts_excludes_nothing() {
     let (proof, verdict) = watches_too_few();

@@ -51,9 +51,9 @@ pub(super) fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Su
 /// Returns the effect of a larger load on throughput. The threshold for "raised" is the minimum growth of throughput
 /// with which a sweep continues. The threshold for "unchanged" is the threshold at which a resource is excluded.
 ///
-/// If another load of the run completed more than the larger load, the server's limit is beyond both, so the effect
-/// says nothing about this limit. Another load of the run may complete more if the sweep ended early, for example
-/// because other programs disturbed the sweep.
+/// If another load of the run completed more than the larger load, the effect says nothing about the server's limit,
+/// which is beyond both. Another load may complete more if the sweep ended early, for example because other programs
+/// disturbed it.
 pub(super) fn more_load(facts: &Facts<'_>, proof: &Proof) -> MoreLoad {
     let Some(effect) = proof.effect(LOAD_LEVER) else { return MoreLoad::NotTested };
     match () {
@@ -68,19 +68,18 @@ pub(super) fn more_load(facts: &Facts<'_>, proof: &Proof) -> MoreLoad {
     }
 }
 
-/// Returns true if throughput stayed the same while the sweep added clients, but surely grew with the larger load, and
-/// this growth does not confirm the prediction. If the sweep and the larger load contradict each other, one of the two
-/// measurements is wrong, for example because throughput changes by itself.
+/// Returns true if throughput did not grow in the sweep, but surely grew with the larger load, and this growth does not
+/// confirm the prediction. In this case, one of the two measurements is wrong, for example because throughput changes
+/// by itself.
 fn contradicts_the_sweep(facts: &Facts<'_>, effect: &Effect) -> bool {
     let is_flat = matches!(facts.plateau, Plateau::Flat { .. });
     let grew = check(effect, 1.0 - effect.dose);
     is_flat && effect.low > 1.0 + FLAT && !matches!(grew, PredictionCheck::Confirmed | PredictionCheck::Exceeded)
 }
 
-/// Returns the highest rate of the run's other loads, if these show that the limit is beyond the larger load, which had
-/// the effect `effect`. The limit is beyond the larger load if another load completed more than the larger load did.
-/// The limit is also beyond the larger load if this load raised throughput, but a load that broke the objective
-/// completed as much, for example because requests failed.
+/// Returns the highest rate of the run's other loads, if it shows that the limit is beyond the larger load with the
+/// effect `effect`. The limit is beyond the larger load if another load completed more than the larger load did. This
+/// is also true if the larger load raised throughput, but another load, which broke the objective, completed as much.
 pub(super) fn beyond_more_load(facts: &Facts<'_>, effect: &Effect) -> Option<f64> {
     let raised = |factor: f64| facts.decisive.map(|trial| factor * good(trial));
     let most = highest_rate(facts.search.iter().chain(&facts.spoiled).copied());

@@ -9,8 +9,8 @@ use crate::planted::{PlantedRun, Point};
 use crate::prove::conclude;
 use crate::thresholds::{SHOWN, SUPPORTED};
 
-/// Makes an experiment on the verdict `id`. `own` is the elasticity of throughput for the speed of the server's CPU,
-/// and `load` is the throughput with twice the load, divided by the throughput with the plain load.
+/// Makes an experiment on the verdict `id`. `own` is the elasticity of throughput for the speed of the server's CPU.
+/// `load` is the factor by which twice the load changes throughput.
 fn tried(run: Run, id: &str, own: f64, load: Option<f64>) -> (ProofOutcome, String, f64, String) {
     let before = if id == "not-saturated" { 0.8 } else { 0.34 };
     let (proof, found) = tried_on(run, verdict(id, before), |proof, _| {

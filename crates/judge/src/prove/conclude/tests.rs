@@ -76,7 +76,8 @@ fn a_server_that_spins_is_told_from_a_full_one() {
     assert!(spins.1.serial && spins.1.sentence.contains("spin"), "{:?}", spins.1);
 }
 
-/// An earlier version of loadline called a verdict proven only because slowing the other resources had no effect.
+/// An earlier version of loadline called a verdict proven although only slowing other resources had been shown to have
+/// no effect.
 #[test]
 fn a_verdict_by_exclusion_is_never_proven() {
     let unseen = waits(Run::default(), verdict("server-concurrency", 0.8), None);
@@ -120,8 +121,8 @@ fn throughput_that_grows_with_the_load_is_not_saturated() {
     let known = waits(early, verdict("unknown", 0.0), Some(1.9));
     assert_ne!(known.1.id, "not-saturated", "that more load completes more was known: {}", known.0.why);
     // This test repeats a situation that was observed with PostgreSQL, whose transactions all update one row. More
-    // clients did not raise throughput in the sweep, but three comparisons with twice the load measured 1.29 times the
-    // throughput.
+    // clients did not raise throughput in the sweep, but twice the load raised it by the factor 1.29 in three
+    // comparisons.
     let open = waits(sleeps(), argued(sleeps()), Some(1.24));
     assert_eq!(open.1.id, "server-concurrency", "the sweep says otherwise: {}", open.0.why);
     assert_ne!(open.0.outcome, ProofOutcome::Refuted, "{}", open.0.why);
@@ -197,8 +198,8 @@ fn a_wrong_verdict_is_refuted_and_both_causes_are_named() {
     assert!(verdict.sentence.contains("CPU is full") && verdict.confidence == SUPPORTED, "{verdict:?}");
 }
 
-/// If the experiment refuted a verdict, an earlier version of loadline gave every new verdict the confidence of a proof
-/// (0.95). It did so even if nobody had predicted the effect, and if the counters did not show the new cause.
+/// If an experiment refuted a verdict, an earlier version of loadline gave every new verdict the confidence of a proof
+/// (0.95). It did so even without a prediction of the effect, and without counters that show the new cause.
 #[test]
 fn a_new_verdict_is_as_sure_as_what_was_shown() {
     let refuted = |run: Run, predicted: Option<f64>| {
@@ -250,9 +251,9 @@ fn the_runner_up_gets_a_prediction_that_is_compared_with_its_effect() {
     assert_eq!(runner_up(&run, "client-cpu", 0.25), None);
 }
 
-/// Throughput does not return to its level after the levers are off, so the experiment must not change the verdict's
-/// confidence. An earlier version of loadline lowered the confidence of a verdict about a quota, although this quota
-/// ran out in every period.
+/// In this test, throughput does not return to its level after the levers are off, so the experiment must not change
+/// the confidence. An earlier version of loadline lowered the confidence of a verdict about a quota, although this
+/// quota ran out in every period.
 #[test]
 fn if_throughput_does_not_return_nothing_is_proven() {
     for (confidence, after) in [(0.95, 0.95), (0.8, 0.8)] {
@@ -334,8 +335,8 @@ fn a_near_tie_of_unsure_counters_is_never_sure() {
 #[test]
 fn the_next_bottleneck_is_a_bottleneck_for_every_second_lever() {
     let medium = verdict("network-medium", 0.9);
-    // The levers that test the verdict itself always come first in an experiment, so only the order of the other levers
-    // is checked here.
+    // The levers that test the verdict itself come first in an experiment, so only the order of the other levers is
+    // checked.
     let own: Vec<&str> = suspects_of(&medium).map(|suspect| suspect.lever).collect();
     let all = SUSPECTS.iter().map(|suspect| suspect.lever).chain(["worker"]);
     for lever in all.filter(|lever| !own.contains(lever)) {

@@ -35,9 +35,8 @@ pub(super) fn is_predicted(proof: &Proof, lever: Option<&str>, verdict: &Bottlen
     both.is_some_and(|(effect, predicted)| check(effect, predicted.ratio) == PredictionCheck::Confirmed)
 }
 
-/// Describes the sign of a limit that delays answers, if the verdict names workers. A queue of unread requests cannot
-/// distinguish a limit that delays answers from a lack of workers, because a server that limits its rate may also stop
-/// reading.
+/// Describes the sign of a limit that delays answers, if the verdict names workers. Unread requests do not tell this
+/// limit from a lack of workers, because a server that limits its rate may also stop reading.
 pub(super) fn may_be_a_limit(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<String> {
     delayed_answers(facts).filter(|_| verdict.id == "server-concurrency").map(|delayed| delayed.text)
 }
@@ -84,10 +83,10 @@ pub(super) fn own(
     }
 }
 
-/// Decides whether the resource on which throughput depends is full: shown, refuted by a larger load, or open. The
+/// Decides whether the resource that throughput depends on is full: shown, refuted by a larger load, or open. The
 /// examined resource is that of the verdict's lever if throughput follows this lever, or if there is no rival.
-/// Otherwise, the examined resource is that of the lever `rival`. Some verdicts need no full resource, so the result
-/// for them is always `Shown`.
+/// Otherwise, the examined resource is that of the lever `rival`. A verdict that needs no full resource always gives
+/// `Shown`.
 pub(super) fn saturation(
     facts: &Facts<'_>,
     suspect: Option<&Suspect>,
@@ -132,8 +131,8 @@ pub(super) fn is_rival_predicted(proof: &Proof, effects: &[Effect], rival: Optio
 
 /// Compares the verdict with the measured kind of limit. The lever `server-cpu` shows a kind of CPU limit. The lever of
 /// more source addresses shows a limit for each address, whose kind is open if the server may choose an upstream by the
-/// address. If the lever on the disk shows that the disk had room, it is open whether a faster disk helps. With any
-/// other lever, the verdict counts as agreeing.
+/// address. If the lever on the disk shows that the disk could do more work, it is open whether a faster disk helps.
+/// With any other lever, the verdict counts as agreeing.
 pub(super) fn kind(
     (facts, proof): (&Facts<'_>, &Proof),
     lever: Option<&str>,
@@ -264,8 +263,8 @@ mod tests {
 
     use crate::planted::proofs::{full, in_turns_on, slots, tried_on, unread, verdict};
 
-    /// HAProxy with `balance source` refuses what the backend of one address cannot hold. A second address reaches a
-    /// second backend, so throughput doubles, as it does with a limit for each address.
+    /// HAProxy with `balance source` refuses the requests of one address that its backend has no space for. A second
+    /// address uses a second backend, so throughput doubles, as with a limit for each address.
     #[test]
     fn a_second_address_that_helps_a_proxy_may_reach_another_upstream() {
         let with = |is_proxy: bool| {
@@ -333,8 +332,8 @@ mod tests {
         assert_eq!(with(1.3).0.outcome, ProofOutcome::Refuted);
     }
 
-    /// Four workers keep an SSD busy all the time, which would serve 32 requests at a time. The lever's requests are
-    /// served beside those of the workers. An earlier version of loadline called the disk's limit proven.
+    /// Four workers keep an SSD busy all the time, which would serve 32 requests at a time. The disk serves the lever's
+    /// requests beside the workers' requests. An earlier version of loadline called the disk's limit proven.
     #[test]
     fn a_disk_that_does_more_work_with_the_lever_had_room() {
         let with = |work: Option<f64>| {

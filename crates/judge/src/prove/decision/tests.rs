@@ -108,8 +108,8 @@ fn a_refutation_needs_a_lever_that_acted() {
     assert_eq!(decide(&of(Own::Slack)), Conclusion::Slack);
 }
 
-/// A rival refutes nothing if its lever did not change throughput as predicted for a saturated resource. If nobody
-/// predicted the rival's effect, the new verdict gets at most the confidence `SUPPORTED`, like a cause that replaces an
+/// A rival refutes nothing if its lever did not change throughput as predicted for a saturated resource. Without a
+/// prediction of the rival's effect, the new verdict gets at most the confidence `SUPPORTED`, as if it replaced an
 /// unknown verdict.
 #[test]
 fn a_refutation_is_as_strong_as_a_proof() {

@@ -120,15 +120,15 @@ fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
     assert!(found.elasticities[1].low > 0.6, "{found:?}");
 }
 
-/// This test repeats a situation that was observed with a CPU quota of 20 %. The server's CPU was slowed less by its
-/// own lever than by the lever on the generator. The estimate must still attribute nearly the whole effect to the
-/// quota. Each of the two CPUs must get no more than its bound.
+/// This test repeats a situation that was observed with a CPU quota of 20 %. In this test, the lever on the generator
+/// slowed the server's CPU more than the server's own lever did. The estimate must still attribute nearly the whole
+/// effect to the quota. The share of each CPU must not exceed its upper bound.
 #[test]
 fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
     let server_on = on(7);
-    // The client's lever is mostly off while the server's lever is on. A part of the effect of the client's lever
-    // therefore looks like an effect of the server's lever.
+    // The client's lever is mostly off while the server's lever is on. A part of its effect therefore looks like an
+    // effect of the server's lever.
     let client_on: Vec<bool> = (0..96).map(|t| if t % 5 < 3 { !server_on[t] } else { on(2)[t] }).collect();
     let mut server = LeverSlots { taken: Some(0.3), wanted: Some(0.2), ..slots(server_on, |_| 1.0) };
     for (t, speed) in server.speed.iter_mut().enumerate() {
@@ -146,9 +146,9 @@ fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
 }
 
 /// A single-threaded application moves between the CPUs of server and generator, which are mostly idle. The CPU thieves
-/// (busy loops) on these CPUs therefore also slow the application. The estimate must separate the effects of the CPU
-/// thieves from the effect of the application's own lever. A simpler estimate would attribute a part of the effect of
-/// the application's lever to the CPU thief that was on together with this lever more often.
+/// (busy loops) of the levers on these CPUs therefore also slow the application. The estimate must separate the effects
+/// of the CPU thieves from the effect of the application's own lever. A simpler estimate would attribute a part of the
+/// application's effect to the CPU thief that was more often on at the same time.
 #[test]
 fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     let mut random = fastrand::Rng::with_seed(7);
@@ -228,8 +228,8 @@ fn a_lever_that_took_much_less_than_ordered_leaves_its_resource_open() {
     assert_eq!(told.bases[0], ElasticityBasis::Wanted, "three percent were ordered: {told:?}");
 }
 
-/// A lever on a quota lowers the quota instead of running a CPU thief (a busy loop). For a lever without a CPU thief,
-/// no taken CPU time is recorded, so its dose is the measured loss of speed.
+/// A lever on a quota lowers the quota instead of running a CPU thief (a busy loop). Such a lever takes no CPU time
+/// that could be recorded, so its dose is the measured loss of speed.
 #[test]
 fn a_lever_without_a_thief_is_checked_by_its_measured_speed() {
     let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();

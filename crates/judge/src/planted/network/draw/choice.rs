@@ -12,13 +12,13 @@ pub(super) const HOST: Cause = Cause::ServerHost { client: false, backend: false
 /// Architecture of the drawn server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// One thread per connection. All threads can compute at the same time.
+    /// One thread per connection, and all threads can compute at the same time.
     Parallel,
     /// Threads with one event loop each.
     Loops,
-    /// One thread per connection. Only one thread computes at a time.
+    /// One thread per connection, of which only one computes at a time.
     OneAtATime,
-    /// One thread per connection. A lock protects a part of the work.
+    /// One thread per connection, and a lock around a part of the work.
     Mutex,
     /// Workers that sleep or wait for an upstream service.
     Workers,

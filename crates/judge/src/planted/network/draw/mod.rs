@@ -1,5 +1,5 @@
-//! Random simulated networks ("worlds"). One randomly chosen part has the lowest limit. In some simulated networks, a
-//! second part has a limit that is only slightly above the lowest limit.
+//! Random simulated networks ("worlds"). One part, chosen at random, has the lowest limit. In some simulated networks,
+//! a second part has a limit that is only slightly above the lowest limit.
 
 mod choice;
 mod limits;
@@ -139,8 +139,8 @@ fn finish(draw: &mut Draw, mut world: World, parts: &Parts) -> World {
     }
     let needed = least * (world.alone_s + world.think_s);
     if draw.target == Cause::Load {
-        // In this network, the load itself is the limit. The user allows only a few connections, and the network
-        // distance is too long for so few connections.
+        // In this network, the load itself is the limit. The user allows only a few connections, which are too few for
+        // the long network distance.
         let share = draw.between((0.05, 0.7));
         world.max_connections = draw.one_of(&[4, 8, 8, 16, 32, 64]);
         let away_s = (f64::from(world.max_connections) / share / least - world.alone_s).max(0.0);
