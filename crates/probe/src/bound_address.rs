@@ -1,9 +1,9 @@
-//! Decides whether a socket that is bound to one address receives what is sent to another address.
+//! Decides whether a socket that is bound to one address gets data that is sent to another address.
 
 use std::net::{IpAddr, SocketAddr};
 
 /// Returns true if a connection or a datagram to `addr`, an address of this network namespace, may arrive at a socket
-/// that is bound to `bound`. A socket at a wildcard address of IPv6 also serves IPv4 unless it is `v6_only`. An
+/// that is bound to `bound`. A socket at an IPv6 wildcard address also accepts IPv4, unless `v6_only` is true. An
 /// unspecified `addr` (0.0.0.0 or ::) stands for any address.
 pub(crate) fn serves(bound: SocketAddr, v6_only: bool, addr: SocketAddr) -> bool {
     let wanted = addr.ip().to_canonical();

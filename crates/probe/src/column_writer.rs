@@ -41,9 +41,8 @@ pub struct ColumnWriter {
     thinned: u32,
     /// Number of samples in the last row of the series so far.
     open: u64,
-    /// Number of rows that a recording must have before the writer tries the next merge: 5/4 of the number of rows
-    /// after the last merge. Without this minimum, a merge that found few rows to merge would be tried again at each
-    /// sample.
+    /// Minimum number of rows for the next merge: 5/4 of the number of rows after the last merge. Without this minimum,
+    /// a merge that found few rows to merge would be tried again with each sample.
     merge_from: usize,
 }
 
@@ -130,7 +129,7 @@ impl ColumnWriter {
     }
 
     /// Opens columns as [`ColumnWriter::open`] does, but leaves them out of the recording if they contain only zeros.
-    /// Sources with hundreds of instances, most of which never count anything, call this function.
+    /// Sources with hundreds of instances, most of which stay at zero, call this function.
     pub fn open_quiet(&mut self, ids: &'static [&'static str], instance: &str) -> Slots {
         let slots = self.open(ids, instance);
         for page in &mut self.pages[slots.0..] {

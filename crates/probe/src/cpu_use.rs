@@ -1,6 +1,6 @@
 //! Reads the idle CPU time of a host, the time of interrupts, and the CPU time of the followed processes ten times per
 //! second. Also reads the CPU time of loadline itself. CPU time that is neither idle, nor of a followed process or of
-//! loadline, was used by other programs or by interrupts. No other counters are read so often, because each reading
+//! loadline, was used by other programs or by interrupts. Other counters are read less often, because each reading
 //! costs CPU time. Source: proc_stat(5).
 
 use run::CpuUse;

@@ -1,8 +1,7 @@
 //! Finds the processes of a server, by its listener or by one process that the user named. The inode of a listening TCP
-//! socket comes from sock_diag. If no TCP socket listens on this port, a UDP socket with this port is searched
-//! (HTTP/3). The inode of a UDP socket comes from /proc/net/udp, and /proc/PID/fd shows which processes have this
-//! socket open (its holders). The server consists of all holders and their descendants: a master process, its workers,
-//! and helpers.
+//! socket comes from sock_diag. If no TCP socket listens on this port, a UDP socket on this port (HTTP/3) is searched.
+//! The inode of a UDP socket comes from /proc/net/udp, and /proc/PID/fd shows the processes that have the socket open
+//! (its holders). The server consists of all holders and their descendants: a master process, its workers, and helpers.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -21,8 +20,8 @@ use crate::udp_sockets;
 pub struct Found {
     /// Process IDs of the server.
     pub pids: Vec<u32>,
-    /// One of the server's processes, as a value for `Scope::netns_pid`. `None` if the server is in the caller's
-    /// network namespace.
+    /// Process ID of one of the server's processes, for `Scope::netns_pid`. `None` if the server and the caller are in
+    /// one network namespace.
     pub netns_pid: Option<u32>,
     /// Bound listen address, which may be a wildcard. `None` if the user named a process and no address.
     pub listen: Option<Address>,
@@ -31,12 +30,12 @@ pub struct Found {
 /// Reason why a server's processes were not found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// The address belongs neither to this machine nor to an accessible namespace.
+    /// The address belongs neither to this machine nor to a network namespace that can be read.
     #[error(
         "{0} is not an address of this machine: its server's counters cannot be read here; name the server's process with --server-pid if it does run here (behind address translation, say)"
     )]
     NotLocal(Address),
-    /// The address belongs to this machine, but nothing listens there.
+    /// The address belongs to this machine, but nothing listens at the address.
     #[error(
         "nothing listens on {0} in this network namespace; start the server, or name its process with --server-pid"
     )]
@@ -115,9 +114,8 @@ fn of_unix(at: &Address, inodes: &[u32]) -> Result<Found, FindError> {
     }
 }
 
-/// Returns the processes that have a socket with an inode in the given list open, and the descendants of these
-/// processes. The result is empty if no holder was found, for example because this process may not read the holders'
-/// descriptors.
+/// Returns the processes that have a socket with one of the given inodes open, and their descendants. The result is
+/// empty if no such process was found, for example because its descriptors may not be read.
 fn holders(inodes: &[u32]) -> Vec<u32> {
     let proc = Path::new("/proc");
     let pids = parents(proc).into_iter().map(|(pid, _)| pid);
@@ -126,8 +124,8 @@ fn holders(inodes: &[u32]) -> Vec<u32> {
 }
 
 /// Returns the processes that accept connections to `at`. `netns_pid` is a process in the network namespace of the
-/// address, or `None` for the caller's namespace. The result is empty if no process on this machine accepts connections
-/// to `at`, or if this process may not read the descriptors of the accepting process.
+/// address, or `None` for the caller's namespace. The result is empty if no process on this machine does so, or if its
+/// descriptors may not be read.
 pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
     let addr = match at {
         Address::Inet(addr) => *addr,
@@ -148,7 +146,7 @@ enum NamespaceAnswer {
     /// Listeners were found. The values are the inodes of the listening sockets, and the address to which one of the
     /// listening sockets is bound.
     Listens((Vec<u32>, SocketAddr)),
-    /// The address belongs to the namespace, but nothing listens there.
+    /// The address belongs to the namespace, but nothing listens at the address.
     Silent,
     /// The address does not belong to the namespace.
     Foreign,
@@ -225,7 +223,7 @@ fn family(proc: &Path, holders: &[u32]) -> Vec<u32> {
     if servers.is_empty() {
         servers = holders.to_vec();
     }
-    // The calling process, its ancestors and service managers also have children that do not belong to the server.
+    // The calling process, its ancestors and service managers also have children that are not part of the server.
     let parents_of_more: Vec<u32> =
         servers.iter().copied().filter(|pid| !own_line.contains(pid) && !manager(pid)).collect();
     servers.extend(descendants(proc, &parents_of_more));
@@ -234,7 +232,7 @@ fn family(proc: &Path, holders: &[u32]) -> Vec<u32> {
     servers
 }
 
-/// Returns true for a service manager, which has many children that do not belong to a service whose socket it holds.
+/// Returns true for a service manager: it may hold a service's socket, but has many children of other services.
 pub(crate) fn is_manager(proc: &Path, pid: u32) -> bool {
     pid == 1
         || std::fs::read(proc.join(format!("{pid}/comm"))).is_ok_and(|comm| is_manager_called(pid, comm.trim_ascii()))
@@ -252,8 +250,8 @@ fn holds_any(pid: u32, inodes: &[u32]) -> bool {
 }
 
 /// Returns true if one of the processes in `pids` has a socket open, or an io_uring, which may keep sockets open. Every
-/// server has a socket or an io_uring open. Returns `None` if no socket and no io_uring was found, but the descriptors
-/// of some process could not be read.
+/// server has at least one socket or io_uring open. Returns `None` if no socket and no io_uring was found, but the
+/// descriptors of some process could not be read.
 pub fn holds_sockets(pids: &[u32]) -> Option<bool> {
     let holds = |pid: &u32| -> Option<bool> {
         let links = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;

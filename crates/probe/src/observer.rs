@@ -1,11 +1,10 @@
 //! The observer of a host, which makes all readings on that host during a load test. The observer takes plain data
-//! ([`run::ObserverSpec`]) and returns plain data ([`run::Observed`]). Because plain data can be sent over a
-//! connection, the observer can run in the conductor (the process that controls the load tests) or in an agent on
-//! another machine.
+//! ([`run::ObserverSpec`]) and returns plain data ([`run::Observed`]). Plain data can be sent over a connection, so the
+//! observer can also run in an agent on another machine.
 //!
-//! An [`Observer`] lasts for a run (a series of load tests), and a [`Watching`] for one load test. Files stay open
-//! between two load tests, because the first sample of a new probe opens hundreds of files. Opening files during each
-//! load test would occupy a CPU for milliseconds and show in the load test's latency percentiles.
+//! An [`Observer`] exists for a whole run (a series of load tests), and a [`Watching`] for one load test. Files stay
+//! open between two load tests, because the first sample of a new probe opens hundreds of files. Opening files during a
+//! load test would occupy a CPU for milliseconds, which would lengthen the measured latencies.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -46,8 +45,8 @@ impl Observer {
         &self.spec
     }
 
-    /// Starts to sample the processes of the spec and those in `more`, every `interval_s` seconds. Times count from
-    /// `origin`.
+    /// Starts to sample the processes of the spec and those in `more`, once every `interval_s` seconds. Times are
+    /// counted from `origin`.
     pub fn watch(&self, more: &[u32], interval_s: f64, origin: Origin) -> io::Result<Watching> {
         let mut spec = self.spec.clone();
         spec.processes.extend(more);
@@ -139,7 +138,7 @@ impl Watching {
         Some(Observed { machine: self.machine(), page_bytes: page_bytes(), waits, ..seen })
     }
 
-    /// Returns a name for the CPUs whose time the counters `cpu.*` contain (see [`run::Side::machine`]).
+    /// Returns a name for the CPUs whose time the counters `cpu.*` count (see [`run::Side::machine`]).
     pub fn machine(&self) -> String {
         processors::machine(&self.observer.spec.processors)
     }

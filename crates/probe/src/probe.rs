@@ -35,7 +35,7 @@ struct Reader {
     source: Box<dyn Source>,
     /// CPU time of the last reading in microseconds.
     cost_us: f64,
-    /// Number of periodic samples that skip this source before it is read again.
+    /// Number of periodic samples that leave this source out before it is read again.
     rest: u32,
     /// Time of the last reading on the monotonic clock; `None` before the first reading.
     read_ns: Option<u64>,
@@ -112,9 +112,8 @@ impl Probe {
         self.effort.cpu_us += cpu_us() - begin;
     }
 
-    /// Follows other processes from the next sample on. Files that do not belong to a process stay open. Call this
-    /// function before the next load test of this side, because a load test may have other processes (for example a new
-    /// generator).
+    /// Follows other processes from the next sample on. Files that are not about a process stay open. Call this
+    /// function before the next load test, because a load test may have other processes (for example a new generator).
     pub fn follow(&mut self, processes: &[u32]) {
         self.process_set = ProcessSet::after(&self.process_set, processes.to_vec());
         // The next sample reads every source, because readings of the previous load test do not count for the next
@@ -202,11 +201,10 @@ impl Reader {
         rests
     }
 
-    /// Sets how many of the following periodic samples do not read this source of counters, so that the mean cost of
-    /// the source per sample stays within the budget. A full sample (at the start or end of a phase) does not change
-    /// the number of skipped samples, because it reads more and opens files. A full sample does not end the skipping of
-    /// a source. If the skipping ended at a full sample, the next sample of the series would read the source again and
-    /// be the most expensive one.
+    /// Sets for how many periodic samples the source is not read, so that its mean cost per sample stays within its
+    /// budget. A full sample (at the start or end of a phase) does not change this number, because it reads more and
+    /// opens files. The source also stays skipped after a full sample. Otherwise, the next sample after a full sample
+    /// would be the most expensive one.
     fn pace(&mut self, cost_us: f64, full: bool) {
         self.cost_us = cost_us;
         let over = cost_us / f64::from(self.budget_us);
@@ -216,7 +214,7 @@ impl Reader {
     }
 }
 
-/// Returns the CPU time of this thread in microseconds.
+/// Returns the CPU time that this thread has used, microseconds.
 fn cpu_us() -> f64 {
     sys::clock::thread_cpu_ns() as f64 / 1e3
 }

@@ -1,7 +1,7 @@
 //! Finds the parents, ancestors and descendants of processes by the parent IDs in /proc/PID/stat.
 //!
-//! A server, such as a test framework, may have started loadline itself. In this case, loadline, its ancestors and all
-//! processes that loadline started are not counted as processes of the server or of an upstream.
+//! A server, such as a test framework, may have started loadline itself. In that case, loadline, its ancestors and all
+//! processes that it started belong neither to the server nor to an upstream.
 
 use std::path::Path;
 
@@ -91,7 +91,7 @@ pub(crate) fn own_line(proc: &Path) -> Vec<u32> {
 }
 
 /// Returns the IDs of all descendants of a server's processes, in ascending order. Leaves out the processes themselves,
-/// and loadline's own line with all processes below it.
+/// loadline, its ancestors, and all processes below them.
 pub(crate) fn server_descendants(proc: &Path, pids: &[u32]) -> Vec<u32> {
     let mut parents = parents(proc);
     let own = own_line(proc);

@@ -154,7 +154,7 @@ impl ProcessWatch {
     }
 
     fn ended(&mut self, who: &[String], at_s: f64) {
-        // A generator reports its end itself, so the end needs no incident here.
+        // A generator reports its end itself, so no incident is needed.
         if who.is_empty() || self.role == Role::Client {
             return;
         }

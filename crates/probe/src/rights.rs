@@ -1,7 +1,7 @@
-//! Advice on getting the right to read another process.
+//! Advice on how to get permission to read another process.
 
-/// Returns advice for this user on how to get the right to read a process. `owner` is the user who may read the process
-/// besides root.
+/// Returns advice for this user on how to get permission to read a process. `owner` is the user who may read the
+/// process besides root.
 pub(crate) fn advice(owner: &str) -> String {
     advice_for(sys::limits::is_root(), owner)
 }

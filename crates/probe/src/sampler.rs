@@ -48,7 +48,7 @@ pub struct Glance {
     pub processes: Vec<String>,
 }
 
-/// Counters that are published for live views: use and limits of resources.
+/// Counters that are published for live views, about the use of resources and their limits.
 const SHOWN_COUNTERS: &[&str] = &[
     "cpu.user",
     "cpu.system",
@@ -219,7 +219,7 @@ impl SamplerThread {
             }
             let now = sys::clock::monotonic_ns();
             if orders.taken < orders.asked {
-                // One sample answers all requests for a sample that have come so far.
+                // One sample answers all requests for a sample that have arrived so far.
                 let asked = orders.asked;
                 drop(orders);
                 let t_s = self.origin.now_s();

@@ -97,9 +97,8 @@ impl Samples {
         self.newest.row = usize::MAX;
     }
 
-    /// If a newer value is about to replace the first value of a counter, copies the first value into the preceding
-    /// row. Without the copied value, the counter of a process that lives for less time than a row covers would seem
-    /// not to grow.
+    /// Copies the first value of a counter into the preceding row before a newer value replaces it. Without this copy,
+    /// the counter of a process that lives for less time than a row covers would seem not to grow.
     fn keep_first(&mut self, row: usize) {
         let is_first = !self.is_level && self.first.is_some() && self.values[row] == self.first;
         if let Some(before) = row.checked_sub(1).and_then(|before| self.values.get_mut(before)).filter(|_| is_first) {
@@ -107,9 +106,8 @@ impl Samples {
         }
     }
 
-    /// Records the larger of two values as the peak of a stretch of rows before the values are merged, unless the
-    /// stretch already has a larger peak. The first peak of a stretch of rows is recorded only if the two values
-    /// differ.
+    /// Before two values are merged, records the larger one as the peak of a stretch of rows, unless the stretch has a
+    /// larger peak. The first peak of a stretch is recorded only if the two values differ.
     fn note_peak(&mut self, stretch: usize, a: (f64, f64), b: (f64, f64)) {
         let larger = if a.1 > b.1 { a } else { b };
         match self.peaks.binary_search_by_key(&stretch, |(stretch, _)| *stretch) {

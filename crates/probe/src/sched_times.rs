@@ -30,7 +30,7 @@ impl SchedTimes {
     }
 
     /// Returns the difference between this reading of a thread and an earlier one. A smaller value than before belongs
-    /// to a new thread with the same ID.
+    /// to a new thread that has the same ID.
     fn since(self, earlier: Self) -> Self {
         let of = |now: u64, before: u64| now.checked_sub(before).unwrap_or(now);
         Self { run_ns: of(self.run_ns, earlier.run_ns), wait_ns: of(self.wait_ns, earlier.wait_ns) }
@@ -63,12 +63,12 @@ impl SchedReading {
         Self { processes, threads, is_cut: tasks.next().is_some() }
     }
 
-    /// Returns the times between an earlier reading of the same processes and this one.
+    /// Returns the times between an earlier reading of the processes and this reading.
     ///
     /// The kernel deletes the times of a thread that ends, for example of a thread that handled one request. The CPU
-    /// time of the process still includes this thread's time on a CPU, but the thread's waiting time is unknown. The
-    /// result makes an assumption about threads that were not read, and about threads and children that ended: for each
-    /// second of running, they waited for a CPU as long as the other threads.
+    /// time of the process still includes an ended thread's time on a CPU, but the thread's waiting time is unknown.
+    /// Threads that ended, and threads that were not read, are assumed to have waited for a CPU as long per running
+    /// second as all other threads.
     pub fn since(&self, earlier: &Self) -> SchedTimes {
         let of_thread = |(id, now): (&u32, &SchedTimes)| match earlier.threads.get(id) {
             Some(before) => now.since(*before),
@@ -119,8 +119,8 @@ mod tests {
         SchedReading { processes, threads: threads.iter().map(thread).collect(), is_cut: false }
     }
 
-    /// A server starts a thread for each connection. An earlier version of loadline subtracted the times of the ended
-    /// threads, and found that the server wanted a CPU for 17 % of the time, although it computed all the time.
+    /// In this test, a server starts a thread for each connection. An earlier version of loadline left out ended
+    /// threads, and found that the server wanted a CPU for 17 % of the time, although it always computed.
     #[test]
     fn ended_threads_count_with_the_cpu_time_of_their_process() {
         let ms = |t: SchedTimes| (t.run_ns / 1_000_000, t.wait_ns / 1_000_000);

@@ -16,7 +16,7 @@ pub struct SourceSpec {
     /// Counters that the source fills: their IDs, or a pattern such as `cpu.*` for all counters of an object.
     pub counters: &'static [&'static str],
     /// Maximum mean cost per periodic sample in microseconds of CPU time. A source that costs more than its budget is
-    /// read at each phase start and end, and within a phase only as often as the budget allows.
+    /// read at phase starts and ends, and within a phase only as often as its budget allows.
     pub budget_us: u32,
     /// Minimum interval between two readings at phase starts and ends in milliseconds. The interval is 0 except for
     /// very expensive sources, which would disturb short load tests.
@@ -34,7 +34,7 @@ impl SourceSpec {
 
 /// A reader of one source.
 pub trait Source: Send {
-    /// Writes the source's current values into the writer. For a value that cannot be read, writes the reason
+    /// Writes the source's current values into the writer. If a value cannot be read, writes the reason
     /// ([`ColumnWriter::absent`]), so this function never fails.
     fn sample(&mut self, round: &mut Round<'_>);
 }

@@ -69,9 +69,9 @@ pub(crate) struct StatState {
     pub(crate) has_ended: bool,
 }
 
-/// Returns the state of a process from the words that [`stat_fields`] returns. If the first thread of a process has
-/// ended, its state letter is `Z`, but the process goes on while it has other threads. Source: proc_pid_stat(5), fields
-/// 3 (state) and 20 (num_threads).
+/// Returns the state of a process, from the words that [`stat_fields`] returns. If the first thread of a process has
+/// ended, its state letter is `Z`, although other threads may still run. Source: proc_pid_stat(5), fields 3 (state) and
+/// 20 (num_threads).
 pub(crate) fn stat_state<'a>(mut fields: impl Iterator<Item = &'a [u8]>) -> Option<StatState> {
     let letter = *fields.next()?.first()?;
     let threads = fields.nth(16).and_then(number).unwrap_or(1);

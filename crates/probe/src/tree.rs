@@ -22,15 +22,15 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Creates access to the files below the root folder of a scope. Ignores `netns_pid` if that process is in the
-    /// caller's own network namespace.
+    /// Creates access to the files below the root folder of a scope. Ignores `netns_pid` if its process is in the
+    /// caller's network namespace.
     pub(crate) fn new(scope: &Scope) -> Self {
         let id = |pid: &str| network_id(&scope.root.join("proc").join(pid)).ok();
         let foreign = |pid: &u32| id("self").is_none_or(|ours| id(&pid.to_string()) != Some(ours));
         Self { root: scope.root.clone(), netns_pid: scope.netns_pid.filter(foreign) }
     }
 
-    /// Returns true if the files are those of the running kernel, so that netlink and clocks describe the same machine.
+    /// Returns true if the files belong to the running kernel, so that netlink and clocks describe the same machine.
     pub(crate) fn is_live(&self) -> bool {
         self.root == Path::new("/")
     }
@@ -63,8 +63,8 @@ impl Tree {
         }
     }
 
-    /// Returns a file below `proc/sys/net` for the observed network namespace. A file below `proc/sys/net` shows the
-    /// network namespace of the thread that opens it.
+    /// Returns a file below `proc/sys/net` for the observed network namespace. Such a file shows the network namespace
+    /// of the thread that opens it.
     pub(crate) fn keep_net_sysctl(&self, below: &str) -> RereadFile {
         let path = self.path(&format!("proc/sys/net/{below}"));
         match self.netns_pid.filter(|_| self.is_live()) {

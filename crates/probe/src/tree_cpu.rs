@@ -2,10 +2,10 @@
 //! each request. Such a process often starts and ends between two readings, so only its parent's counters show its CPU
 //! time. Source: proc_pid_stat(5), fields 4 (ppid), 16 (cutime) and 17 (cstime).
 //!
-//! When a child ends, the CPU time that was counted for the child itself becomes a debt of its parent. Once the parent
-//! has waited for the child, the parent's counter of ended children grows by all CPU time of the child. The debt is
-//! paid from this growth, so the child's CPU time counts once. A parent that ignores SIGCHLD never gets the CPU time of
-//! its children, and never pays.
+//! When a child ends, its counted CPU time becomes a debt of its parent. Once the parent has waited for the child, the
+//! parent's counter of ended children grows by all CPU time of the child. The debt is subtracted from this growth, so
+//! the child's CPU time counts once. A parent that ignores SIGCHLD never gets the CPU time of its children, so its debt
+//! is never subtracted.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ impl TreeCpu {
     }
 
     /// Returns the CPU time since an earlier reading as [`TreeCpu::since_ns`] does. Also takes over the debts of the
-    /// earlier reading, so that the CPU time of no child counts twice in a series of readings.
+    /// earlier reading, so that a series of readings counts no child's CPU time twice.
     pub(crate) fn follow_ns(&mut self, earlier: &Self) -> u64 {
         let mut debts = earlier.debts.clone();
         let ended = earlier.processes.iter().filter(|(pid, _)| !self.processes.contains_key(pid));

@@ -1,4 +1,4 @@
-//! UDP sockets: unconnected ones, on which servers receive datagrams, and those that are connected to a peer. Source:
+//! UDP sockets: unconnected sockets, on which servers receive datagrams, and sockets connected to a peer. Source:
 //! proc_net(5) (`/proc/net/udp` and `/proc/net/udp6`).
 
 use std::collections::HashSet;
@@ -41,7 +41,7 @@ pub(crate) fn connected_to(pid: u32, inode: u32) -> Option<SocketAddr> {
 /// UDP socket.
 struct UdpSocket {
     local: SocketAddr,
-    /// Peer; its port is 0 for an unconnected socket.
+    /// Address of the peer; the port is 0 for an unconnected socket.
     remote: SocketAddr,
     inode: u32,
 }

@@ -1,4 +1,4 @@
-//! Conversion of the kernel's units to those of the counter table.
+//! Conversion of the kernel's units to the units of the counter table.
 
 use sys::param;
 

@@ -87,8 +87,8 @@ fn a_full_accept_queue_shows_at_the_listener_and_in_the_stack() {
     let mut probe = Probe::new(Scope { listen: Some(addr.into()), sources, ..Scope::default() });
     let begin = Instant::now();
     probe.sample(0.0);
-    // Three connections fit into a queue of two, because the kernel accepts one more than the limit. The kernel drops
-    // the SYNs of the other connections.
+    // A queue with the limit two contains three connections, because the kernel accepts one more than the limit. The
+    // kernel drops the SYNs of all further connections.
     let clients: Vec<_> = (0..8)
         .map(|_| {
             let client = sys::socket::tcp(addr).unwrap();

@@ -113,7 +113,7 @@ fn processes_that_end_together_are_one_incident() {
     let mut sleepers = Sleepers::start(2);
     let mut life = sleepers.life(Role::Server);
     (0..2).for_each(|at| sleepers.signal(at, "KILL", b"Z"));
-    // One process has vanished. The other process is still a zombie, because its parent has not waited for it.
+    // One process has ended and was waited for, and the other process is still a zombie.
     sleepers.0[0].wait().unwrap();
     life.look(0.1, 0);
     assert_eq!(kinds(&life), [(IncidentKind::ServerEnded, None)]);

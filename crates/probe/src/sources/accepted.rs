@@ -1,9 +1,9 @@
-//! Counts, for each listener, the accepted connections and those that wait in the accept queue. sock_diag reports each
+//! Counts the accepted connections of each listener, and the connections in its accept queue. sock_diag reports each
 //! connection. Clients cannot know which of their connections wait in the accept queue, and the server's own count may
 //! be wrong. Source: sock_diag(7).
 //!
-//! Only the listeners in the scope are counted. To read tens of thousands of connections takes milliseconds of CPU
-//! time. The source `accepted` therefore has a large budget: 10 ms of CPU time per sample.
+//! Only the listeners in the scope are counted. Reading tens of thousands of connections takes milliseconds of CPU
+//! time. This source therefore has a large budget: 10 ms of CPU time per sample.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ struct Accepted {
 }
 
 /// Peer addresses of the connections. If the kernel's table changes during the reading, sock_diag may report a socket
-/// twice. In a set, a socket that is reported twice counts only once.
+/// twice. In a set, this socket counts only once.
 #[derive(Debug, Default)]
 struct Peers {
     accepted: HashSet<SocketAddr>,
@@ -79,7 +79,7 @@ impl Peers {
         self.waiting.clear();
     }
 
-    /// Counts the socket of one connection. A connection that was not accepted has no inode yet.
+    /// Counts the socket of one connection. A connection in the accept queue has no inode yet.
     fn add(&mut self, peer: SocketAddr, inode: u32) {
         if inode == 0 { &mut self.waiting } else { &mut self.accepted }.insert(peer);
     }

@@ -2,9 +2,9 @@
 //! Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, scheduler/sched-bwc.rst.
 //!
 //! The limits of all ancestor groups apply, too. loadline reads quota, periods and throttling from the group with the
-//! smallest quota among a process's group and its ancestors. It reads memory limit, limit events and refaults from the
-//! group with the smallest memory limit among them. Several groups may share this limit, so the memory use of the group
-//! with the limit is read, too. CPU time and memory use are read from the process's own group.
+//! smallest quota among a process's group and its ancestors. Memory limit, limit events and refaults come from the
+//! group with the smallest memory limit among them. Several groups may share one memory limit, so the memory use of the
+//! group that has the limit is read, too. CPU time and memory use are read from the process's own group.
 
 use super::cgroup_paths::{Controller, Mount, Version, mounts, resolve};
 use crate::Scope;
@@ -37,7 +37,7 @@ const IDS: &[&str] = &[
 struct Cgroups {
     mounts: Option<Vec<Mount>>,
     edition: u64,
-    /// Processes whose groups are known.
+    /// Processes whose control groups are known.
     seen: Vec<u32>,
     groups: Vec<Group>,
     family: Family,
@@ -91,9 +91,8 @@ struct Group {
     time: Option<Gauge>,
     throttling: Option<(PathBuf, RereadFile, bool)>,
     memory_use: Option<Gauge>,
-    /// Folder of the group with the smallest memory limit, and three counters of this group. They count how often the
-    /// group reached the limit, the processes that the kernel killed, and the pages that were read again after the
-    /// kernel had evicted them.
+    /// Folder of the group with the smallest memory limit, and three counters of this group. The counters count how
+    /// often the group reached its limit, killed processes, and evicted pages that were read again.
     events: Option<(PathBuf, [Gauge; 3])>,
     /// Folder of the group with the smallest memory limit, and the memory use of this group; `None` without a limit.
     limited: Option<(PathBuf, Gauge)>,

@@ -16,8 +16,8 @@ pub(super) enum Version {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mount {
     version: Version,
-    /// Controllers of this hierarchy, such as `cpu`, in version 1. Control groups of version 2 have all controllers in
-    /// one hierarchy.
+    /// Controllers of the hierarchy, such as `cpu`; only in version 1 of control groups. In version 2, one hierarchy
+    /// has all controllers.
     controllers: Vec<String>,
     /// The group at the mount point. In a container, the container's own group appears at the mount point.
     group: String,
@@ -59,9 +59,9 @@ impl Controller {
 /// The control groups of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProcessGroups {
-    /// Name of the process's group: its path in the `cpu` hierarchy of version 1. If there is no such hierarchy, or the
-    /// path is `/`, the name is the longest path of the process. In control groups of version 1, a process's path may
-    /// differ between controllers.
+    /// Name of a process's control group: its path in the `cpu` hierarchy of version 1. If there is no `cpu` hierarchy,
+    /// or if the path is `/`, the name is the longest path of the process. In control groups of version 1, a process's
+    /// path may differ between controllers.
     pub(super) name: String,
     pub(super) cpu: Option<Controller>,
     pub(super) cpuacct: Option<Controller>,
@@ -138,8 +138,8 @@ mod tests {
     use crate::Scope;
 
     /// Two processes share one memory group, but have different CPU groups, so their groups need different names. An
-    /// earlier version of loadline named the groups of both processes by the longer path, that of the memory group. It
-    /// then took the two CPU groups for one, and never read the second one's quota.
+    /// earlier version of loadline named the groups of both processes by the longer path, that of the memory group. An
+    /// earlier version of loadline took the two CPU groups for one, and never read the second group's quota.
     #[test]
     fn groups_with_different_quotas_have_different_names() {
         let tree = Tree::new(&Scope { root: "/t".into(), ..Scope::default() });

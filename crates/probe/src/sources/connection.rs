@@ -1,16 +1,16 @@
-//! Values of `tcp_info`, averaged over a sample of the connections of this side (server or load generator). sock_diag
-//! reads the values. Source: tcp(7), linux/tcp.h.
+//! Values of `tcp_info`, averaged over a sample of connections of this side (server or load generator). sock_diag reads
+//! them. Source: tcp(7), linux/tcp.h.
 //!
-//! The sample consists of the first [`MAX_SAMPLED`] sockets in the kernel's hash table. The first sockets of the table
-//! are practically random, because a keyed hash of the addresses orders the table. The kernel filters by port, and
-//! closing the netlink socket ends the kernel's search. The cost of a search for connections therefore does not grow
-//! with the number of connections.
+//! The sample consists of the first [`MAX_SAMPLED`] sockets in the kernel's hash table. These sockets are practically a
+//! random choice, because a keyed hash of the addresses orders the table. The kernel filters by port, and closing the
+//! netlink socket ends the kernel's search. The cost of a search for connections therefore does not grow with the
+//! number of connections.
 //!
-//! A search for connections takes a millisecond even if the kernel's table is empty. Because a search is expensive, a
-//! sample is kept as long as most of its connections exist. Each reading asks the kernel only for the connections of
-//! the sample, by their addresses. A sample with fewer than [`MAX_SAMPLED`] connections is replaced at the first phase
-//! start or end that comes at least a second after the sample was drawn. An empty sample is replaced at the next phase
-//! start or end or after a second, whichever comes first.
+//! Even with an empty table, a search for connections takes a millisecond. A sample is therefore kept as long as most
+//! of its connections exist. Each reading asks the kernel only for these connections, by their addresses. A sample with
+//! fewer than [`MAX_SAMPLED`] connections is replaced at the first phase start or end that comes at least a second
+//! after the sample was drawn. An empty sample is replaced at the next phase start or end or after a second, whichever
+//! comes first.
 
 use std::io;
 
@@ -43,8 +43,7 @@ const IDS: &[&str] = &[
 ];
 /// Maximum number of connections in one sample.
 const MAX_SAMPLED: usize = 64;
-/// Minimum age of a sample before a new sample replaces it, nanoseconds. The module documentation names the exceptions
-/// to this minimum.
+/// Minimum age of a sample before a new sample replaces it, nanoseconds. Exceptions are in the module documentation.
 const MIN_REDRAW_AGE_NS: u64 = 1_000_000_000;
 
 struct Connections {
@@ -72,7 +71,7 @@ struct Sums {
     sndbuf_us: f64,
     /// Number of connections with bytes that the application has written and TCP has not sent yet.
     waiting: usize,
-    /// Number of connections whose writer waits for room in the send buffer.
+    /// Number of connections whose writer waits for space in the send buffer.
     write_full: usize,
 }
 
@@ -126,8 +125,8 @@ impl Connections {
             }
             self.sums = Sums::default();
         } else if !round.full && now_ns.saturating_sub(self.drawn_ns) < MIN_REDRAW_AGE_NS {
-            // The last search for connections found none, and was less than a second ago. A search for connections in
-            // each sample would exceed the CPU time budget of this source.
+            // The last search for connections found none, and was less than a second ago, so no new search is made. A
+            // search in each sample would exceed the CPU time budget of this source.
             return Ok(());
         }
         self.drawn_ns = now_ns;
@@ -152,7 +151,7 @@ impl Connections {
         let Self { diag, sums, known, v6: first, .. } = self;
         known.clear();
         // All connections of a dual-stack listener are IPv6 sockets, even those that use IPv4. The search for
-        // connections therefore ends with the first IP version that has connections.
+        // connections therefore ends with the first IP version for which connections are found.
         for v6 in [*first, !*first] {
             let socket = match diag.take() {
                 Some(diag) => diag,
@@ -164,7 +163,7 @@ impl Connections {
                 if known.len() < MAX_SAMPLED { DumpControl::Continue } else { DumpControl::Stop }
             })?;
             if end == DumpControl::Stop {
-                // The socket still holds the rest of the kernel's answer, so the socket is closed.
+                // The rest of the kernel's answer is still in the socket, so the socket is closed.
                 *diag = None;
             }
             if !known.is_empty() {

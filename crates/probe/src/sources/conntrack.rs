@@ -1,5 +1,5 @@
-//! Connection tracking: number of entries in the table of this network namespace, and their maximum. The counters are
-//! absent if the kernel tracks no connections. Source: Documentation/networking/nf_conntrack-sysctl.rst.
+//! Connection tracking: number of entries in the table of this network namespace, and the maximum number. The counters
+//! are absent if the kernel tracks no connections. Source: Documentation/networking/nf_conntrack-sysctl.rst.
 
 use crate::Scope;
 use crate::family::Family;

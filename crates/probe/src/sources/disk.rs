@@ -1,8 +1,8 @@
 //! Counters of disks, from /proc/diskstats. Source: Documentation/admin-guide/iostats.rst.
 //!
-//! The source reads only the lowest whole disks, so that each byte counts once. It leaves out partitions, and volumes
-//! (LVM, RAID, encryption: dm, md), which repeat the counts of the disks below them. Disks in memory and in files (ram,
-//! zram, loop) are left out, too.
+//! The source reads only whole disks at the lowest level, so that each byte counts once. It leaves out partitions, and
+//! volumes (LVM, RAID, encryption: dm, md), which repeat the counts of the disks below them. Disks in memory and in
+//! files (ram, zram, loop) are left out, too.
 
 use crate::Scope;
 use crate::family::Family;
@@ -22,7 +22,8 @@ const IDS: &[&str] = &[
     "disk.flushes",
     "disk.flushing",
 ];
-/// Number of fields read per line, from the first count on. Linux 5.5 added the last two fields of the file.
+/// Number of fields that are read from each line, from the first counter on. Linux 5.5 added the last two fields of the
+/// file.
 const FIELDS: usize = 17;
 
 struct Disk {
@@ -105,7 +106,7 @@ mod tests {
         assert!(r.0.columns.iter().all(|c| c.instance == "vda" || c.instance == "sda"));
     }
     /// An encrypted volume on a RAID of two disks: dm-0 on md127 on partitions of sda and sdb. A byte that is written
-    /// once to the volume is in four lines of the file, and in two on the disks, because the RAID is a mirror.
+    /// once to the volume is in four lines of the file, two of which are disks, because the RAID is a mirror.
     #[test]
     fn bytes_of_a_volume_count_only_on_its_disks() {
         let line = |name: &str, sectors: u32| format!(" 8 0 {name} 1 0 {sectors} 5 1 0 {sectors} 5 0 7 9\n");

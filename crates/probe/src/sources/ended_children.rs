@@ -1,7 +1,7 @@
 //! CPU time of unseen children: child processes that end before a sample could find them. A server may start a process
-//! for each request, such as a CGI script or an image converter. Only the parent's counters show the CPU time of such a
-//! process. The unseen children of one parent have common columns in the recording, as if they were one process (an
-//! instance) called `program of parent`.
+//! for each request, such as a CGI script or an image converter. Only the parent's counters include the CPU time of
+//! such a process. All unseen children of one parent share columns in the recording, as one instance called `program of
+//! parent`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,15 +14,15 @@ use crate::text::name;
 use crate::tree_cpu::ended_children;
 use crate::units;
 
-/// Counters of the instance with the CPU time of unseen children. The CPUs that the children may use are those of their
-/// parent.
+/// Counters of the instance with the CPU time of unseen children. Ended children are assumed to be allowed the CPUs of
+/// their parent.
 const IDS: &[&str] = &["process.cpu", "process.cpus_allowed", "process.cpu_mask"];
 /// CPU time from which unseen children get an instance, nanoseconds. The kernel counts their user and kernel time in
 /// clock ticks (usually 10 ms), so less may be a rounding error.
 const MIN_NS: u64 = 30_000_000;
 
-/// Programs of the ended children in earlier load tests, by the ID of the parent. A later load test counts the CPU time
-/// of such children from its beginning.
+/// Programs of the ended children in earlier load tests, by the process ID of the parent. A later load test counts the
+/// CPU time of these children from its beginning.
 pub(super) type KnownChildren = BTreeMap<u32, String>;
 
 /// Ended children of one process.
@@ -111,7 +111,7 @@ impl EndedChildren {
 }
 
 /// Returns the program of one current child of a process, or `children` if the process has no child at this moment. If
-/// the child is a shell that runs another program, returns the other program.
+/// this child is a shell that runs another program, returns the other program.
 fn child_name(
     parent: &ParentOfEnded<'_>,
     tids: impl Iterator<Item = u32>,

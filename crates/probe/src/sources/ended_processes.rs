@@ -117,7 +117,7 @@ impl EndedProcesses {
             round.process_set.add(0, ENDED_PROCESSES);
         }
         for ((slots, sum), (group, _)) in columns.iter().zip(self.sums).zip(SUMMED) {
-            // If instructions cannot be counted, the recording has no sum of instructions, not even 0.
+            // If instructions cannot be counted, the recording has no sum of instructions, not even a zero.
             if !matches!(group, Group::Instructions) || sys::perf::counts_instructions() {
                 round.writer.put(*slots, 0, sum);
             }

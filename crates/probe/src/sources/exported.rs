@@ -6,8 +6,8 @@ use run::{CounterId, Recording};
 use crate::column_writer::Slots;
 use crate::source::{Round, Source};
 
-/// Function that returns the present values of its counters: a recording of one row. A counter without a value is
-/// absent with its reason.
+/// Function that returns the present values of an exporter's counters, as a recording of one row. A counter without a
+/// value is absent, with a reason.
 pub type Exporter = Box<dyn FnMut() -> Recording + Send>;
 
 /// Calls an exporter at each sample.

@@ -16,8 +16,8 @@ const VALUES_OF_COUNT: f64 = 4_294_967_296.0;
 struct Interrupts {
     file: RereadFile,
     kinds: Family,
-    /// Wraps of the counts in /proc/softirqs, by kind. `None` for /proc/interrupts, which lists only CPUs that are
-    /// online, so its sums fall when a CPU goes offline.
+    /// Overflows of the counters in /proc/softirqs, by kind of interrupt. `None` for /proc/interrupts, which lists only
+    /// CPUs that are online, so its sums fall when a CPU goes offline.
     wraps: Option<HashMap<Vec<u8>, Wraps>>,
     /// Buffer for the name of an instance.
     name: Vec<u8>,

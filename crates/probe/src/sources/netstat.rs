@@ -96,8 +96,8 @@ struct Paired {
     file: RereadFile,
     fields: &'static [Field],
     slots: Vec<Slots>,
-    /// For each pair of lines in the file (names, then values): the line of names, and the column of each name. The
-    /// source looks up the columns again only if the line of names has changed.
+    /// For each pair of lines in the file (names, then values): the line of names, and the columns of the names. The
+    /// columns are looked up again only if the line of names has changed.
     pairs: Vec<(Vec<u8>, Vec<Option<Slots>>)>,
 }
 

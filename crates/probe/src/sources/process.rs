@@ -14,11 +14,11 @@ use crate::source::{Round, Source};
 use crate::tree::Tree;
 use crate::{Scope, process_tree};
 
-/// Maximum number of followed processes. For each further process, the recording contains only the reason why the
-/// process's counters are absent.
+/// Maximum number of followed processes. Of each further process, the recording contains only the reason why its
+/// counters are absent.
 const MAX_PROCESSES: usize = 256;
-/// Maximum number of followed upstream processes. An upstream may start a process per request, so the number is limited
-/// to leave room for other processes.
+/// Maximum number of followed upstream processes. An upstream may start a process per request, so its processes must
+/// not use up [`MAX_PROCESSES`].
 const MAX_BEHIND: usize = 128;
 
 struct Processes {
@@ -28,8 +28,8 @@ struct Processes {
     ended: EndedProcesses,
     known_children: KnownChildren,
     buffer: Vec<u8>,
-    /// IDs of this process and its ancestors. They never count as children of a followed process, even if a process of
-    /// the server or of an upstream started them.
+    /// IDs of this process and its ancestors. These processes never count as children of a followed process, even if
+    /// the server or an upstream started loadline.
     own_line: Vec<u32>,
 }
 
@@ -93,8 +93,8 @@ impl Source for Processes {
 }
 
 impl Processes {
-    /// Writes the number of instructions of each running process. If instructions cannot be counted for one running
-    /// process, writes only the reason, because the sum over the other processes would be wrong.
+    /// Writes the number of instructions of each running process. If the instructions of one running process cannot be
+    /// counted, writes only the reason, because the sum would be wrong.
     fn put_instructions(&self, round: &mut Round<'_>) {
         let running = || self.members.iter().filter(|member| !member.ended);
         let reason = match sys::perf::counts_instructions() {
@@ -107,10 +107,10 @@ impl Processes {
         round.writer.absent_all(INSTRUCTIONS, "", format_args!("{reason}"));
     }
 
-    /// Reads and writes the bytes that each process moved. The caller has already found all ended processes, because a
+    /// Reads and writes the bytes that each process moved. The caller must have found all ended processes, because a
     /// parent's counters contain the bytes of its ended children. A parent is read before its children. If a child ends
-    /// during the readings, the parent's value does not contain its bytes yet. The bytes of ended processes are handed
-    /// from children to parents, and so on to their parents, if several ended since the last sample.
+    /// during the readings, the parent's value does not contain the child's bytes yet. Bytes of ended processes are
+    /// passed from children to parents, repeatedly if several generations ended since the last sample.
     fn put_io(&mut self, round: &mut Round<'_>) {
         let followed: Vec<u32> = self.members.iter().filter(|m| m.has_read_io()).map(|m| m.pid).collect();
         self.members.iter_mut().for_each(|member| member.read_io(&followed, &mut self.buffer));
@@ -137,9 +137,8 @@ impl Processes {
 
     /// Starts to follow new children of the upstream process `parent`. A pool of connections to a database grows with
     /// the load, and the database starts a process for each connection. Children of a service manager are left out. A
-    /// service manager may hold the listening socket of a service, but most of its children belong to other services.
-    /// A child that has already ended is left out without a word, because an upstream may start a process for each
-    /// request.
+    /// service manager may hold the listening socket of a service, but most of its children belong to other services. A
+    /// child that has already ended is left out silently, because an upstream may start a process for each request.
     fn admit_children_behind(&mut self, parent: u32, children: &mut Vec<u32>, round: &mut Round<'_>) {
         children.retain(|pid| !round.process_set.holds(*pid));
         if !children.is_empty() && is_manager(&round.tree.path("proc"), parent) {
@@ -171,7 +170,7 @@ impl Processes {
         }
     }
 
-    /// Starts to follow one process. The error says why its counters cannot be read.
+    /// Starts to follow one process. The error says why the counters of the process cannot be read.
     fn follow(&mut self, pid: u32, round: &mut Round<'_>, behind: bool) -> Result<(), String> {
         let spare = || self.ended.spare_columns();
         let mut member = Member::open(round, pid, spare, &mut self.buffer)?;

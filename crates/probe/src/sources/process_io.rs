@@ -1,9 +1,9 @@
 //! Bytes that a followed process read from disks and wrote to disks, from /proc/PID/io. Source: proc_pid_io(5).
 //!
 //! When a process waits for an ended child, the kernel adds the child's bytes to the counters of the process (function
-//! `wait_task_zombie` in Linux's kernel/exit.c). If the child was followed, its own columns contain these bytes, too.
-//! Such bytes are subtracted from the counters of the parent, so that each byte counts once. Bytes of children that
-//! ended before a sample could find them stay in the counters of the parent.
+//! `wait_task_zombie` in Linux's kernel/exit.c). If the child was followed, the child's own columns contain these
+//! bytes, too. The bytes of followed children are subtracted from the counters of the parent, so that each byte counts
+//! once. Bytes of children that ended before any sample stay in the counters of the parent.
 
 use std::fs::File;
 use std::io;
@@ -28,7 +28,7 @@ pub(super) struct ProcessIo {
     counters: [IoCounter; 2],
     /// Reason why the last reading failed.
     failed: Option<String>,
-    /// True once the bytes of this ended process were handed to its parent, which subtracts them.
+    /// True once the parent subtracts the bytes of this ended process.
     is_claimed: bool,
 }
 
@@ -75,8 +75,8 @@ impl ProcessIo {
         takes.then(|| self.counters.map(|counter| counter.in_columns()))
     }
 
-    /// Takes over the bytes of a followed child that ended. Subtracts these bytes from the counters, or keeps them for
-    /// the parent if this process has ended, too.
+    /// Takes over the bytes of a followed child that ended. Subtracts the child's bytes from the counters, or keeps
+    /// them for the parent if this process has ended, too.
     pub(super) fn claim(&mut self, of_child: Bytes, is_ended: bool) {
         let has_ended = self.has_ended(is_ended);
         self.counters.iter_mut().zip(of_child).for_each(|(counter, bytes)| counter.claim(bytes, has_ended));

@@ -31,8 +31,8 @@ pub(super) const FDS: &[&str] = &["process.fds"];
 pub(super) const LIMIT: &[&str] = &["process.fd_limit"];
 pub(super) const PSS: &[&str] = &["process.pss"];
 pub(super) const INSTRUCTIONS: &[&str] = &["process.instructions"];
-/// Maximum resident memory of a process whose Pss is read, KiB. To compute the Pss, the kernel walks all page tables
-/// and delays the process, so the Pss of larger processes is not read.
+/// Maximum resident memory (KiB) of a process whose Pss (proportional share of memory) is read. To compute the Pss, the
+/// kernel walks all page tables and delays the process, so the Pss of larger processes is not read.
 const MAX_PSS_RSS_KIB: f64 = 512.0 * 1024.0;
 /// Maximum number of threads of a process whose instructions are counted. Each counted thread takes a file descriptor.
 const MAX_COUNTED_THREADS: usize = 64;
@@ -288,9 +288,8 @@ impl Member {
         }
     }
 
-    /// Appends the IDs of child processes: those that the first thread created, and at phase starts and ends also those
-    /// that other threads created. On kernels without `children` files, searches for all descendants at phase starts
-    /// and ends.
+    /// Appends the IDs of child processes that the first thread created, and at phase starts and ends also those of
+    /// other threads. On kernels without `children` files, searches for all descendants at phase starts and ends.
     pub(super) fn children(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>, into: &mut Vec<u32>) {
         match &self.children {
             Ok(file) => {
@@ -343,8 +342,8 @@ fn put_stat(writer: &mut ColumnWriter, slots: Slots, text: &[u8]) -> Option<u64>
 }
 
 /// Returns the number of open descriptors. Since Linux 6.2, the size of the folder `/proc/PID/fd` is the number of open
-/// descriptors. Older kernels report the size 0 for this folder. If the folder's size is 0, the function counts the
-/// entries at phase starts and ends, and returns `None` at other samples.
+/// descriptors. Older kernels report the size 0 for this folder. If the size is 0, the function counts the entries at
+/// phase starts and ends, and returns `None` in other samples.
 pub(super) fn descriptors(folder: &Path, live: bool, full: bool) -> io::Result<Option<u64>> {
     let size = std::fs::metadata(folder)?.len();
     if live && size > 0 {

@@ -127,7 +127,7 @@ fn many_threads_are_read_at_edges_and_only_some_between_them() {
     let mut probe = tree.probe("process");
     probe.sample(0.0);
     probe.sample_series(1.0);
-    // The busiest thread is one of those that are read only at phase starts and ends.
+    // The busiest thread is one of the threads that are read only at phase starts and ends.
     add_thread(&tree, 12, 199, "srv", "R (running)", 901_000);
     probe.sample(2.0);
     let r = probe.take();
@@ -181,7 +181,7 @@ fn ended_threads_give_their_rows_to_new_ones_but_for_some() {
 
 #[test]
 fn descriptors_of_this_kernel_are_counted_without_listing_them() {
-    // Concurrent tests open and close files, and the directory listing itself holds one descriptor.
+    // Concurrent tests open and close files, and listing the directory opens a descriptor, too.
     testkit::eventually(|| {
         let counted = descriptors("/proc/self/fd".as_ref(), true, true).unwrap().unwrap();
         let listed = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64;
@@ -285,7 +285,7 @@ impl Family {
 }
 
 /// The kernel adds the bytes of an ended child to those of the parent that waits for it. An earlier version of loadline
-/// counted these bytes twice.
+/// counted the bytes of ended children twice.
 #[test]
 fn bytes_of_a_child_that_ended_count_once() {
     let mut family = Family::new(&[20]);

@@ -1,5 +1,5 @@
-//! Sockets in use: /proc/net/sockstat and sockstat6. Source: net/ipv4/proc.c, sockstat_seq_show: `orphan`, `alloc` and
-//! `mem` cover the whole host, and the other fields the network namespace.
+//! Sockets in use: /proc/net/sockstat and sockstat6. Source: net/ipv4/proc.c, sockstat_seq_show. `orphan`, `alloc` and
+//! `mem` cover the whole host; the other fields cover the network namespace.
 
 use crate::Scope;
 use crate::family::Family;

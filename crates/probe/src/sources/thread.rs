@@ -2,10 +2,10 @@
 //! Documentation/scheduler/sched-stats.rst.
 //!
 //! The last counts of ended threads stay in the sums, so a sum of counts only grows. At most [`MAX_OPEN_THREADS`]
-//! threads per process keep their files open. Threads without open files are read only at phase starts and ends, so
-//! their columns have values only at these samples. At most [`MAX_ROWS`] threads of a process have columns, including
-//! ended threads. New threads reuse the columns of the least busy ended threads. A process with more than
-//! [`MAX_UNOPENED_THREADS`] threads has no sums, because reading all of them would take more than a tenth of a second.
+//! threads per process keep their files open. All other threads are read only at phase starts and ends, so their
+//! columns have values only then. At most [`MAX_ROWS`] threads of a process, including ended threads, have columns. New
+//! threads reuse the columns of the least busy ended threads. A process with more than [`MAX_UNOPENED_THREADS`] threads
+//! has no sums, because reading them would take more than a tenth of a second.
 
 use std::fs::File;
 use std::path::Path;
@@ -37,14 +37,14 @@ const MAX_ENDED_ROWS: usize = 32;
 /// ends.
 const MAX_UNOPENED_THREADS: usize = 2048;
 
-/// Status of a thread. The status of the first thread is also that of its process.
+/// Status of a thread. The status of the first thread is also the status of its process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Status {
     /// State letter: `R`, `S`, `D`, `T`, …
     pub(super) state: u8,
     /// Numbers of voluntary and of involuntary context switches.
     pub(super) switches: Option<(u64, u64)>,
-    /// Number of allowed CPUs, and the mask of these CPUs if all their numbers are below 52.
+    /// Number of allowed CPUs, and their bit mask if all CPU numbers are below 52.
     pub(super) cpus: Option<(u32, Option<u64>)>,
     /// True for a worker created by io_uring.
     pub(super) io_worker: bool,
@@ -78,8 +78,8 @@ pub(super) fn status(text: &[u8]) -> Status {
     out
 }
 
-/// Parses a mask such as `ffffffff,00000003`. Returns the number of set bits, and the value if it is below 2^52.
-/// Readings are `f64` values, which cannot represent all larger integers exactly.
+/// Parses a mask such as `ffffffff,00000003`. Returns the number of set bits, and the value of the mask if it is below
+/// 2^52. Readings are `f64` values, which cannot represent all larger integers exactly.
 fn mask(word: &[u8]) -> Option<(u32, Option<u64>)> {
     let (mut count, mut low) = (0, Some(0_u64));
     for group in word.split(|b| *b == b',') {
@@ -341,8 +341,7 @@ impl Thread {
             writer.reopen(slots, THREAD, &instance);
             slots
         });
-        // Times are rounded down to whole microseconds. Otherwise the digits of the threads' times would be most of the
-        // text of a run file for a server with many threads.
+        // Times are rounded down to whole microseconds, because digits of threads' times could be most of a run file.
         writer.put(slots, 0, (self.last.run_ns / 1000) as f64);
         writer.put(slots, 1, (self.last.delay_ns / 1000) as f64);
         writer.put_some(slots, 2, self.status.cpus.map(|(count, _)| f64::from(count)));

@@ -29,8 +29,8 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// Returns true if the connection awaits a reply. The kernel of the upstream also acknowledges requests that the
-    /// upstream has not read yet, so times and acknowledgements alone may look like an answered request.
+    /// Returns true if the connection awaits a reply. A kernel also acknowledges requests that its program has not read
+    /// yet, so times and acknowledgements may look like an answered request.
     fn awaits_reply(&self) -> bool {
         self.is_unread || awaits_reply(&self.traffic) == Some(true)
     }
@@ -50,7 +50,7 @@ impl TrafficCounts {
     pub(super) fn update(&mut self, now: impl Iterator<Item = (u32, Open)>) {
         let now: HashMap<u32, Open> = now.collect();
         for (inode, Open { to, traffic: last, .. }) in self.open.drain() {
-            // The inode may already belong to a new connection.
+            // The inode may already belong to another connection.
             let goes_on = now.get(&inode).is_some_and(|next| next.to == to && next.traffic.data_out >= last.data_out);
             let sums = self.ended.entry(to).or_default();
             if !goes_on {

@@ -1,7 +1,7 @@
-//! Upstreams of the server's processes: the services that the server uses. sock_diag lists the sockets, and
-//! /proc/PID/fd shows their holders. Each new socket is compared with the server's descriptors only once. If the server
-//! keeps its upstream connections open, its descriptors are therefore searched only once. The number of the server's
-//! client connections does not matter.
+//! Upstreams of the server: services that the server's processes use. sock_diag lists the sockets, and /proc/PID/fd
+//! shows who has them open. Each new socket is compared with the server's descriptors only once. The descriptors of a
+//! server that keeps its upstream connections open are therefore searched only once. The number of client connections
+//! does not matter.
 //!
 //! A server may also open a connection for each request. The file `short.rs` finds the upstreams that such a server uses.
 //!
@@ -49,7 +49,7 @@ const MAX_DEPTH: u32 = 3;
 /// because the kernel takes a lock to report the traffic on each connection.
 const MAX_DESCRIBED: usize = 1024;
 
-/// One upstream: its address, and the processes that listen there. The field `behind` also says who connects to this
+/// One upstream: its address, and the processes that listen there. The field `behind` also says who connects to the
 /// upstream: the server, or another upstream.
 struct Step {
     to: Address,

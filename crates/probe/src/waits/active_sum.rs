@@ -30,10 +30,9 @@ impl ActiveSum {
                 *room -= 1;
             }
         }
-        // A round that reads only some of the threads mostly misses the thread that holds a lock. For rounds that read
-        // only some of the threads, the mean of the weighted number of active threads is the share of the time in which
-        // the lock is held. A torn (interrupted) round read the threads at different moments: it may find no holder or
-        // two, but the mean number of holders is right.
+        // A round that reads only some threads mostly misses the thread that holds a lock. In such rounds, the mean
+        // weighted number of active threads is the share of the time in which the lock is held. A torn (interrupted)
+        // round may find no holder or two, because it reads threads at different moments, but the mean number is right.
         let at_work = users_at_work.len() as f64 * round.weight;
         let is_mean = round.weight > 1.0 || round.is_torn;
         self.unheld += if is_mean { 1.0 - at_work } else { f64::from(u8::from(at_work == 0.0)) };

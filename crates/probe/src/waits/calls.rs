@@ -22,8 +22,8 @@ pub(super) enum Call {
     Poll,
     /// `select(highest + 1, …)` and `pselect6`.
     Select,
-    /// A call that waits for any of several events: on an epoll descriptor, an io_uring, or a context of asynchronous
-    /// input and output. Idle threads wait in the same way as those with a read or a write in progress.
+    /// Call that waits for any of several events: on an epoll descriptor, an io_uring, or a context of asynchronous
+    /// input and output. Idle threads wait in this call, and so do threads with a read or a write in progress.
     Events,
     /// A call that sleeps for a fixed time.
     Sleep,
@@ -41,7 +41,7 @@ pub(super) enum Call {
     Message,
     /// A call that changes the memory map of the process.
     Memory,
-    /// Goes on with a wait that a signal interrupted. The arguments are those of the first call. See [`restarted`].
+    /// Continues a wait that a signal interrupted, with the arguments of the interrupted call; see [`restarted`].
     Restart,
 }
 
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(call(Arch::X86, 9999), None);
     }
 
-    /// This test repeats a situation that was observed with nine idle threads in io_getevents(2), such as MySQL has.
+    /// As observed with MySQL, nine idle threads wait in io_getevents(2).
     #[test]
     fn a_wait_for_any_completion_is_no_wait_for_a_disk() {
         for number in [208, 333, 426] {

@@ -1,11 +1,11 @@
 //! Mean numbers of client connections over all rounds of the wait sampler. Some rounds of the wait sampler do not read
-//! the clients' connections.
+//! the connections of clients.
 
 use run::ClientConnections;
 
 /// Sums over all rounds of the counts in a [`super::round::ConnectionSample`]. Between two readings, each count is
-/// assumed to change evenly. With this assumption, the mean numbers of requests cover all rounds, like the mean numbers
-/// of threads, even while the load grows.
+/// assumed to change evenly. The mean numbers of requests then cover all rounds, like the mean numbers of threads, even
+/// while the load grows.
 #[derive(Debug, Default)]
 pub(super) struct ClientSums {
     readings: u64,
@@ -23,9 +23,9 @@ impl ClientSums {
         let (rounds_before, before) = self.last.unwrap_or((0, counts));
         let new = rounds.saturating_sub(rounds_before) as f64;
         for ((sum, count), before) in self.sums.iter_mut().zip(counts).zip(before) {
-            // The count of connections is assumed to change evenly between two readings. In the k-th of the `new`
-            // rounds, the count is before + (count - before) * k / new. This line adds the closed form of the sum over
-            // the `new` rounds.
+            // The count of connections is assumed to change evenly between two readings. In round k of the `new`
+            // rounds, the count is before + (count - before) * k / new. This line adds the sum over the `new` rounds,
+            // as a formula.
             *sum += new * before + (count - before) * (new + 1.0) / 2.0;
         }
         self.readings += 1;
@@ -50,8 +50,8 @@ impl ClientSums {
 mod tests {
     use super::*;
 
-    /// Returns the mean number of requests in progress during `rounds` rounds (readings of all threads). The number of
-    /// requests is known only for some of these rounds, which are in `readings`.
+    /// Returns the mean number of requests in progress during `rounds` rounds (readings of all threads). `readings`
+    /// contains the rounds in which the number of requests is known.
     fn mean(readings: &[(u64, f64)], rounds: u64) -> Option<f64> {
         let mut sums = ClientSums::default();
         readings.iter().for_each(|(round, count)| sums.add(*round, [0.0, *count, 0.0, 0.0, 0.0]));

@@ -13,14 +13,13 @@ use crate::awaits_reply::awaits_reply;
 
 /// Numbers of segments per request and per response, in the order in which they are tried.
 const EXCHANGES: [(u64, u64); 7] = [(1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (1, 4), (2, 3)];
-/// Minimum number of responses on a connection. Only connections with at least this many responses are used to find the
-/// numbers of segments.
+/// Minimum number of responses on a connection whose counts of segments are used.
 const MIN_RESPONSES: u64 = 4;
 /// Minimum share of the connections with [`MIN_RESPONSES`] responses that must fit the numbers of segments.
 const MIN_REGULAR: f64 = 0.9;
 
-/// Returns the numbers of connections in five states: open, with a request in progress, possibly with a request in
-/// progress, with unread data, and in the accept queue (`queued`).
+/// Returns the numbers of connections that are open, have a request in progress, may have one, have unread data, or are
+/// in the accept queue (`queued`).
 pub(super) fn count(connections: &[OtherConnection], queued: f64) -> [f64; 5] {
     let mut counts = [connections.len() as f64, 0.0, 0.0, 0.0, queued];
     let exchange = exchange(connections);
@@ -70,9 +69,9 @@ pub(super) struct ToPeer {
 
 /// Counts the connections from a process to one peer on which the process awaits a reply. A request that the peer has
 /// not read yet awaits a reply, although the peer's kernel may have acknowledged it. For other connections, times and
-/// acknowledgements show whether the process awaits a reply. If they do not show this, the code uses the connection's
-/// counts of segments. The counts of segments are used only if they agree with the times on all connections for which
-/// the times give an answer. There must be at least one such connection.
+/// acknowledgements show whether the process awaits a reply. If they do not show it, the counts of segments on the
+/// connection are used. The counts of segments are used only if they agree with the times on all connections whose
+/// times are conclusive. At least one connection must have conclusive times.
 pub(super) fn awaiting(connections: &[ToPeer]) -> f64 {
     let own: Vec<OtherConnection> = connections.iter().map(|connection| connection.own).collect();
     let turned: Vec<OtherConnection> = own.iter().map(turned).collect();
@@ -80,7 +79,7 @@ pub(super) fn awaiting(connections: &[ToPeer]) -> f64 {
     let awaits = |(turned, to_peer): &(&OtherConnection, &ToPeer)| {
         let by_counts = exchange.is_some_and(|kind| by_counts(turned, kind) == Some(true));
         let by_times = || to_peer.own.traffic.is_some_and(|traffic| awaits_reply(&traffic).unwrap_or(by_counts));
-        // A connection does not await a reply that has arrived, even if the process has not read the reply yet.
+        // A connection does not await a reply that has arrived, even if the process has not read it yet.
         to_peer.own.receive_queue == 0 && (to_peer.is_unread || by_times())
     };
     turned.iter().zip(connections).filter(awaits).count() as f64
@@ -176,8 +175,8 @@ mod tests {
         let waits = |ms_ago| connection(50, 51, ms_ago, 0);
         assert_eq!(awaiting(&[idle((4, 8)), idle((4, 4)), waits((8, 4)), waits((4, 4))]), 2.0);
         assert_eq!(awaiting(&[idle((4, 4)), waits((4, 4))]), 0.0, "no time decides");
-        // During the login, the process sent one segment more than it received. The additional segment makes the counts
-        // of the idle first connection look like a request in progress.
+        // During the login, the process sent one segment more than it received, so the idle connection looks like one
+        // with a request.
         assert_eq!(awaiting(&[waits((4, 8)), waits((4, 4)), waits((4, 4))]), 0.0);
         assert_eq!(awaiting(&[OtherConnection { receive_queue: 9, ..waits((8, 4)) }]), 0.0);
     }

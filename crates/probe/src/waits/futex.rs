@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use run::FutexKind;
 
-/// Number of bytes that are read from the memory just before the futex. For a condition variable, the 8 bytes before
-/// the futex contain the number of waiters.
+/// Number of bytes that are read from the memory before the futex. For a condition variable, the 8 bytes before the
+/// futex contain the number of waiters.
 pub(super) const BYTES_BEFORE: u64 = 8;
 /// Number of bytes read for a futex, including the bytes before the futex.
 pub(super) const BYTES: usize = 24;
@@ -49,9 +49,9 @@ pub(super) struct Object {
     pub(super) owner: Option<u32>,
 }
 
-/// Classifies a futex: `waiters` threads wait for this futex, and `pair` threads wait for it or for a neighbouring
-/// futex. `memory` starts [`BYTES_BEFORE`] bytes before the futex. `is_thread` returns true if the process has a thread
-/// with this ID.
+/// Classifies a futex for which `waiters` threads wait; `pair` threads wait for this futex or a neighbouring one.
+/// `memory` starts [`BYTES_BEFORE`] bytes before the futex. `is_thread` returns true if the process has a thread with
+/// this ID.
 pub(super) fn classify(
     wait: Wait,
     memory: &[u8; BYTES],

@@ -23,9 +23,9 @@ const MAX_USERS: usize = 4096;
 /// threads that come and go for hours would need hundreds of MB.
 const MAX_ALL_USERS: usize = 1 << 17;
 const MAX_NAMES: usize = 16;
-/// Minimum number of rounds in which a thread must be seen to count as long-lived. [`FutexProfile::active`] counts a
-/// long-lived thread only if some round shows the thread waiting for the lock. A short-lived thread always counts,
-/// because a thread that serves only one request ends soon after it held the lock.
+/// Minimum number of rounds in which a long-lived thread is seen. [`FutexProfile::active`] counts a long-lived thread
+/// only if it was seen waiting for the lock. A short-lived thread always counts, because it may serve only one request
+/// and end soon after it held the lock.
 const SHORT_LIFE_ROUNDS: u64 = 4;
 
 /// Number of rounds in which each thread was seen.
@@ -66,11 +66,11 @@ struct FutexSum {
     is_partial: bool,
     /// Active threads in the rounds that read all threads at one moment.
     at_once: ActiveSum,
-    /// Active threads in rounds (readings of all threads) during which the reading was interrupted. These sums are used
-    /// only if the reading was interrupted in all rounds.
+    /// Active threads in torn rounds (during which the sampler was interrupted). The torn rounds are used only if all
+    /// rounds were torn.
     torn: ActiveSum,
-    /// Number of times that each activity of the threads in `active` was seen. The counts of activities are used only
-    /// if the owner of the futex is never known.
+    /// Number of times that each activity of the active threads was seen. Activities of active threads are used only if
+    /// the owner of the futex is never known.
     activity: BTreeMap<(ThreadState, WaitKey), u64>,
     kinds: BTreeMap<FutexKind, u64>,
     readings: u64,
@@ -78,8 +78,8 @@ struct FutexSum {
     holders: BTreeMap<(ThreadState, WaitKey), u64>,
     /// Threads that owned the futex.
     owners: HolderThreads,
-    /// Threads that were the only active user of the futex while other threads waited. This field is used only if the
-    /// owner of the futex is never known.
+    /// Threads that were the only active user of the futex while other threads waited. Used only if the owner of the
+    /// futex is never known.
     only_active: HolderThreads,
 }
 
@@ -216,7 +216,7 @@ impl FutexSum {
     }
 
     /// Returns the only active user, which probably holds the lock while others wait. Returns `None` for a torn
-    /// (interrupted) round, and for a round that reads only some threads, because another thread may have been active.
+    /// (interrupted) round, or one that reads only some threads, because another thread may have been active.
     fn only_user_at_work<'a>(&self, at_work: &[&'a ThreadSample], round: &Round) -> Option<&'a ThreadSample> {
         let [only] = at_work else { return None };
         (!round.is_torn && round.weight <= 1.0 && self.users.contains(&only.tid)).then_some(*only)
@@ -252,11 +252,11 @@ impl FutexSum {
         }
     }
 
-    /// Returns the share of the rounds in which threads wait. Rounds that read only some of the threads miss most of a
-    /// few waiting threads, so the share of rounds that show a waiting thread would be too small. For the number W of
-    /// waiting threads, P(W > 0) is at least E(W)² / E(W²), and such rounds estimate both means without bias. Source:
-    /// N. Alon, J. H. Spencer, *The Probabilistic Method*, chapter 4; D. G. Horvitz, D. J. Thompson, *A Generalization
-    /// of Sampling Without Replacement from a Finite Universe*, 1952.
+    /// Returns the share of the rounds in which threads wait. A round that reads only some threads often misses the few
+    /// waiting threads, so the share of such rounds with a waiting thread is too small. For the number W of waiting
+    /// threads, P(W > 0) is at least E(W)² / E(W²), and these rounds estimate both means without bias. Source: N. Alon,
+    /// J. H. Spencer, *The Probabilistic Method*, chapter 4; D. G. Horvitz, D. J. Thompson, *A Generalization of
+    /// Sampling Without Replacement from a Finite Universe*, 1952.
     fn contended(&self, rounds: u64) -> f64 {
         let (rounds, seen) = (rounds.max(1) as f64, self.contended as f64);
         let estimate = if self.is_partial { self.waiting * self.waiting / self.waiting_squares } else { seen };

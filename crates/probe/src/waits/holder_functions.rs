@@ -126,7 +126,7 @@ mod tests {
         assert_eq!((functions.0.len(), functions.0[&(7, 0)].len()), (MAX_LOCKS, MAX_FUNCTIONS));
     }
 
-    /// A thread of this process sleeps in a function of this program.
+    /// In this test, a thread of this process sleeps in a function of this program.
     #[test]
     fn the_function_of_a_sleeping_thread_is_told_while_it_sleeps() {
         #[inline(never)]
@@ -149,8 +149,8 @@ mod tests {
         let mut functions = HolderFunctions::default();
         functions.read(&[Held { futex: lock, holder: &holder }], &mut processes);
         assert!(functions.rows(lock)[0].function.contains("planted_sleep"), "{:?}", functions.rows(lock));
-        // Two threads whose stacks must not be used: one waits elsewhere by now, and the other was on a CPU when it was
-        // read.
+        // The stacks of two threads must not be used: one thread now waits elsewhere, and the other was on a CPU when
+        // it was read.
         for stack in [(stack.0 + 8, stack.1), (0, 0)] {
             let holder = ThreadSample { stack, ..holder.clone() };
             functions.read(&[Held { futex: (pid, 0x20), holder: &holder }], &mut processes);

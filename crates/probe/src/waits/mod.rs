@@ -1,11 +1,11 @@
 //! Samples the threads of a server from /proc: which threads run, and for which objects the other threads wait.
 //!
-//! In each round, a [`WaitSampler`] reads /proc/PID/task/TID/syscall of the threads. Rounds of the sampler come at
-//! random times, and are rare enough to take less than 1 % of a CPU. The memory of a futex distinguishes a lock from
-//! other objects, and shows the owner of a lock. If an argument of the call is a file descriptor, this descriptor shows
-//! the file for which the thread waits. For a socket, sock_diag shows the client or other peer. If several threads wait
-//! for a lock, the crate `stacks` finds the names of the lock's global variable and of the waiting function.
-//! [`profile`] sums up the readings of all rounds, and reads nothing itself.
+//! In each round, a [`WaitSampler`] reads /proc/PID/task/TID/syscall of the threads. Rounds come at random times, and
+//! take less than 1 % of a CPU in total. The memory of a futex distinguishes a lock from other objects, and shows the
+//! owner of a lock. If an argument of a call is a file descriptor, the descriptor shows the file for which the thread
+//! waits. For a socket, sock_diag shows the client or other peer. If several threads wait for a lock, the crate
+//! `stacks` finds the names of the lock's global variable and of the waiting function. [`profile`] sums up the readings
+//! of all rounds, and reads nothing itself.
 
 mod active_sum;
 mod calls;

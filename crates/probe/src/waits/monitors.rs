@@ -62,8 +62,8 @@ impl MonitorSums {
     }
 }
 
-/// Returns the kind of lock that a thread waits for. Also returns the function outside of the runtime that wants the
-/// lock, if the stack shows the function.
+/// Returns the kind of lock that a thread waits for. Also returns the function outside the runtime that wants the lock,
+/// if the stack shows it.
 fn awaited(frames: &[Frame]) -> Option<(MonitorKind, String)> {
     if wants_ruby_lock(frames) {
         return Some((MonitorKind::RubyLock, String::new()));

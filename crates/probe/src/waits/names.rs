@@ -50,8 +50,8 @@ struct Named {
     kinds: BTreeMap<FutexKind, u32>,
 }
 
-/// Facts about a futex: its global variable, and what the stacks of its waiting threads show. If nothing was found, a
-/// text is empty, and the kind is unknown.
+/// Facts about a futex: its global variable, and what the stacks of its waiting threads show. Without a finding, texts
+/// are empty, and the kind is unknown.
 #[derive(Debug, Default)]
 pub(super) struct FutexNames {
     /// Global variable at the futex's address.
@@ -100,7 +100,7 @@ impl Names {
         // Futexes without any stack come before futexes with stacks. Among futexes without stacks, and among futexes
         // with stacks, the futex with most waiting threads comes first.
         let next = wanting.min_by_key(|(stacks, _, threads)| (*stacks > 0, Reverse(threads.len())));
-        // Successive stacks are those of different threads, so that a single unusual thread does not decide the name.
+        // Successive stacks come from different threads, so that a single unusual thread does not decide the name.
         let found = next.and_then(|(stacks, id, threads)| Some((*id, *threads.get(stacks as usize % threads.len())?)));
         let Some((id, thread)) = found else { return false };
         self.read(id, thread);
@@ -138,9 +138,9 @@ impl Names {
         self.holders.read(held, &mut self.processes);
     }
 
-    /// Finds the global variables at the addresses in `futexes`. The threads that wait for one lock may be spread over
-    /// several futexes; [`Self::look`] then finds no name for any of these futexes. This function also finds names for
-    /// the futexes of such a lock.
+    /// Finds the global variables at the addresses in `futexes`. Threads that wait for one lock may be spread over
+    /// several futexes, and then [`Self::look`] finds no name for any of them. This function also finds names for the
+    /// futexes of such a lock.
     pub(super) fn name_globals(&mut self, futexes: impl Iterator<Item = (u32, u64)>) {
         for (pid, address) in futexes.take(MAX_GLOBALS) {
             let named = self.futexes.entry((pid, address)).or_default();
@@ -191,8 +191,8 @@ mod tests {
         Frame { function: Some(function.into()), module: module.into(), file: None, line: None }
     }
 
-    /// Returns a round with waiting threads of this process. `waiting` are the numbers of threads that wait for each of
-    /// two futexes.
+    /// Returns a round with waiting threads of this process. `waiting` contains the numbers of threads that wait for
+    /// each of two futexes.
     fn round(waiting: [usize; 2]) -> Round {
         let thread = |address| ThreadSample { key: WaitKey::Futex(address), ..ThreadSample::default() };
         let process = ProcessSample { pid: std::process::id(), ..ProcessSample::default() };

@@ -16,7 +16,7 @@ const MAX_PEERS: usize = 4096;
 struct PeerSums {
     counted: Sums,
     /// Sums over the readings since the last dump. If the next dump finds more connections, these readings have missed
-    /// the new connections, and do not count.
+    /// some, and are not used.
     since_dump: Sums,
     max_open: f64,
     answers: Answers,
@@ -102,9 +102,9 @@ pub(super) struct PeerReadings {
 }
 
 impl PeerReadings {
-    /// Adds a reading of all peers (if `is_dump` is true) or of some peers. A peer that is missing in a reading of all
-    /// peers has no open connection any more. Readings before a peer was first seen do not count for that peer. Before
-    /// a peer was first seen, the process that connects to the peer may have been unknown.
+    /// Adds a reading of all peers (`is_dump` is true) or of some peers. If a peer is missing in a reading of all
+    /// peers, it has no open connection any more. Readings before a peer was first seen do not count for that peer.
+    /// Before a peer was first seen, the process that connects to it may have been unknown.
     pub(super) fn add(&mut self, peers: &[PeerSample], is_dump: bool) {
         let mut closed: Vec<PeerId> = if is_dump { self.sums.keys().cloned().collect() } else { Vec::new() };
         for peer in peers {

@@ -1,6 +1,6 @@
-//! Finds the process at the other end of a pipe for which a thread waits. Only the links in /proc/PID/fd of other
-//! processes are read, because asking for a file of a network drive whose server is gone waits for ever. Source:
-//! proc_pid_fd(5), proc_pid_fdinfo(5).
+//! Finds the process at the other end of a pipe for which a thread waits. Only the links in /proc/PID/fd are read,
+//! because asking for a file of a network drive without a server may block for ever. Source: proc_pid_fd(5),
+//! proc_pid_fdinfo(5).
 
 use std::collections::HashMap;
 use std::os::unix::fs::FileTypeExt as _;
@@ -51,8 +51,8 @@ impl PipeEnds {
     }
 }
 
-/// Returns the name and ID of a process that has the other end of a pipe open. Processes that have the same end open as
-/// `pid`, such as further workers of the server, are left out.
+/// Returns the name and ID of a process that has the other end of a pipe open. Leaves out processes that have the same
+/// end open as `pid`, such as further workers of the server.
 fn other_end(pid: u32, end: &PipeEnd) -> Option<String> {
     let ends_of = |other: u32| {
         let files = std::fs::read_dir(format!("/proc/{other}/fd")).into_iter().flatten().flatten();

@@ -17,8 +17,8 @@ use super::round::{Accepted, ProcessSample, pattern};
 use super::thread::Thread;
 use super::turn::Turn;
 
-/// Maximum number of threads per process. The kernel allows about four million threads, but listing so many takes
-/// seconds.
+/// Maximum number of threads per process. The kernel allows about four million threads, but listing all of them would
+/// take seconds.
 const MAX_THREADS: usize = 65_536;
 /// Number of successive lists without a change after which the threads are listed less often. Listing a process's
 /// threads takes as long as reading a few threads.
@@ -38,7 +38,7 @@ pub(super) struct Process {
     pub(super) behind: bool,
     /// Name under which the process is counted.
     pub(super) name: Arc<str>,
-    /// Name by which the kernel knows the process, if it differs from `name`.
+    /// Name of the process in the kernel, if it differs from `name`.
     kernel_name: Option<Arc<str>>,
     /// ID of the parent process when this process was found.
     parent: u32,
@@ -126,7 +126,7 @@ impl Process {
     }
 
     /// Opens the threads that a round reads, and closes all others. Returns the number of threads of the turn, and the
-    /// IDs of those that are open. A thread stays closed if it ended or may not be read.
+    /// IDs of the open threads. A thread stays closed if it has ended, or if it may not be read.
     pub(super) fn open_threads(&mut self, turn: Turn) -> (usize, Vec<u32>) {
         let tids = &self.tids;
         self.threads.retain(|tid, _| turn.holds(*tid) && tids.contains(tid));
@@ -173,8 +173,8 @@ impl Process {
         ProcessSample { pid, started_ticks, name, kernel_name, behind, epoll, accepted, is_child, title }
     }
 
-    /// Adds a role, such as `upstream`, to the name of this process. Without the role, processes with the same name and
-    /// another role would be counted together with this process.
+    /// Adds a role, such as `upstream`, to the name of this process. Without the role, processes with equal names but
+    /// different roles would be counted together.
     pub(super) fn set_apart(&mut self, role: &str) {
         let name = format!("{} ({role})", self.name).into();
         let before = std::mem::replace(&mut self.name, name);
@@ -205,7 +205,7 @@ impl Process {
         self.epoll = self.epoll || own_epolls(self.pid, self.parent).next().is_some();
     }
 
-    /// Notes the number of accepted connections that the process holds now.
+    /// Notes the number of accepted connections that the process has now.
     pub(super) fn note_accepted(&mut self, connections: usize) {
         if self.accepted == Some(Accepted::Several) {
             return;

@@ -43,8 +43,8 @@ struct ProcessSums {
     pids: BTreeSet<u32>,
     processes: f64,
     threads: f64,
-    /// Two weighted numbers of rounds (readings of all threads) for each thread: the rounds in which the thread ran or
-    /// was ready to run, and the rounds in which it waited in the middle of its work.
+    /// For each thread, two weighted numbers of rounds: in which the thread ran or was ready, and in which it waited in
+    /// the middle of its work.
     running: BTreeMap<u32, (f64, f64)>,
     behind: bool,
     /// Number of rounds before the first round that shows a process with this name.
@@ -57,8 +57,8 @@ struct ProcessSums {
 }
 
 impl ProcessSums {
-    /// Returns the share of the processes with several accepted connections, of those with an accepted connection.
-    /// Returns 0 if no process has accepted one, and `None` if the connections were not counted.
+    /// Returns the number of processes with several accepted connections, divided by the number of those with at least
+    /// one. Returns 0 if no process has accepted one, and `None` if the connections were not counted.
     fn multiplexing(&self) -> Option<f64> {
         let number = |least: Accepted| self.accepted.values().filter(|accepted| **accepted >= least).count() as f64;
         (!self.accepted.is_empty()).then(|| number(Accepted::Several) / number(Accepted::OneEach).max(1.0))
@@ -201,8 +201,8 @@ impl ProfileSums {
         }
     }
 
-    /// Returns [`ProfileSums::instance`] for a process that the kernel knows by another name, which other processes
-    /// have as well. Returns `None` for all other processes.
+    /// Returns [`ProfileSums::instance`] for a process whose name in the kernel differs and also belongs to other
+    /// processes. Returns `None` for all other processes.
     pub(super) fn instance_apart(&self, process: &str) -> Option<String> {
         let (name, sums) = self.processes.get_key_value(process)?;
         sums.kernel_name.is_some().then(|| self.instance(name))
@@ -221,8 +221,8 @@ impl ProfileSums {
     }
 
     /// Returns the shares of the rounds in which the busiest thread ran or was ready to run, and in which it waited in
-    /// the middle of its work. If rounds read only some of the threads, a thread that was seen in few rounds does not
-    /// count, because it may have run then by chance.
+    /// the middle of its work. If rounds read only some threads, a thread that was seen in few rounds is left out,
+    /// because it may have run by chance.
     fn busiest(&self, name: &Arc<str>, sums: &ProcessSums) -> [f64; 2] {
         let counts = |tid: u32| !self.is_partial || !self.users.is_short_lived(tid);
         let threads = sums.running.iter().filter(|(tid, _)| counts(**tid)).map(|(_, rounds)| *rounds);
@@ -272,8 +272,8 @@ impl ProfileSums {
         largest(rows.into_iter().map(row).collect(), |row: &WaitGroup| row.threads)
     }
 
-    /// Returns the titles of processes, for each process name for which several titles were seen, and for worker processes,
-    /// whose title may name their pool.
+    /// Returns the titles of processes: for worker processes (a title may name their pool), and for each name with
+    /// several titles.
     fn title_rows(&self) -> Vec<TitleGroup> {
         let telling = self.processes.iter().filter(|(_, sums)| sums.titles.len() > 1 || sums.are_children);
         let rows = telling.flat_map(|(process, sums)| {

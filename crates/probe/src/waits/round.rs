@@ -8,7 +8,7 @@ use run::{FutexKind, ThreadState};
 /// Object that a thread waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum WaitKey {
-    /// The thread does not wait, or waits for an object without a name.
+    /// The thread does not wait, or waits for an object that has no name.
     #[default]
     None,
     /// The thread waits for a futex. The value is the address of the futex.
@@ -55,7 +55,7 @@ pub(super) struct ProcessSample {
     pub(super) started_ticks: u64,
     /// Name under which the process is counted. Processes of the server and of its upstreams have different names.
     pub(super) name: Arc<str>,
-    /// Name by which the kernel knows the process, if it differs from `name`.
+    /// Name of the process in the kernel, if it differs from `name`.
     pub(super) kernel_name: Option<Arc<str>>,
     pub(super) behind: bool,
     /// True if the process has an epoll descriptor that it did not inherit.
@@ -84,8 +84,8 @@ pub(super) struct FutexSample {
 /// Connections of the server's clients and connections to peers, read at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ConnectionSample {
-    /// Five numbers of connections of the server's clients: open, with a request in progress, possibly with a request
-    /// in progress, with unread data, and in the accept queue. `None` if the listener is unknown.
+    /// Numbers of client connections that are open, have a request in progress, may have one, have unread data, or are
+    /// in the accept queue. `None` if the listener is unknown.
     pub(super) clients: Option<[f64; 5]>,
     pub(super) peers: Vec<PeerSample>,
     /// True if `peers` contains all peers.
@@ -115,11 +115,10 @@ pub(super) struct PeerSample {
 pub(super) struct Round {
     pub(super) processes: Vec<ProcessSample>,
     pub(super) threads: Vec<ThreadSample>,
-    /// Number of threads that each [`ThreadSample`] stands for. The weight is above 1 if there are too many threads to
-    /// read all of them in one round.
+    /// Number of threads that each [`ThreadSample`] represents. The weight is above 1 if there are too many threads for
+    /// one round.
     pub(super) weight: f64,
-    /// True if the sampler lost its CPU between the readings of two threads, so the readings belong to different
-    /// moments.
+    /// True if the sampler lost its CPU between two threads, so the readings belong to different moments.
     pub(super) is_torn: bool,
     pub(super) futexes: Vec<FutexSample>,
     pub(super) connections: Option<ConnectionSample>,

@@ -145,7 +145,7 @@ impl Work {
     }
 
     /// Returns the CPU time that this sampling has used to read program files, nanoseconds. Each program file is read
-    /// once, so the time for reading it is no part of the cost of further samples.
+    /// only once, so further samples do not take this time.
     fn reading_ns(&self) -> u64 {
         self.names.processes.reading_cpu_ns().saturating_sub(self.read_before_ns)
     }
@@ -201,8 +201,8 @@ impl Work {
         let processes = &mut self.names.processes;
         if self.edges == 1 {
             self.sums = ProfileSums::default();
-            // A pause that follows from a reading in the warm-up could last longer than a short measurement, so pauses
-            // from the warm-up end here.
+            // A pause that follows a reading in the warm-up may be longer than a short measurement, so all pauses end
+            // here.
             (self.children, self.connections, self.stack_round, self.holders) = Default::default();
             self.names.holders = HolderFunctions::default();
             if let Some(stacks) = &mut self.stacks {
@@ -217,7 +217,7 @@ impl Work {
         }
     }
 
-    /// If it is time for this, fetches the stack samples of running threads that the kernel has recorded.
+    /// Fetches the stack samples of running threads that the kernel has recorded, if a fetch is due.
     fn poll(&mut self, now_ns: u64) {
         if let Some(stacks) = &mut self.stacks
             && now_ns >= self.poll_due_ns
@@ -290,8 +290,8 @@ impl Work {
         clients
     }
 
-    /// Samples the threads once. Returns the CPU time of this round, without tasks that have their own CPU share, such
-    /// as reading connections.
+    /// Samples the threads once. Returns the CPU time of this round, without tasks that have their own CPU share (such
+    /// as reading connections).
     fn round(&mut self) -> u64 {
         if self.search.is_due(monotonic_ns()) {
             self.find_processes();
@@ -317,7 +317,7 @@ impl Work {
     }
 
     /// Returns the profile of the waits. Only the profile at the end contains the stacks, because naming them takes too
-    /// long for each update of a live view.
+    /// long for a live view.
     fn profile(&mut self, is_end: bool) -> WaitProfile {
         let (end_ns, end_cpu_ns) = self.end.unwrap_or_else(|| self.now_and_cpu_ns());
         let seconds = (end_ns - self.begin.0) as f64 / 1e9;

@@ -25,8 +25,8 @@ struct Dump {
     behind: Counted<OtherConnection>,
     /// Connections from a sampled process to a peer.
     held: Counted<OtherConnection>,
-    /// All other connections. On a machine that runs both the server and its clients, these are mostly the clients'
-    /// ends of the connections.
+    /// All other connections. If the server and its clients share a machine, these are mostly the clients' ends of the
+    /// connections.
     others: Counted<OtherConnection>,
     /// Accepted unix sockets.
     unix: Counted<UnixPair>,
@@ -46,8 +46,8 @@ impl PeerSums {
         self.0.entry(id.clone()).or_default().push(connection);
     }
 
-    /// Returns the numbers of connections to each peer. `scaled` converts a number of these connections to a number of
-    /// all connections.
+    /// Returns the numbers of connections to each peer. `scaled` extrapolates a number of these connections to all
+    /// connections.
     fn rows(self, scaled: impl Fn(f64) -> f64) -> Vec<PeerSample> {
         let row = |((process, address), connections): (PeerId, Vec<ToPeer>)| {
             let (open, busy) = (scaled(connections.len() as f64), scaled(exchanges::awaiting(&connections)));
@@ -147,7 +147,7 @@ impl Sockets {
             self.uses.insert(connection.inode, SocketUse::Peer(name));
         }
         if dump.held.is_cut() {
-            // A peer may have more connections than those in `known`.
+            // A peer may have more connections than `known` contains.
             self.known.clear();
         }
         let unix_peers = self.unix_peers(&dump.unix, held);
@@ -186,7 +186,7 @@ impl Sockets {
             }
             self.uses.insert(*peer, SocketUse::Peer(name));
         }
-        // The kernel keeps no times for unix sockets, so it is unknown which connections await a reply.
+        // The kernel keeps no times for Unix sockets, so it is unknown which connections await a reply.
         let row = |((process, address), part)| PeerSample {
             process,
             address,
@@ -295,7 +295,7 @@ mod tests {
         let mut clients: Vec<TcpStream> =
             (0..3).map(|_| TcpStream::connect(server.local_addr().unwrap()).unwrap()).collect();
         let mut accepted: Vec<TcpStream> = (0..3).map(|_| server.accept().unwrap().0).collect();
-        // The third connection has no data, so it has no request in progress.
+        // The third client sends nothing, so its connection has no request in progress.
         clients[..2].iter_mut().for_each(|c| c.write_all(b"GET").unwrap());
         let mut buffer = [0; 3];
         accepted[0].read_exact(&mut buffer).unwrap();
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(peer.received.values().copied().collect::<Vec<_>>(), [0; 3]);
         accepted[0].write_all(b"OK").unwrap();
         clients[0].read_exact(&mut buffer[..2]).unwrap();
-        // Keep only connections to this server, because concurrent tests may own connections, too.
+        // Concurrent tests may also have connections, so only connections to this server are kept.
         let again = testkit::eventually(|| {
             let _ = sockets.read(&mine).unwrap();
             sockets.known.retain(|(_, (_, to))| **to == *address);

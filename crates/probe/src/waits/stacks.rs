@@ -124,7 +124,7 @@ impl StackSampler {
 
     fn add_waiting(&mut self, process: &mut Process, thread: &ThreadSample, weight: f64) {
         let (sp, pc) = thread.stack;
-        // Threads of Go's runtime wait for goroutines, whose own stacks are read instead.
+        // Threads of Go's runtime wait for goroutines, so the stacks of goroutines are read instead.
         if process.has_goroutines() {
             return;
         }
@@ -139,7 +139,7 @@ impl StackSampler {
     }
 
     /// Names the functions of all stacks. Also returns the numbers of threads that wait for locks of language runtimes,
-    /// as the threads' stacks show. `instance_of` returns another name for the processes of some stacks.
+    /// as the threads' stacks show. `instance_of` returns another process name for some stacks.
     pub(super) fn profile(
         &mut self,
         processes: &mut Processes,

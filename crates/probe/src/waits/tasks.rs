@@ -33,7 +33,7 @@ struct ProcessTasks {
     readings: u64,
     /// Number of rounds in which at least one process with this name was read.
     rounds: u64,
-    /// The last of these rounds.
+    /// Number of the last round in which such a process was read.
     last_round: u64,
     /// Number of goroutines by state and by waiting function.
     groups: BTreeMap<(TaskState, Waits), f64>,
@@ -165,7 +165,7 @@ fn state(goroutine: &Goroutine) -> TaskState {
     frames.iter().find_map(waits).unwrap_or_default()
 }
 
-/// Returns the innermost function that does not merely wait on behalf of its caller (see [`LIBRARIES`]).
+/// Returns the innermost function that does not merely wait for its caller (see [`LIBRARIES`]).
 fn waiting_function(frames: &[Frame]) -> Waits {
     let is_own = |frame: &&Frame| {
         frame.function.as_deref().is_some_and(|f| !LIBRARIES.iter().any(|library| f.starts_with(library)))

@@ -88,9 +88,8 @@ impl Thread {
         let (run, delay) = (fields.next()??, fields.next()??);
         if let Some((run_before, delay_before)) = self.times_ns.replace((run, delay)) {
             let (ran, waited) = (run.saturating_sub(run_before) as f64, delay.saturating_sub(delay_before) as f64);
-            // The kernel has not accounted any time yet if the thread ran without a break. For a thread without newly
-            // accounted time, this code uses the last known share. If no share is known for a thread, this code assumes
-            // that it ran all the time.
+            // If the thread ran without a break, the kernel may not have accounted any time yet. In this case, the last
+            // known share is used. Without a known share, the thread is assumed to have run all the time.
             self.on_cpu = if ran + waited > 0.0 { Some(ran / (ran + waited)) } else { self.on_cpu.or(Some(1.0)) };
         }
         self.on_cpu

@@ -20,8 +20,8 @@ use crate::udp_sockets::connected_to;
 /// Maximum length of a file's path in a [`WaitKey`], characters.
 const MAX_PATH_CHARS: usize = 120;
 
-/// Maximum number of new sockets per reader that are looked up in the lists of UDP sockets. Reading these lists takes
-/// some 40 µs.
+/// Maximum number of new sockets per reader that are looked up in the lists of UDP sockets. Reading the lists of UDP
+/// sockets takes some 40 µs.
 const MAX_LOOKED_UP: u32 = 4;
 /// Port of DNS servers.
 const DNS_PORT: u16 = 53;
@@ -128,8 +128,8 @@ impl ThreadReader<'_> {
     }
 
     /// Returns the activity of a thread that waits for `fd`, a socket that loadline does not know yet. Returns `None`
-    /// if `fd` is no UDP socket with a peer, or after [`MAX_LOOKED_UP`] look-ups. Such sockets matter because a program
-    /// that looks up a name opens a new UDP socket, and waits for the reply of the DNS server.
+    /// if `fd` is no UDP socket with a peer, or after [`MAX_LOOKED_UP`] look-ups. A program that looks up a host name
+    /// opens a new UDP socket, and waits for the reply of the DNS server.
     fn datagrams(&mut self, pid: u32, fd: u64) -> Option<(ThreadState, WaitKey)> {
         self.looked_up += 1;
         let is_allowed = self.looked_up <= MAX_LOOKED_UP;
@@ -167,8 +167,7 @@ impl ThreadReader<'_> {
     }
 }
 
-/// Returns the kind of the call that a thread in restart_syscall(2) goes on with, or [`Call::Restart`] if it is
-/// unknown.
+/// Returns the call that a thread in restart_syscall(2) continues, or [`Call::Restart`] if it is unknown.
 fn restarted(pid: u32, tid: u32) -> Call {
     let place = std::fs::read_to_string(thread_folder(pid, tid).join("wchan")).unwrap_or_default();
     calls::restarted(&place).unwrap_or(Call::Restart)
@@ -194,8 +193,8 @@ fn outside_call(folder: &Path) -> ThreadState {
     }
 }
 
-/// Returns the key of a system call that waits for a file's disk, such as "fsync of /var/log/app on sda". The text
-/// names no disk if the file lies on no block device, as in the overlay of a container.
+/// Returns the key of a system call that waits for a file's disk, such as "fsync of /var/log/app on sda". No disk is
+/// named if the file is not on a block device, as in the overlay file system of a container.
 fn on_file(name: &str, path: &str, pid: u32, fd: u64) -> WaitKey {
     let device = std::fs::metadata(format!("/proc/{pid}/fd/{fd}")).ok().map(|file| file.dev());
     let disk = device.and_then(|device| disk_name(Path::new("/sys"), device));

@@ -1,6 +1,6 @@
-//! Divides many threads into groups (turns), of which each round of the sampler reads one. If a server has too many
-//! threads for one round, each round reads the threads of one turn. Thread IDs are assigned to turns by a hash, so each
-//! turn holds threads of every kind and age. The shares of activities in a turn are therefore unbiased estimates of the
+//! Divides many threads into groups (turns). Each round of the sampler reads one group. If a server has too many
+//! threads for one round, each round reads the threads of one turn. A hash assigns thread IDs to turns, so each turn
+//! contains threads of every kind and age. The shares of activities in a turn are therefore unbiased estimates of the
 //! shares among all threads. Source: W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, chapter 2.
 
 /// Maximum number of threads that a round reads without turns. Without turns, the files of the threads stay open, and
@@ -30,9 +30,9 @@ impl Turn {
         self.turns == 1
     }
 
-    /// Returns the number of threads that each thread of this turn stands for. There are `all` threads, and `in_turn`
-    /// of them belong to this turn. Both numbers include threads that may not be read, because a thread that is read
-    /// stands only for others that may be read, too.
+    /// Returns the number of threads that each thread of this turn represents. There are `all` threads, and `in_turn`
+    /// of them belong to this turn. Both numbers include unreadable threads, because a readable thread represents only
+    /// readable ones.
     pub(super) fn weight(self, all: usize, in_turn: usize) -> f64 {
         if self.is_whole() { 1.0 } else { all as f64 / in_turn.max(1) as f64 }
     }
@@ -55,7 +55,7 @@ mod tests {
         assert!(turn.is_whole() && (1..=512).all(|tid| turn.holds(tid)));
     }
 
-    /// The threads of two pools were started one pool after the other.
+    /// In this test, the threads of one pool were started before those of the other pool.
     #[test]
     fn each_thread_has_one_turn_and_each_turn_has_threads_of_both_pools() {
         for threads in [513_u32, 1000, 6000, 60_000] {

@@ -1,6 +1,7 @@
-//! Connections to the port number of the server itself. An upstream at another address may have this port number, for
-//! example in a container. The ends of the server's own clients on this machine are connected to this port number, too,
-//! and there may be many of them. The kernel therefore leaves out the server's own addresses once they are known.
+//! Connections to the port number of the server, but at other addresses. An upstream at another address may have this
+//! port number, for example in a container. Connections of the server's own clients on this machine have this port
+//! number, too, and may be many. Once the server's addresses are known, the kernel therefore leaves out these
+//! connections.
 
 use std::collections::HashSet;
 use std::io;
@@ -50,7 +51,7 @@ impl SamePort {
     }
 
     /// Returns true if the server itself answers at an address. If it is unknown whether the address belongs to the
-    /// server's network namespace, assumes that it does.
+    /// server's network namespace, returns true.
     fn is_own(&mut self, server: SocketAddr, remote: SocketAddr, tree: &Tree) -> bool {
         let ip = remote.ip().to_canonical();
         if !serves(server, false, remote) || self.foreign.contains(&ip) {

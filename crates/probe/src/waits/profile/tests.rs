@@ -10,7 +10,7 @@ fn thread(tid: u32, state: ThreadState, key: WaitKey) -> ThreadSample {
     ThreadSample { tid, name: "worker-#".into(), full_name, state, key, ..ThreadSample::default() }
 }
 
-/// Returns a round of four threads: one holds a lock and sleeps, and the other three wait for the lock.
+/// Returns a round of four threads: one thread holds a lock and sleeps, and the other three wait for the lock.
 fn locked(holder: u32) -> Round {
     let sleeping = thread(holder, ThreadState::Sleep, WaitKey::None);
     let all = (1..=4).map(|tid| match tid == holder {
@@ -79,7 +79,7 @@ fn unowned(holder: u32) -> Round {
     round
 }
 
-/// On a busy machine, the sampler may lose its CPU in the middle of a round. If the lock changes hands while the
+/// On a busy machine, the sampler may lose its CPU in the middle of a round. If the lock changes its holder while the
 /// sampler is off the CPU, the round sees no holder.
 #[test]
 fn a_round_whose_readings_belong_to_different_moments_does_not_show_that_nobody_holds_the_lock() {
@@ -95,8 +95,8 @@ fn a_round_whose_readings_belong_to_different_moments_does_not_show_that_nobody_
     let whole: Vec<Round> = (1..=4).map(unowned).collect();
     assert_eq!(seen([whole.clone(), vec![torn(true); 4]].concat()), (0.0, 1.0));
     assert_eq!(seen([whole.clone(), vec![torn(false); 4]].concat()), (0.5, 0.5), "rounds at one moment count");
-    // If no round read all threads at one moment, the mean number of active threads is used: one round finds no holder,
-    // and another round finds two.
+    // If no round read all threads at one moment, the mean number of active threads decides: one round finds no holder,
+    // and another finds two.
     let mut two = Round { is_torn: true, ..unowned(1) };
     two.threads[1] = thread(2, ThreadState::Sleep, WaitKey::None);
     assert_eq!(seen(vec![torn(true), two]), (0.0, 1.0));
@@ -203,7 +203,7 @@ fn connections_to_a_peer_have_means_a_maximum_and_the_process_there() {
         Round { connections, ..reading }
     };
     let mut rounds = vec![reading(2.0, 2.0, None), reading(4.0, 2.0, Some("db")), part(reading(3.0, 2.0, None))];
-    // A reading that does not include a peer does not count for the peer's means.
+    // A reading without a peer does not count for the means of this peer.
     rounds.push(Round { connections: Some(ConnectionSample::default()), ..locked(1) });
     let peers = profile(&rounds).peers;
     let row = PeerConnections {

@@ -8,8 +8,8 @@ use crate::waits::process::Process;
 use crate::waits::round::{Accepted, ConnectionSample, PeerSample};
 use crate::waits::sockets::SocketUse;
 
-/// Maximum number of known sockets. If more sockets are known, the reader does not look up the sockets of event loops
-/// at each reading. The look-up for one event loop takes 1 µs per known socket.
+/// Maximum number of known sockets. Above this number, the sockets of event loops are not looked up at each reading.
+/// The look-up for one event loop takes 1 µs per known socket.
 const MAX_FRESH_SOCKETS: usize = 1024;
 
 /// ID of a process, and the inodes of its sockets, each with the name of the process.
@@ -58,8 +58,8 @@ impl Reader {
     }
 
     /// Finds the present sockets of processes with epoll, and returns these sockets by process. A process with an event
-    /// loop may open a connection to an upstream for each request. If too many sockets are known, finds only the sockets
-    /// of processes for which no accepted connection was ever seen.
+    /// loop may open a connection to an upstream for each request. If too many sockets are known, leaves out processes
+    /// for which an accepted connection was seen before.
     fn find_fresh_sockets(&mut self) -> Vec<FreshSockets> {
         let has_room = self.held.len() <= MAX_FRESH_SOCKETS;
         let loops = self

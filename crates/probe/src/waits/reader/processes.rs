@@ -21,7 +21,8 @@ impl Reader {
         self.processes.values_mut().for_each(Process::look_for_epoll);
         let proc = Path::new("/proc");
         for (roots, behind) in [(self.roots.clone(), false), (self.behind.clone(), true)] {
-            // A service manager may hold the socket of an upstream, but has many children that do not belong to it.
+            // A service manager may have the socket of an upstream open, but many of its children are not part of the
+            // upstream.
             let parents: Vec<u32> = roots.iter().copied().filter(|pid| !behind || !is_manager(proc, *pid)).collect();
             for pid in roots.into_iter().chain(server_descendants(proc, &parents)) {
                 if self.processes.len() < MAX_PROCESSES && !self.processes.contains_key(&pid) {
@@ -79,8 +80,8 @@ impl Reader {
         new
     }
 
-    /// Returns the sampled processes that may start others, each with true if it is an upstream. Leaves out service
-    /// managers, whose children do not belong to the upstream.
+    /// Returns the sampled processes that may start others. The second value is true for an upstream. Leaves out
+    /// service managers, whose children are not part of the upstream.
     fn may_start_others(&self) -> Vec<(u32, bool)> {
         let parents: HashSet<u32> = self.processes.values().map(Process::parent).collect();
         let is_root = |pid: &u32| self.roots.contains(pid) || self.behind.contains(pid);
