@@ -38,8 +38,8 @@ impl CallSites {
     /// Returns the call before `address`, if `address` is a return address.
     pub(crate) fn before(&mut self, space: &Space, address: u64) -> Option<Call> {
         if space.is_code(address) && !space.is_from_file(address) {
-            // A runtime may replace compiled code in memory that belongs to no file. The kept bytes and results of
-            // compiled code could be outdated, so this function reads the memory again.
+            // A runtime may replace compiled code in memory that belongs to no file, so this function reads the memory
+            // again.
             return call_before(&mut Live(self.pid), address);
         }
         if let Some(known) = self.known.get(&address) {

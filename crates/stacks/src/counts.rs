@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::frame::Frame;
 
-/// Maximum number of different stacks. The weights of further stacks are added up without their frames.
+/// Maximum number of different stacks. The weights of all further stacks are added up without their frames.
 const MAX_STACKS: usize = 1 << 16;
 
 /// Name of the root under which stacks beyond [`MAX_STACKS`] are counted.
@@ -29,8 +29,7 @@ pub struct HotFunction {
 
 impl StackCounts {
     /// Adds `weight` for a stack of `process`. `frames` has the innermost frame first. A function without a name counts
-    /// as part of its nearest named caller in the same module, because a stripped library names only the functions that
-    /// it exports.
+    /// as its nearest named caller in the module, because a stripped library names only exported functions.
     pub fn add(&mut self, process: &str, frames: &[Frame], weight: f64) {
         let mut stack = crate::names::printable(process).to_string();
         let mut caller: Option<&Frame> = None;
@@ -66,8 +65,8 @@ impl StackCounts {
         self.stacks().map(|(stack, weight)| format!("{stack} {:.0}\n", weight.max(1.0))).collect()
     }
 
-    /// Returns the functions, ordered by the share of samples in their own code, the largest first. Leaves out
-    /// functions with a share below `min_share`.
+    /// Returns the functions, the one with the largest share of samples in its own code first. Leaves out functions
+    /// with a share below `min_share`.
     pub fn hot(&self, min_share: f64) -> Vec<HotFunction> {
         let mut own: HashMap<(&str, &str), f64> = HashMap::new();
         for (stack, weight) in self.stacks() {

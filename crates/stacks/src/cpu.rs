@@ -53,7 +53,7 @@ pub struct CpuStacks {
     is_incomplete: bool,
     /// CPU time that each stack represents, nanoseconds.
     stacks: HashMap<(u32, Addresses), f64>,
-    /// CPU time of stacks whose functions are named already: those of Python, and those of ended processes.
+    /// CPU time of stacks whose functions already have names: Python's stacks, and the stacks of ended processes.
     named: StackCounts,
     samples: u64,
     /// Number of samples taken since the `perf` events were opened.
@@ -116,8 +116,8 @@ impl CpuStacks {
         self.is_incomplete |= self.followed.insert(pid);
     }
 
-    /// Stops following processes that have ended. Their stacks stay in the profile, with names that are found now,
-    /// because another process may get the ID of an ended process.
+    /// Stops following processes that have ended. The stacks of ended processes stay in the profile and get their names
+    /// now, because another process may get the same ID.
     pub fn forget_ended(&mut self, ended: &HashSet<u32>, processes: &mut Processes) {
         self.drain(processes);
         self.followed.retain(|pid| !ended.contains(pid));
@@ -136,8 +136,8 @@ impl CpuStacks {
         let now_ns = monotonic_ns();
         self.state = match self.state {
             State::Closed { until_ns } if now_ns >= until_ns && !self.followed.is_empty() => self.begin(now_ns),
-            // The `perf` events of whole CPUs do not slow the sampled threads down, unlike events of threads. The cost
-            // of `perf` events of whole CPUs therefore needs no check.
+            // `perf` events of whole CPUs do not slow the sampled threads, unlike events of threads, so their cost
+            // needs no check.
             state @ State::Open { .. } if self.everything => state,
             state if state.is_check_due(now_ns, self.is_incomplete) => self.check(now_ns),
             state => state,
@@ -146,7 +146,7 @@ impl CpuStacks {
     }
 
     /// Begins to sample running code. If this user may sample all processes of the system, the kernel samples them all
-    /// the time. If the user may not sample all processes, the kernel samples only the followed threads, for a burst.
+    /// the time. Otherwise, the kernel samples only the followed threads, for a short burst.
     fn begin(&mut self, now_ns: u64) -> State {
         if self.samples_everything() {
             return State::open(now_ns, &Cost::default());
@@ -198,8 +198,8 @@ impl CpuStacks {
         }
     }
 
-    /// Lets the kernel sample all processes if this user may do this. Sampling all processes does not slow down their
-    /// context switches. Returns true if the kernel accepts the sampling of all processes.
+    /// Asks the kernel to sample all processes, if this user may do so. Sampling all processes does not slow down their
+    /// context switches. Returns true if the kernel agrees.
     fn samples_everything(&mut self) -> bool {
         self.period_ns = self.usual_period_ns;
         self.everything = self.sampler.add_everything(self.period_ns).is_ok();

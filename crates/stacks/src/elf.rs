@@ -10,7 +10,7 @@ use object::read::ReadCache;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable};
 use object::{LittleEndian, pod};
 
-/// Maximum size of a section, bytes. The largest symbol table seen, Chromium's, has 60 MB.
+/// Maximum size of a section, bytes. The largest symbol table seen so far, Chromium's, has 60 MB.
 pub(crate) const MAX_SECTION_BYTES: u64 = 64 << 20;
 
 /// Maximum number of sections and of segments. Linkers write fewer than 100 sections and segments.
@@ -67,7 +67,7 @@ impl<'a> Elf<'a> {
             .collect()
     }
 
-    /// Returns the section with this name, unless it is compressed or too large.
+    /// Returns the section called `name`, unless it is compressed or too large.
     pub(crate) fn section(&self, name: &str) -> Option<Section> {
         let header = self.sections.section_by_name(LittleEndian, name.as_bytes())?.1;
         Some(Section { address: header.sh_addr(LittleEndian), bytes: self.bytes(header)?.into() })

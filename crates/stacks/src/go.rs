@@ -1,9 +1,9 @@
-//! Go's own table of functions, `.gopclntab`. A Go program needs its table of functions to run, so stripped programs
-//! have the table too. For each code address, the table gives the function's name, the source line and the size of the
-//! stack frame. Source: src/runtime/symtab.go, Go 1.18 and later.
+//! Go's own table of functions, `.gopclntab`. A Go program needs this table to run, so even stripped programs have it.
+//! For each code address, the table gives the function's name, the source line and the size of the stack frame. Source:
+//! src/runtime/symtab.go, Go 1.18 and later.
 //!
-//! The table gives the line of the innermost inlined function, but the name of the function that contains its code. The
-//! line of the containing function is that of its call, which [`InlinedCalls`] finds.
+//! For inlined code, the table gives the line of the inlined function, but the name of the containing function. In the
+//! containing function, the line is that of the inlined call, which [`InlinedCalls`] finds.
 
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ impl GoTable {
         let name = names::readable(self.text_at(self.names.checked_add(function.field(1)? as usize)?)?);
         let place = match function.own_offset(offset) {
             Some(own) => function.file(own).map(|file| (file, function.line(own))),
-            // The first instruction of a function usually belongs to no inlined function.
+            // The first instruction of a function usually is not part of an inlined function.
             None => function.own_offset(function.entry).and_then(|own| function.file(own)).map(|file| (file, None)),
         };
         Some(GoFunction { name, place })
@@ -178,8 +178,8 @@ impl Function<'_> {
         u32::try_from(self.value(6, offset)?).ok().filter(|line| *line > 0)
     }
 
-    /// Returns an offset whose file and line are in this function, and not in an inlined function: `offset` itself, or
-    /// the offset of the inlined call that leads to `offset`. Returns `None` if this call is unknown.
+    /// Returns an offset whose file and line belong to the function itself: `offset`, or the offset of the inlined call
+    /// that leads to it. Returns `None` if the inlined call is unknown.
     fn own_offset(&self, mut offset: u32) -> Option<u32> {
         let inlined = &self.table.inlined;
         for _ in 0..MAX_INLINED {

@@ -1,6 +1,6 @@
-//! Inlined calls of Go functions. For each code address, a function's row in `.gopclntab` has the index of an inlined
-//! call in the function's tree of calls. Each call has the position of an instruction whose line is that of the call.
-//! The trees are in `go:func.*`. Source: src/runtime/symtabinl.go, Go 1.18 and later.
+//! Inlined calls of Go functions. A function's row in `.gopclntab` assigns an inlined call to each code address, as an
+//! index in the function's tree of calls. Each inlined call has the position of an instruction with the line of the
+//! call. The trees of inlined calls are in the symbol `go:func.*`. Source: src/runtime/symtabinl.go, Go 1.18 and later.
 
 use std::sync::Arc;
 
@@ -42,10 +42,10 @@ impl InlinedCalls {
         Self { trees: Arc::from([]), row_bytes, call_bytes, position_offset }
     }
 
-    /// Reads the trees of a program, if the program says where they are.
+    /// Reads the trees of inlined calls, if the program says where the trees are.
     pub(crate) fn read_trees(&mut self, elf: &Elf<'_>, symbols: &Symbols, module: Option<&Section>) {
         let of_symbol = SYMBOLS.iter().find_map(|name| symbols.object_range(name));
-        // The module data does not say where the trees end. Their section ends soon after them.
+        // The module data does not contain the end of the trees, but their section ends soon after them.
         let range = of_symbol.or_else(|| Some((module.and_then(module_trees)?, MAX_SECTION_BYTES)));
         self.trees = range.and_then(|(at, bytes)| elf.bytes_at(at, bytes)).unwrap_or(Arc::from([]));
     }
@@ -63,8 +63,8 @@ impl InlinedCalls {
         (u32::from(count) > TREE_INDEX).then_some(field)
     }
 
-    /// Returns the offset of an instruction of the containing function whose line is that of call number `index` in the
-    /// tree at `tree`. The offset counts from the function's first instruction.
+    /// Returns the offset of an instruction with the line of the inlined call number `index`, in the tree at `tree`.
+    /// The offset counts from the function's first instruction.
     pub(crate) fn call_offset(&self, tree: u32, index: usize) -> Option<u32> {
         let at = (tree as usize).checked_add(index.checked_mul(self.call_bytes)?)?.checked_add(self.position_offset)?;
         half(&self.trees, at).filter(|_| tree != NO_DATA)

@@ -1,4 +1,4 @@
-//! Reads the goroutines of a process, and the stacks of those that wait.
+//! Reads the goroutines of a process, and the stacks of waiting goroutines.
 
 use crate::goroutines::{Entry, Goroutine, Goroutines, IN_CALL, RUNNABLE, RUNNING, WAITING};
 use crate::process::Process;

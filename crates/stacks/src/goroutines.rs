@@ -26,10 +26,9 @@ const STATUS_OFFSETS: std::ops::RangeInclusive<u64> = 128..=192;
 /// Number of the main goroutine of each program. The main goroutine never ends, and is the first entry of the runtime's
 /// list.
 const MAIN_NUMBER: u64 = 1;
-/// Positions of the first helper goroutines in the runtime's list. These helpers belong to the runtime and never end.
-/// Each Go program has at least the helpers at these positions. The number of a helper is not known beforehand: each
-/// processor of the runtime gives out numbers from a batch of its own, and the main goroutine may change its processor
-/// before it starts the helpers.
+/// Positions of the first helper goroutines in the runtime's list. These goroutines belong to the runtime and never
+/// end. Every Go program has helper goroutines at least at these positions. The numbers of helpers are not known
+/// beforehand, because each processor of the runtime assigns numbers from its own batch.
 const HELPER_ENTRIES: std::ops::Range<u64> = 1..4;
 
 /// Mask that removes the garbage collector's bit from a goroutine's status.
@@ -126,9 +125,9 @@ impl GoRuntime {
         Some((found, step))
     }
 
-    /// Returns the offset of a goroutine's status in its runtime structure. The offset of the status differs between
-    /// versions of Go. Finds the offset by searching for the numbers of the first goroutines: the number of the main
-    /// goroutine is known, and no two goroutines have the same number.
+    /// Returns the offset of a goroutine's status in its runtime structure. This offset differs between versions of Go.
+    /// The offset is found by a search for the numbers of the first goroutines, since the main goroutine's number is
+    /// known and numbers are unique.
     fn status_offset(&mut self, list: u64) -> Option<u64> {
         if self.status.is_none() {
             let memory = &mut self.memory;
@@ -154,7 +153,7 @@ impl GoRuntime {
 }
 
 impl Goroutine {
-    /// Returns this goroutine, or `None` if it waits and all its functions belong to the runtime.
+    /// Returns this goroutine; `None` if it waits and all its functions belong to the runtime.
     pub(crate) fn filter_own(self) -> Option<Self> {
         let Self::Waiting(frames) = &self else { return Some(self) };
         frames.iter().filter_map(|frame| frame.function.as_deref()).any(|f| !f.starts_with("runtime.")).then_some(self)

@@ -21,8 +21,7 @@ use crate::symbols::{Kind, Symbols};
 /// Maximum number of addresses whose frames are kept. Frames of further addresses are looked up each time.
 const MAX_FRAMES: usize = 1 << 14;
 
-/// A program or library file. All addresses are those in the file, not those in memory after the kernel has loaded the
-/// file.
+/// A program or library file. All addresses are addresses in the file, not in the memory of a process.
 pub(crate) struct Image {
     pub(crate) name: Arc<str>,
     pub(crate) segments: Vec<Segment>,
@@ -48,8 +47,7 @@ impl Image {
         let elf = Elf::parse(&cache)?;
         let mut symbols = Symbols::default();
         elf.symbol_tables(|table, strings| symbols.add(table, strings));
-        // The debug information of a program in a container is often on the host. This function therefore searches two
-        // root folders: the process's and loadline's own.
+        // The debug information of a program in a container is often on the host, so both root folders are searched.
         let debug_file = |id: Vec<u8>| [root, Path::new("/")].into_iter().find_map(|root| debug_file::open(root, &id));
         if let Some(separate) = elf.build_id().and_then(debug_file).filter(is_room_for) {
             files.extend(separate.try_clone().ok());

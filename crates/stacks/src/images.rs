@@ -21,7 +21,7 @@ const MAX_KERNEL_LIBRARY_BYTES: usize = 1 << 16;
 /// Number of bytes at the start of a file's first mapping that must be equal in the file and in the process's memory.
 const COMPARED_BYTES: usize = 512;
 
-/// Files by device, inode and time of the last change. `None` marks a file that is not a program or cannot be read.
+/// Files by device, inode and time of the last change. `None` marks a file that is not a program, or cannot be read.
 type Cache = HashMap<(u64, u64, u64), Option<Arc<Image>>>;
 
 /// Cache of program files that were read, shared by all processes that run these files.
@@ -38,7 +38,7 @@ impl Images {
     }
 
     /// Returns the CPU time spent so far on reading program files and on looking up names of functions in them,
-    /// nanoseconds. The CPU time includes that of all clones of this collection.
+    /// nanoseconds. The CPU time of all clones of this collection is included.
     pub fn reading_cpu_ns(&self) -> u64 {
         self.cost.ns()
     }
@@ -52,8 +52,8 @@ impl Images {
         }
         let root = format!("/proc/{pid}/root");
         let path = Path::new(mapping.path.trim_end_matches(" (deleted)"));
-        // The kernel shows the path relative to the root folder of loadline, even for a process with another root
-        // (chroot). This function therefore tries loadline's root folder and the root folder of the process.
+        // Even for a process with another root folder (chroot), the kernel shows the path relative to loadline's root
+        // folder. This function therefore tries both root folders.
         let roots = [Path::new(&root), Path::new("/")];
         let inside = |root: &Path| Some(open_inside(root, path)?).filter(|file| is_mapped(pid, mapping, file));
         let file = roots.into_iter().find_map(inside).or_else(|| mapped_file(pid, mapping))?;
@@ -88,8 +88,8 @@ fn kernel_library(pid: u32, mapping: &Mapping) -> Option<File> {
     Some(file)
 }
 
-/// Returns true if `file` is the file of a memory mapping: the first bytes of the mapped memory must equal the bytes of
-/// the file at the mapping's offset.
+/// Returns true if `file` is the mapped file: the mapping's first bytes in memory must equal the file's bytes at the
+/// mapping's offset.
 fn is_mapped(pid: u32, mapping: &Mapping, file: &File) -> bool {
     use std::os::unix::fs::FileExt;
     let (mut memory, mut bytes) = ([0; COMPARED_BYTES], [0; COMPARED_BYTES]);

@@ -33,8 +33,8 @@ impl Memory for Live {
     }
 }
 
-/// Memory of a live process, read in blocks of 4 KiB. The blocks are kept, because the frames of a stack mostly lie
-/// within a few blocks.
+/// Memory of a live process, read in blocks of 4 KiB that are kept for later reads. Most frames of a stack are in a few
+/// blocks.
 pub(crate) struct Remote {
     pid: u32,
     blocks: Vec<(u64, Box<[u8; BLOCK_BYTES as usize]>)>,

@@ -14,9 +14,9 @@ use crate::registers::Registers;
 use crate::space::Space;
 use crate::unwind::{Addresses, Unwinder};
 
-/// Minimum time between two reads of a process's mappings. The mappings are read again after a stack could not be
-/// unwound to its end. Reading the mappings of a large program takes about 0.2 ms, so reads at this interval cost at
-/// most 0.1 % of a CPU.
+/// Minimum time between two reads of a process's mappings. The mappings are read again if a stack could not be unwound
+/// to its end. Reading the mappings of a large program takes about 0.2 ms, so reads at this interval cost at most 0.1 %
+/// of a CPU.
 const MAPPINGS_KEPT: Duration = Duration::from_millis(200);
 
 /// A global variable of a program.
@@ -63,13 +63,13 @@ impl Process {
         self.pid
     }
 
-    /// Returns the name with which the stacks of the process begin: the name by which the kernel knows the process, or
-    /// the name of [`Process::rename`].
+    /// Returns the first name in the stacks of the process: the name in the kernel, or the name set by
+    /// [`Process::rename`].
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Gives the process another name, to tell it from other processes of the same program.
+    /// Gives the process another name, which distinguishes it from other processes of the same program.
     pub fn rename(&mut self, name: &str) {
         self.name = crate::names::printable(name).to_string();
     }
@@ -111,15 +111,15 @@ impl Process {
         }
     }
 
-    /// Returns the Python frames of thread `tid`, innermost first; `None` if the thread has none or the process is not
-    /// Python.
+    /// Returns the Python frames of the thread `tid`, innermost first; `None` if it has none, or if the process does
+    /// not run Python.
     pub fn python_stack(&mut self, tid: u32) -> Option<Vec<Frame>> {
         self.python.as_mut()?.stack(tid)
     }
 
-    /// Returns the frames of a thread that waits in the kernel, innermost first. For a Python process, the result
-    /// begins with the native functions outside of the interpreter's file that have a name, such as those of an
-    /// extension module. The Python frames follow.
+    /// Returns the frames of a thread that waits in the kernel, innermost first. In a Python process, the first frames
+    /// are native functions outside the interpreter's file, such as those of an extension module. The Python frames
+    /// follow after the native functions.
     pub fn waiting_frames(&mut self, tid: u32, pc: u64, sp: u64, stack: &[u8]) -> Vec<Frame> {
         let addresses = self.unwind_waiting(pc, sp, stack);
         let native = self.frames(&addresses);

@@ -1,10 +1,10 @@
-//! Finds the size of a function's frame from the function's first instructions. The unwinder needs the size of the
-//! frame if a function uses a frame pointer whose value is unknown. For a waiting thread, the frame pointer is unknown,
-//! because the kernel does not report it.
+//! Finds the size of a function's frame from the function's first instructions. The unwinder needs this size if a
+//! function uses a frame pointer whose value is unknown. For a waiting thread, the frame pointer is unknown, because
+//! the kernel does not report it.
 
 use crate::memory::Memory;
 
-/// Number of bytes that are read from the start of a function. The instructions that push all saved registers fit into
+/// Number of bytes that are read from the start of a function. The instructions that push the saved registers fit into
 /// these bytes.
 const BYTES: usize = 32;
 
@@ -29,7 +29,7 @@ pub(crate) fn prologue(_code: &mut dyn Memory, _start: u64) -> Option<Prologue> 
     None
 }
 
-/// Decodes `push rbp; mov rbp, rsp`, the pushes of other registers, and the room for local variables.
+/// Decodes `push rbp; mov rbp, rsp`, the pushes of other registers, and the allocation of local variables.
 #[cfg(target_arch = "x86_64")]
 fn decode(bytes: &[u8; BYTES]) -> Option<Prologue> {
     const BRANCH_TARGET: &[u8] = &[0xf3, 0x0f, 0x1e, 0xfa];

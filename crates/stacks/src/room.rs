@@ -1,10 +1,10 @@
-//! Checks whether enough address space is left for reading a program file. An allocation beyond a limit of the process
-//! (`ulimit -v`) ends the process, so loadline does not read a file that does not fit.
+//! Checks whether enough address space is left for reading a program file. If an allocation exceeds a limit of the
+//! process (`ulimit -v`), the process ends, so loadline does not read files that are too large.
 
 use std::fs::File;
 
-/// Maximum address space for reading a file, in bytes per byte of the file. This space covers the file's sections,
-/// their parsed form, and the growth of both during the reading.
+/// Maximum address space for reading a file, in bytes per byte of the file. The space is for the file's sections, their
+/// parsed form, and the growth of both during the reading.
 const SPACE_PER_BYTE: u64 = 6;
 
 /// Returns true if enough address space is left for reading a file.

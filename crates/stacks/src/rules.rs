@@ -20,8 +20,8 @@ type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 enum FrameIndex {
     /// The linker's index, `.eh_frame_hdr`.
     Linked(Section),
-    /// An index made by loadline: start addresses and offsets of all rules, in order of the addresses. Some statically
-    /// linked programs have no index of their unwinding rules.
+    /// Index made by loadline: start addresses and offsets of all rules, in order of the addresses. Needed because some
+    /// statically linked programs have no index of their unwinding rules.
     Built(Vec<(u64, usize)>),
 }
 
@@ -63,7 +63,7 @@ pub(crate) enum Step {
     Caller(Registers),
     /// The current frame is the outermost frame of the stack.
     Outermost,
-    /// The caller cannot be computed, because a needed register or stack word is unknown.
+    /// The caller is unknown, because a needed register or stack word is unknown.
     Unknown,
 }
 

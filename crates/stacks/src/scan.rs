@@ -1,7 +1,7 @@
 //! Finds the caller's frame on the stack if no register points to it. For a waiting thread, the kernel does not report
 //! the frame pointer. The first instructions of the innermost function give the size of its frame. The word at the end
-//! of the innermost frame is accepted if it is any return address. A word elsewhere on the stack is accepted only as
-//! the return address of a call of the innermost function.
+//! of the innermost frame is accepted if it is any return address. Any other word on the stack is accepted only if it
+//! is the return address of a call of the innermost function.
 
 use crate::call_site::CallSites;
 use crate::memory::Memory;
@@ -11,8 +11,8 @@ use crate::space::Space;
 /// words, unwinding ends.
 const MAX_WORDS: u64 = 512;
 
-/// Returns the stack address, at or above `sp`, of the word that holds the return address of the function at `start`.
-/// `pc` is the address of the instruction that the thread executes.
+/// Returns the stack address, at or above `sp`, of the return address of the function that starts at `start`. `pc` is
+/// the address of the instruction that the thread executes.
 pub(crate) fn return_slot(
     space: &Space,
     calls: &mut CallSites,

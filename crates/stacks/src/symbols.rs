@@ -1,6 +1,5 @@
 //! Symbols of a program file. An address gets the name of a symbol only if the symbol's size covers the address. The
-//! nearest symbol before an address is not enough: in a stripped program, the address often belongs to a function
-//! without a symbol.
+//! nearest symbol before an address is not enough, because in a stripped program, many functions have no symbol.
 
 use object::LittleEndian;
 use object::elf::{SHN_UNDEF, STB_LOCAL, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT, Sym64};
@@ -8,7 +7,7 @@ use object::elf::{SHN_UNDEF, STB_LOCAL, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT, Sym
 /// Maximum number of symbols of one file. Chromium, the largest known program, has 1.2 million symbols.
 const MAX_SYMBOLS: usize = 2_000_000;
 
-/// Maximum number of symbols that are checked for one address. The checked symbols are those that start closest before
+/// Maximum number of symbols that are checked for one address. The checked symbols are the last ones that start before
 /// the address. A small maximum is enough, because symbols rarely overlap.
 const MAX_OVERLAPS: usize = 16;
 
@@ -63,7 +62,7 @@ impl Symbols {
         self.symbols.shrink_to_fit();
     }
 
-    /// Returns the start and the name of the symbol of this kind that covers `address`. If several symbols cover the
+    /// Returns the start and the name of the symbol of this `kind` that covers `address`. If several symbols cover the
     /// address, prefers the symbol with the highest start.
     pub(crate) fn covering(&self, address: u64, kind: Kind) -> Option<(u64, &[u8])> {
         let after = self.symbols.partition_point(|s| s.address <= address);
@@ -77,12 +76,12 @@ impl Symbols {
         Some((best.address, self.name(best)))
     }
 
-    /// Returns the address of the object with exactly this name.
+    /// Returns the address of the object called `name`.
     pub(crate) fn object(&self, name: &[u8]) -> Option<u64> {
         self.object_range(name).map(|(address, _)| address)
     }
 
-    /// Returns the address and the size (bytes) of the object with exactly this name.
+    /// Returns the address and the size (bytes) of the object called `name`.
     pub(crate) fn object_range(&self, name: &[u8]) -> Option<(u64, u64)> {
         let symbol = self.symbols.iter().find(|s| s.kind == Kind::Object && self.name(s) == name)?;
         Some((symbol.address, symbol.size.into()))

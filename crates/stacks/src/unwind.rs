@@ -20,8 +20,8 @@ const MAX_RULES: usize = 1 << 16;
 /// Mask of the bits of a code address. On aarch64, the higher bits may contain a signature of the address.
 const ADDRESS_BITS: u64 = (1 << 48) - 1;
 
-/// Code addresses of a stack, innermost first. The first address is the thread's program counter, and the other
-/// addresses are return addresses.
+/// Code addresses of a stack, innermost first. The first address is the thread's program counter, and all others are
+/// return addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Addresses {
     /// Addresses of code, from the innermost frame.
@@ -74,7 +74,7 @@ impl Unwinder {
     /// Checks a caller's frame that a step of unwinding found. Returns the frame if it lies above the called frame on
     /// the stack and its program counter is plausible. A program counter is plausible in three cases: it is a return
     /// address, a signal interrupted the code there, or a signal handler returns there. The second value of the result
-    /// is false if the program counter is a return address.
+    /// is true unless the program counter is a return address.
     fn checked(
         &mut self,
         space: &mut Space,
@@ -130,7 +130,7 @@ impl Unwinder {
 
     /// Finds the caller of code without unwinding rules, such as compiled code of a runtime. Follows the frame pointer
     /// if it is known. If the frame pointer is unknown, searches the stack for the return address of the innermost
-    /// function. `code` is the function's first address and the thread's program counter.
+    /// function. `code` contains the function's first address and the thread's program counter.
     fn step_without_rules(
         &mut self,
         space: &Space,
@@ -172,8 +172,8 @@ impl Unwinder {
     }
 }
 
-/// Returns the frame of the caller of a Go function, whose own frame has a known size. Go saves the frame pointer just
-/// below the return address.
+/// Returns the frame of a Go function's caller. The size of the function's own frame is known. Go saves the frame
+/// pointer just below the return address.
 fn go_step(frame: &Registers, frame_bytes: u64, stack: &mut dyn Memory) -> Step {
     let Some(slot) = frame.0[SP].and_then(|sp| sp.checked_add(frame_bytes)) else { return Step::Unknown };
     let mut caller = Registers([None; crate::registers::COUNT]);

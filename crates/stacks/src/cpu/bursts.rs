@@ -1,10 +1,10 @@
-//! Decides when `perf` events are open. The `perf` events stay open if the server's threads have few context switches.
+//! Decides when `perf` events are open. If the server's threads have few context switches, the `perf` events stay open.
 //! If the server's threads have many context switches, `perf` events are open for short bursts only.
 //!
-//! Each open `perf` event slows down the context switches of its thread. 16 threads that answered 70,000 requests per
-//! second lost 17 % of their throughput to `perf` events that were always enabled. The same 16 threads lost 6 % to
-//! `perf` events that were open but disabled. The losses of throughput of 17 % and 6 % are results of seven
-//! measurements each, with enabled and disabled events in alternation.
+//! Each open `perf` event slows down the context switches of its thread. With events that were always enabled, 16
+//! threads that answered 70,000 requests per second lost 17 % of their throughput. With events that were open but
+//! disabled, the threads lost 6 %. Both losses come from seven measurements each, with enabled and disabled events in
+//! alternation.
 
 /// CPU time that open perf events of a thread add to each context switch of the thread, nanoseconds. Measured: 130,000
 /// context switches per second took 0.34 of a CPU more than without events.
@@ -21,7 +21,7 @@ const BURST_PERIODS_NS: (u64, u64) = (200_000, 1_000_000);
 /// a burst than the time between two samples is not sampled. Because of threads with little CPU time, the time between
 /// two samples must be a small part of the burst.
 const SAMPLES_PER_EVENT: u64 = 2;
-/// Time between two reads of the samples of a burst, nanoseconds. The kernel's buffer has room for 15 samples per CPU.
+/// Time between two reads of the samples of a burst, nanoseconds. The kernel's buffer has space for 15 samples per CPU.
 const BURST_LOOK_NS: u64 = 3_000_000;
 /// Time between two reads of the samples of `perf` events that stay open, nanoseconds.
 const LOOK_NS: u64 = 50_000_000;
@@ -37,8 +37,7 @@ pub(super) enum State {
     Closed { until_ns: u64 },
     /// The `perf` events are open for a burst, from `since_ns` to `until_ns`.
     Burst { since_ns: u64, until_ns: u64 },
-    /// The `perf` events have been open since `since_ns`, and stay open. They are not opened anew before
-    /// `kept_until_ns`.
+    /// The `perf` events have been open since `since_ns`. They are not closed and opened again before `kept_until_ns`.
     Open { since_ns: u64, kept_until_ns: u64 },
 }
 
@@ -77,8 +76,8 @@ impl Cost {
         Self::spread_ns(self.all_ns())
     }
 
-    /// Returns the time for which `perf` events stay open before they are opened anew, nanoseconds. Opening and closing
-    /// them costs at most [`SHARE`] of a CPU, unless this takes longer than [`MAX_PAUSE_NS`].
+    /// Returns the time for which `perf` events stay open before they are closed and opened again, nanoseconds. Opening
+    /// and closing events then costs at most [`SHARE`] of a CPU, unless the time would exceed [`MAX_PAUSE_NS`].
     fn kept_ns(&self) -> u64 {
         Self::spread_ns(self.own_ns)
     }
@@ -115,8 +114,8 @@ impl State {
     /// Returns the time at which the samples must be read next, nanoseconds.
     pub(super) fn next_ns(self, now_ns: u64) -> u64 {
         match self {
-            // If there is no process to sample, the `perf` events stay closed even after `until_ns`. Without any
-            // process to sample, the next call is therefore due a little later than now, not at once.
+            // Without a process to sample, the `perf` events stay closed after `until_ns`, so the next call is due a
+            // little later than now.
             Self::Closed { until_ns } => until_ns.max(now_ns + BURST_LOOK_NS),
             Self::Burst { until_ns, .. } => until_ns.min(now_ns + BURST_LOOK_NS),
             Self::Open { .. } => now_ns + LOOK_NS,

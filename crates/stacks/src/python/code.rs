@@ -52,7 +52,7 @@ impl Code {
         Some(Self { name: printable(&name), file: printable(&file), first_line, lines: read_bytes(memory, lines)? })
     }
 
-    /// Returns the frame of a function that executes the instruction at byte `offset` of this code.
+    /// Returns the frame of a function that executes the instruction at the byte `offset` of its code.
     pub(super) fn frame(&self, format: LineFormat, offset: u64) -> Frame {
         let line = line_at(format, &self.lines, self.first_line, offset);
         Frame {

@@ -21,7 +21,7 @@ pub(super) enum ThreadIdentity {
 
 /// Representation of the instruction that a frame executes.
 pub(super) enum Instruction {
-    /// A pointer into the code, which begins at this offset of the code object.
+    /// A pointer into the code. The code begins at the offset `code` of the code object.
     Pointer { code: u64 },
     /// A position in the code, in units of `bytes` bytes.
     Index { bytes: u64 },
@@ -60,7 +60,7 @@ pub(super) struct Layout {
     pub(super) code: CodeFields,
     instruction: Instruction,
     pub(super) lines: LineFormat,
-    /// Number of bytes before the characters of an ASCII text, and before those of any other text.
+    /// Number of bytes before the characters: of an ASCII text, and of any other text.
     pub(super) text: (u64, u64),
 }
 

@@ -107,7 +107,7 @@ impl Python {
     }
 }
 
-/// Returns true if a file with this name may contain the interpreter.
+/// Returns true if a file called `file` may contain the Python interpreter.
 fn has_python(file: &str) -> bool {
     file.contains("python") || file.contains("uwsgi")
 }

@@ -22,7 +22,7 @@ const PTHREAD_TID: u64 = 720;
 #[cfg(not(target_arch = "x86_64"))]
 const PTHREAD_TID: u64 = 208;
 
-/// Threads of one process. Process and thread IDs are those of the observer's PID namespace, except in names that
+/// Threads of one process. Process and thread IDs are IDs in the observer's PID namespace, except if their names
 /// contain "inner".
 pub(super) struct Threads {
     pid: u32,
