@@ -20,7 +20,7 @@ pub enum LabError {
         /// Reason for the failure, and its remedy.
         why: String,
     },
-    /// The server sent answers without requests during the load, so its throughput and latency cannot be measured.
+    /// The server sent answers without requests during the load, so its throughput and latency are unknown.
     #[error("measuring {target} failed: {why}")]
     Unasked {
         /// Target as the user wrote it.

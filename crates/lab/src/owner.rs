@@ -1,15 +1,15 @@
-//! Names of things that a killed process leaves behind, such as control groups. Such a name begins with the process
-//! that owns the thing, so a later command can tell whether the owner still exists.
+//! Names of things that a killed process leaves behind, such as control groups. The name begins with the name of the
+//! process that owns the thing, so a later command can check whether the owner still exists.
 
 /// Returns the name of this process: its PID namespace, process ID and start time. The start time, in ticks since boot,
-/// is part of the name because the kernel reuses process IDs.
+/// is included because the kernel reuses process IDs.
 pub(crate) fn own_name() -> String {
     let pid = std::process::id();
     format!("{}-{pid}-{}", namespace().unwrap_or_default(), probe::started_ticks(pid).unwrap_or_default())
 }
 
-/// Returns true if `name` begins with the [`own_name`] of a process that no longer exists. Returns false if the process
-/// is in another PID namespace, because this process cannot see it.
+/// Returns true if `name` begins with the [`own_name`] of a process that no longer exists. Returns false for a process
+/// of another PID namespace, because this process cannot see it.
 pub(crate) fn is_gone(name: &str) -> bool {
     let mut numbers = name.split('-');
     let mut next = || numbers.next().and_then(|number| number.parse::<u64>().ok());

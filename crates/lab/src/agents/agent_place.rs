@@ -1,11 +1,11 @@
-//! Place of a generator process: its host and CPUs. A generator that has finished its task can take another task only
-//! on the same host and the same CPUs.
+//! Host and CPUs of a generator process. A generator that has finished its task can take another task only on the same
+//! host and CPUs.
 
 use run::AgentSpec;
 
 use crate::Host;
 
-/// Host and CPUs of a generator process. A generator process cannot switch to CPUs that are not in the list `cpus`.
+/// Host and CPUs of a generator process. A generator process cannot change to CPUs that are not in `cpus`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct AgentPlace {
     place: String,

@@ -3,7 +3,7 @@
 //!
 //! A reading becomes less accurate with age, because two clocks never run at exactly equal speeds (RFC 5905,
 //! dispersion). Because clocks drift apart, the conductor repeats the exchange during long loads. Each time in a
-//! command or a report is converted with the clock offset that is valid at that time.
+//! command or a report is converted with the clock offset of that moment.
 
 use std::collections::VecDeque;
 
@@ -39,7 +39,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Returns the maximum error of this reading's offset at a later time on our clock, nanoseconds.
+    /// Returns the maximum error of the offset of this reading at a later time on our clock, nanoseconds.
     fn error_ns(&self, at_ns: u64) -> u64 {
         (self.took_ns / 2).saturating_add((at_ns.saturating_sub(self.at_ns) as f64 * MAX_DRIFT) as u64)
     }
@@ -105,9 +105,8 @@ impl Clock {
         }
         let too_close = new.at_ns - last.at_ns < MIN_READING_GAP_NS;
         match self.readings.as_mut_slice() {
-            // The new reading replaces the last stored reading if the two are too close in time, or if the last two
-            // stored readings are too close in time (see [`MIN_READING_GAP_NS`]). A new reading that replaces no other
-            // reading is added to the list.
+            // The new reading replaces the last one if these two, or the last two stored ones, are too close in time
+            // (see [`MIN_READING_GAP_NS`]). In all other cases, the new reading is added.
             [.., last] if too_close => *last = new,
             [.., before, last] if last.at_ns - before.at_ns < MIN_READING_GAP_NS << self.thinned.min(20) => *last = new,
             _ => self.readings.push(new),
@@ -246,7 +245,7 @@ mod tests {
             for second in (1..8 * 3_600).step_by(2) {
                 let now = origin + second * S;
                 ask(&mut clock, &theirs, now, way_ns, &mut chance);
-                // The conductor's command names a moment 0.3 s after this exchange of clock readings.
+                // The conductor's command names a moment 0.3 s after the clocks were compared.
                 let at = now + 300_000_000;
                 let ordered = at.saturating_add_signed(clock.offset_ns(at));
                 most_ns = most_ns.max(ordered.abs_diff(theirs.at(at)));

@@ -7,8 +7,8 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// Maximum time to wait for processes to end after SIGTERM, and again after SIGKILL.
 pub(super) const END_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Ends all processes that `running` returns, including suspended processes and those started meanwhile. Returns true
-/// once no process is left, and false if some processes survive SIGKILL.
+/// Ends all processes that `running` returns, including suspended processes and processes that start in the meantime.
+/// Returns true once no process is left, and false if a process survives SIGKILL.
 pub(super) fn end_all(running: impl Fn() -> Vec<u32>) -> bool {
     for signal in [sys::signal::end, sys::signal::kill] {
         let deadline = Instant::now() + END_TIMEOUT;

@@ -26,8 +26,7 @@ pub enum AgentEvent {
     /// Answer to a clock question: the question's number, the agent's clock, and our clock when the answer arrived,
     /// nanoseconds.
     Pong(u32, u64, u64),
-    /// The agent ended or is lost. The text says why the agent ended or is lost. No further event of this agent
-    /// follows.
+    /// The agent ended or is lost, and sends no further event; the text gives the reason.
     Gone(String),
 }
 
@@ -127,7 +126,7 @@ impl AgentGroup {
         first.or_else(|| self.hear_new(until))
     }
 
-    /// Returns the next event that is not in `put_aside`, or `None` if none comes before `until`.
+    /// Returns the next event that is not in `put_aside`; `None` if there is none before `until`.
     pub(super) fn hear_new(&self, until: Instant) -> Option<(usize, AgentEvent)> {
         loop {
             let (serial, event) = self.inbox.next(until)?;
@@ -220,7 +219,7 @@ impl AgentGroup {
     }
 
     /// Asks all servers of this group for their counters. Returns the sum of each counter over all servers, and the
-    /// errors of the servers that failed. Servers that answer too late are missing in the sums.
+    /// errors of servers that failed. The sums leave out servers that answer too late.
     pub fn counts(&mut self, patience: Duration) -> (BTreeMap<String, u64>, Vec<String>) {
         self.tell_all(&AgentCommand::Count);
         let (mut sums, mut failed) = (BTreeMap::<String, u64>::new(), Vec::new());
@@ -247,7 +246,7 @@ impl AgentGroup {
         (sums, failed)
     }
 
-    /// Tells all agents to stop, gives them `patience` to end by themselves, and then kills those that still run.
+    /// Tells all agents to stop, waits for at most `patience`, and then kills the agents that still run.
     pub fn stop(&mut self, patience: Duration) {
         self.tell_all(&AgentCommand::Stop);
         self.agents.iter().for_each(Agent::hang_up);

@@ -10,7 +10,7 @@ use sys::clock;
 
 use super::report_line::send_report;
 
-/// Time that an agent has to finish its work after it was told to stop.
+/// Time for an agent to finish its work after the command to stop.
 const GRACE: Duration = Duration::from_secs(3);
 /// Interval between heartbeats.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -101,7 +101,7 @@ pub(super) fn guard_hello() -> Result<Sender<()>, String> {
     Ok(said)
 }
 
-/// Starts a thread of the agent. If the thread cannot be started, the error message says why, for example that the host
+/// Starts a thread of the agent. If the thread cannot be started, the error gives the reason, for example that the host
 /// allows no more threads.
 pub(super) fn start_thread(work: impl FnOnce() + Send + 'static) -> Result<(), String> {
     let started = std::thread::Builder::new().spawn(work);

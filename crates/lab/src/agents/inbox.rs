@@ -15,7 +15,7 @@ const LINE_OVERHEAD_BYTES: usize = 128;
 pub(super) enum PipeEvent {
     /// A line and its arrival time on the monotonic clock, nanoseconds.
     Line { text: String, at_ns: u64 },
-    /// The agent will send nothing more. The text says why the agent sends nothing more.
+    /// The agent will send nothing more; the text gives the reason.
     Gone(String),
 }
 

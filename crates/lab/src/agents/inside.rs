@@ -1,9 +1,9 @@
 //! Work of `loadline agent`: the agent sends a hello (its first message, with its version), takes tasks from standard
-//! input and reports on standard output. After its results, a load agent waits for another task. An agent that
-//! generates no load ends with its task.
+//! input and reports on standard output. After it has sent its results, a load agent waits for another task. An agent
+//! without a load ends with its task.
 //!
-//! The end of standard input means that the conductor has ended. Every agent stops when its standard input ends. When
-//! the conductor is silent for too long, all agents stop, except a server on the conductor's own machine.
+//! The end of standard input means that the conductor has ended. Every agent stops when its standard input ends. If the
+//! conductor is silent for too long, all agents stop, except a server on the conductor's own machine.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -23,7 +23,7 @@ use super::{inside_command, inside_watch};
 use crate::LabError;
 use crate::{levers, preflight};
 
-/// A task with the channel that carries its commands.
+/// A task, with the channel for its commands.
 type Task = (AgentSpec, Receiver<AgentCommand>);
 
 /// Runs the tasks from standard input, until standard input ends. The function also returns after a failed task, and
@@ -126,8 +126,7 @@ fn work((spec, commands): Task, heartbeat: &Arc<Heartbeat>) -> Result<(), String
 /// Interval between checks for a signal.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Makes SIGTERM, SIGHUP and SIGINT stop the task instead of ending the process at once, so that the agent first undoes
-/// a change that an experiment made.
+/// Lets SIGTERM, SIGHUP and SIGINT stop the task, so that the agent first undoes the change of an experiment.
 fn stop_on_signals(heartbeat: &Arc<Heartbeat>) -> Result<(), String> {
     if sys::interrupt::catch_every().is_err() {
         // If the agent cannot catch signals, a signal ends the agent at once, and the next loadline command undoes the
@@ -151,7 +150,7 @@ fn take_files(files: BTreeMap<String, String>) {
 }
 
 /// Reports that this agent is ready: its command has started, or it has made or undone an experiment's change. `notes`
-/// are for the user.
+/// are messages for the user.
 fn ready(notes: Vec<String>) {
     send_report(&AgentReport::Ready { pid: std::process::id(), listening: None, io: String::new(), notes });
 }

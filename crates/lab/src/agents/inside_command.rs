@@ -1,11 +1,11 @@
 //! A server that was started by a user's shell command. The server runs as a child of an agent, so that the server ends
-//! when the conductor ends, even if the conductor is killed. The agent becomes the parent of processes that the server
-//! puts into the background.
+//! when the conductor ends, even if the conductor is killed. The agent becomes the parent of server processes that run
+//! in the background.
 //!
-//! Two agents are used: an outer agent, and an inner agent that is its child. If the parent of a server process is
-//! killed, the outer agent becomes the parent of this process. The inner agent notices the end of the outer agent,
-//! because the standard input of the inner agent ends. If one agent is killed, even together with the conductor, the
-//! other agent ends all processes of the server.
+//! There are two agents: an outer agent, and an inner agent that is its child. If the parent of a server process is
+//! killed, the outer agent becomes the parent of the server process. The inner agent notices the end of the outer
+//! agent, because the standard input of the inner agent ends. If one agent is killed, even together with the conductor,
+//! the other agent ends all processes of the server.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -52,8 +52,8 @@ pub(super) fn guard(shell: &str, commands: &Receiver<AgentCommand>, ready: &dyn 
     ended
 }
 
-/// Passes requests for counters to the inner agent, and passes its answers to the conductor. Returns when told to stop;
-/// returns an error if the inner agent fails or ends.
+/// Passes requests for counters to the inner agent, and passes its answers to the conductor. Returns when the agent is
+/// told to stop, or with an error if the inner agent fails or ends.
 fn pass_on(inner: &mut AgentGroup, commands: &Receiver<AgentCommand>) -> Result<(), String> {
     loop {
         match commands.try_recv() {

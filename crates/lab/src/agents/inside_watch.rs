@@ -67,7 +67,7 @@ fn send_observed(mut seen: Observed) {
     send_report(&AgentReport::Observed(Box::new(seen)));
 }
 
-/// Returns the time intervals in which this whole host was paused, relative to the origin of the load test.
+/// Returns the time intervals in which this whole host was paused, relative to the start of the load test.
 fn pauses((meter, origin_ns): (HiccupMeter, u64)) -> Vec<Window> {
     Window::of_ns(meter.end().iter().map(|p| (p.begin_ns, p.end_ns)), origin_ns)
 }

@@ -12,7 +12,7 @@ use super::ending::end_all;
 /// Name of the mark: the environment variable that names the agent of a server.
 const MARK: &str = "LOADLINE_SERVER_OF";
 
-/// Gives all processes that `command` starts an environment variable that names this agent.
+/// Sets an environment variable, which names this agent, for all processes that `command` starts.
 pub(super) fn mark(command: &mut Command) {
     let pid = std::process::id();
     if let (Some(space), Some(ticks)) = (pid_namespace(), probe::started_ticks(pid)) {
@@ -57,7 +57,7 @@ impl Agent {
 }
 
 /// Returns the processes whose environment variable `mark` names an agent that no longer exists. Leaves out agents of
-/// other PID namespaces, because this process cannot see them.
+/// other PID namespaces, because this process cannot see such agents.
 fn left(mark: &str) -> Vec<u32> {
     let (Some(space), Ok(folder)) = (pid_namespace(), std::fs::read_dir("/proc")) else { return Vec::new() };
     let pids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
@@ -74,7 +74,7 @@ fn agent_of(pid: u32, mark: &str, space: &str) -> Option<Agent> {
     Some(Agent { pid: pid.parse().ok()?, started_ticks: ticks.parse().ok()? })
 }
 
-/// Returns the name of this PID namespace, because a process ID is valid in one namespace only.
+/// Returns the name of this PID namespace, because process IDs are unique only within a namespace.
 fn pid_namespace() -> Option<String> {
     Some(std::fs::read_link("/proc/self/ns/pid").ok()?.to_str()?.to_owned())
 }

@@ -4,9 +4,8 @@
 use super::left_servers;
 use crate::levers;
 
-/// Undoes changes that killed experiments made, ends servers that killed loadline processes left, and removes the
-/// control groups of such servers and the empty folders of ssh connections. Returns sentences for the user about all
-/// that was undone, about ended servers and about removed control groups.
+/// Undoes changes of killed experiments, ends servers of killed loadline processes, and removes their control groups
+/// and ssh folders. Returns sentences for the user about everything that was undone, ended or removed.
 pub fn put_back() -> Vec<String> {
     let mut notes = levers::put_back();
     notes.extend(left_servers::end());

@@ -25,8 +25,8 @@ impl Lines {
         self.greeted
     }
 
-    /// Takes bytes from the agent and passes on each complete line. The error says why the bytes cannot come from an
-    /// agent.
+    /// Takes bytes from the agent, and calls `each` with each complete line. The error gives the reason why the bytes
+    /// cannot come from an agent.
     pub(super) fn feed(&mut self, bytes: &[u8], each: &mut dyn FnMut(String)) -> Result<(), String> {
         for piece in bytes.split_inclusive(|b| *b == b'\n') {
             self.held.extend_from_slice(piece);

@@ -17,7 +17,7 @@ use crate::{Host, LabError};
 /// One agent process.
 #[derive(Debug)]
 pub struct Agent {
-    /// Serial number of this agent, unique within its group. Each event of the agent carries the agent's serial number.
+    /// Serial number of this agent, unique within its group. Each event of the agent contains this number.
     pub(super) serial: usize,
     /// Host and CPUs of an agent that can take another task; `None` for an agent that ends with its task.
     pub(super) agent_place: Option<AgentPlace>,
@@ -132,7 +132,7 @@ impl Agent {
         at_ns.saturating_add_signed(self.clock.offset_ns(at_ns))
     }
 
-    /// Sends a command to the agent. A failed write is not an error here, because the events report lost agents.
+    /// Sends a command to the agent. A failed write is not an error here, because lost agents are reported as events.
     pub fn tell(&self, command: &AgentCommand) {
         if let Ok(mut line) = serde_json::to_string(command) {
             line.push('\n');
@@ -204,7 +204,7 @@ impl Agent {
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return status.signal(),
-                // If a signal ends the agent after the deadline, the signal probably comes from loadline itself.
+                // If a signal ends the agent after the deadline, loadline itself probably sent the signal.
                 _ if Instant::now() >= deadline => return None,
                 _ => std::thread::sleep(Duration::from_millis(2)),
             }

@@ -32,8 +32,8 @@ impl Outbox {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends bytes, and queues those that the pipe does not accept. Ignores errors, because the thread that reads the
-    /// agent's output notices when the agent ends.
+    /// Sends bytes, and queues the bytes that the pipe does not accept. Ignores errors, because the thread that reads
+    /// the agent's output notices its end.
     pub(super) fn send(&self, bytes: &[u8]) {
         self.lock().send(bytes);
     }

@@ -34,15 +34,15 @@ pub(super) struct Pipes {
     pub(super) stderr: ChildStderr,
 }
 
-/// One agent's pipes with their state.
+/// The pipes of one agent, with their state.
 struct AgentPipes {
     pipes: Pipes,
     lines: Lines,
     stderr: Vec<u8>,
     stderr_ended: bool,
     heard: Instant,
-    /// Events that wait for room in the inbox. While events wait for room in the inbox, the thread does not read the
-    /// agent's standard output.
+    /// Events for which the inbox has no space yet. While there are such events, the thread does not read the agent's
+    /// standard output.
     stuck: Vec<PipeEvent>,
     /// Time at which standard output ended; `None` before.
     ended: Option<Instant>,
@@ -135,8 +135,8 @@ impl Thread {
         }
     }
 
-    /// Fills the list of poll entries: first the entry that wakes the thread, then three entries per agent. A poll
-    /// entry that is not needed has no descriptor.
+    /// Fills the list of poll entries: first the entry that wakes the thread, then three entries per agent. An entry
+    /// that is not needed has no descriptor.
     fn ask(&self, entries: &mut Vec<Entry>) {
         entries.clear();
         entries.push(Entry::new(self.bell.as_raw_fd(), poll::IN));
@@ -182,8 +182,7 @@ impl AgentPipes {
         }
         for event in std::mem::take(&mut self.stuck) {
             self.over |= matches!(event, PipeEvent::Gone(_));
-            // If an earlier event waits for room in the inbox, later events wait too, so that their order stays the
-            // same.
+            // While an earlier event waits for space in the inbox, later events wait, too, to keep their order.
             let refused = if self.stuck.is_empty() { inbox.put(self.pipes.number, event).err() } else { Some(event) };
             self.stuck.extend(refused);
         }

@@ -11,7 +11,7 @@ use crate::{Host, LabError};
 /// Maximum time to wait for an answer, including the time to connect to the host.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Starts an agent on a host, which answers one question. The error says why there is no answer.
+/// Starts an agent that answers one question on a host. The error gives the reason why there is no answer.
 pub(crate) fn ask(host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec) -> Result<Ready, String> {
     ask_patiently(host, program, (name, spec), Duration::ZERO)
 }

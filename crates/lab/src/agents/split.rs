@@ -6,7 +6,7 @@ use sys::exhausted::ROOMY_DESCRIPTORS;
 
 use crate::LabError;
 
-/// Number of descriptors that an agent needs in addition to those of its connections.
+/// Number of descriptors that an agent needs besides its connections.
 const SPARE_DESCRIPTORS: u64 = 64;
 /// Maximum number of threads in one agent. More threads would compete for the lock of the process's descriptor table.
 const MAX_THREADS: u32 = 16;
@@ -103,7 +103,7 @@ pub(crate) fn describe(parts: &[&LoadPlan], descriptors: u64) -> Option<String> 
     ))
 }
 
-/// Returns the maximum number of descriptors that a load of this intensity needs at the same time.
+/// Returns the maximum number of descriptors that a load of this intensity has open at the same time.
 fn peak_descriptors(intensity: &Intensity) -> u32 {
     match intensity {
         Intensity::Closed { connections, .. } => *connections,
@@ -119,8 +119,8 @@ fn peak_descriptors(intensity: &Intensity) -> u32 {
 
 fn share(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
     let mut share = plan.share(i, agents);
-    // A thread without a connection could not send requests. More connections would exceed the plan's maximum, so the
-    // agent gets fewer threads instead.
+    // A thread without a connection cannot send requests, and more connections would exceed the plan's maximum. The
+    // agent therefore gets fewer threads.
     share.threads = even_share(plan.threads, i, agents).min(share.intensity.units()).max(1);
     share.seed = plan.seed.wrapping_add(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     // The test request before the load used row 0 of the data, so the agents begin with row 1.

@@ -1,6 +1,6 @@
 //! Generators that have reported their results and wait for the next task. A load test with the same hosts and CPUs
-//! reuses the waiting generators. Agents that get no new task are ended before the load test begins, so that none of
-//! them runs during the load test.
+//! reuses the waiting generators. Agents without a new task are ended before the load test begins, so that they do not
+//! disturb it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -29,7 +29,7 @@ pub struct Task<'a> {
 
 impl AgentGroup {
     /// Assigns tasks to agents, and puts the agents in the order of the tasks. Each task goes to an agent that waits on
-    /// the task's host and CPUs, or else to a new agent. All agents of the preceding load test must have reported their
+    /// the task's host and CPUs, or to a new agent. All agents of the preceding load test must have reported their
     /// results.
     pub fn assign(&mut self, program: &Path, tasks: &[Task<'_>]) -> Result<(), LabError> {
         let mut waiting = self.waiting();

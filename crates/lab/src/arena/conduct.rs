@@ -9,8 +9,8 @@ use super::times;
 use crate::LabError;
 use crate::search::SEARCH_OVERHEAD_S;
 
-/// Maximum number of turns for a server whose turns all gave no valid result. After `MAX_REFUSED_TURNS` invalid turns,
-/// a server gets no further turns, and the other servers get its remaining time.
+/// Maximum number of turns for a server whose turns all gave no valid result. Such a server gets no further turns, and
+/// its remaining time is divided among the other servers.
 const MAX_REFUSED_TURNS: usize = 3;
 
 /// Runs the builds, searches and turns whose results are missing from the saved state, until the budget ends or the
@@ -31,15 +31,15 @@ pub fn conduct(state: &mut ArenaState, conductor: &mut dyn ArenaConductor) -> Re
 struct Steps<'a> {
     state: &'a mut ArenaState,
     conductor: &'a mut dyn ArenaConductor,
-    /// Time that earlier, interrupted parts of this comparison used, seconds.
+    /// Time that earlier, interrupted parts of the comparison took, seconds.
     before_s: f64,
     /// Expected time that a search needs in addition to its budget and the server's start, seconds.
     overhead_s: f64,
 }
 
 /// A server of the arena, which takes turns with the other servers: each turn is one load. The first server takes two
-/// turns per round. The first server's second turn in a round belongs to its twin: the same server, started again to
-/// show the noise between two starts.
+/// turns per round. In its second turn, the first server is started again as its own "twin", to show the noise between
+/// two starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Member {
     place: ArenaPlace,
@@ -167,7 +167,7 @@ impl Steps<'_> {
     }
 
     /// Returns the servers that take turns under each load. One server of each load is listed twice, the second time as
-    /// its twin.
+    /// its "twin" (a second start).
     fn members(&self) -> Vec<Member> {
         let mut members = Vec::new();
         for profile in 0..self.state.plan.profiles.len() {
@@ -183,7 +183,7 @@ impl Steps<'_> {
     }
 
     /// Returns true if a server gave a wrong answer in a turn. Also returns true if the server had at least
-    /// [`MAX_REFUSED_TURNS`] turns, and no turn gave a valid result.
+    /// [`MAX_REFUSED_TURNS`] turns without a valid result.
     fn is_spoiled(&self, place: ArenaPlace) -> bool {
         if wrong_turn(self.state, place).is_some() {
             return true;

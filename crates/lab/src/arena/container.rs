@@ -34,7 +34,7 @@ fn works(engine: &Engine) -> bool {
     info.is_some_and(|(status, _)| status.success())
 }
 
-/// Calls an engine. Returns its exit status and the output that it wrote to a pipe; `None` if it does not end in time.
+/// Calls an engine. Returns the engine's exit status and its output to a pipe; `None` if it does not end in time.
 fn call(engine: &Engine, arguments: &[&str], stdout: Stdio) -> Option<(ExitStatus, String)> {
     let mut command = Command::new(engine.name);
     let mut child = command.args(arguments).stdin(Stdio::null()).stdout(stdout).stderr(Stdio::null()).spawn().ok()?;
@@ -49,7 +49,7 @@ fn call(engine: &Engine, arguments: &[&str], stdout: Stdio) -> Option<(ExitStatu
             Err(_) => break,
         }
     }
-    // An engine that does not answer is not usable, even if it cannot be killed.
+    // An engine that does not answer is not usable, so an error of the kill does not matter.
     let _ = child.kill();
     let _ = child.wait();
     None
@@ -70,14 +70,14 @@ pub(super) fn remove_left(engine: &Engine) -> Option<String> {
     (!removed.is_empty()).then(|| format!("removed containers that a killed loadline left: {}", removed.join(", ")))
 }
 
-/// Returns true if a name belongs to a container whose conductor no longer exists. Returns false if the conductor ran
-/// on another machine, since machines may share an engine, or as another user, whose processes may be hidden.
+/// Returns true if a name belongs to a container whose conductor no longer exists. Returns false for a conductor on
+/// another machine (machines may share an engine) or of another user (whose processes may be hidden).
 fn is_left(name: &str) -> bool {
     place().is_some_and(|place| name.strip_prefix(&place).is_some_and(owner::is_gone))
 }
 
-/// Returns the beginning of the names of the containers of this machine (since its boot) and user; `None` if the
-/// machine cannot be told from others.
+/// Returns the first part of the names of containers of this machine (since its boot) and user; `None` if the machine
+/// has no unique name.
 fn place() -> Option<String> {
     let boot = probe::boot_id().replace('-', "");
     (!boot.is_empty()).then(|| format!("{PREFIX}{boot}-{}-", sys::limits::user_id()))

@@ -9,7 +9,7 @@ use crate::trial::target;
 /// Maximum number of requests of a set whose answers are checked. The number is limited because the state of the
 /// comparison stores the text of each checked answer.
 pub(super) const MAX_CHECKED_REQUESTS: usize = 1000;
-/// Maximum number of requests of a set whose answers are checked again in each turn. With this limit, the checks take
+/// Maximum number of requests of a set whose answers are checked again in each turn. With this maximum, the checks take
 /// only milliseconds.
 const MAX_CHECKED_PER_TURN: usize = 64;
 
@@ -30,9 +30,9 @@ pub(super) fn unchecked_requests(load: &LoadPlan) -> usize {
     sent_requests(load).len().saturating_sub(MAX_CHECKED_REQUESTS)
 }
 
-/// Returns the indexes of the requests whose answers are checked again in a turn. The turns of different rounds check
+/// Returns the indexes of the requests whose answers are checked again in a turn. Turns of different rounds check
 /// different parts of the set. If requests depend on each other or on a data table, every turn checks the beginning of
-/// the set, because the answers to a part from the middle would differ from those in the first check.
+/// the set, because other parts would be answered differently.
 pub(super) fn checked_in_turn(load: &LoadPlan, round: u64) -> Vec<u16> {
     let all = checked_requests(load);
     let depends = load.requests.as_ref().is_some_and(|set| set.templates || set.order == run::RequestOrder::Sequence);

@@ -1,7 +1,7 @@
-//! Comparison of many servers under the same loads. Each server is started alone, and its first answer is checked.
-//! First, a short search finds the capacity of each server. After all searches, the servers take turns at one common
-//! rate per load, in rounds. One round has a random order, and the next round has the reverse of that order. Each turn
-//! starts its server again, so that the differences between two starts of a server are part of the measured noise.
+//! Comparison of many servers under the same loads. Each server is started without the others, and its first answer is
+//! checked. First, a short search finds the capacity of each server. After all searches, the servers take turns at one
+//! common rate per load, in rounds. One round has a random order, and the next round has the reverse of that order.
+//! Each turn starts its server again, so that the measured noise includes the differences between two starts.
 
 mod build;
 mod conduct;

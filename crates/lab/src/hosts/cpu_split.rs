@@ -12,7 +12,7 @@ pub struct CpuSplit {
 impl CpuSplit {
     /// Chooses CPUs for a server that loadline starts on this host, and for the generator. By default, the server gets
     /// the last CPU, and the generator gets all others. If the user chose the generator's CPUs (`asked`), the server
-    /// gets the other CPUs. If no CPU is left for the server, generator and server share CPUs.
+    /// gets all other CPUs. If no CPU is left for the server, generator and server share CPUs.
     pub fn for_own_server(allowed: &[u32], asked: &[u32]) -> Self {
         match allowed {
             [rest @ .., last] if !rest.is_empty() && asked.is_empty() => {

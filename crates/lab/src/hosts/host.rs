@@ -16,7 +16,7 @@ pub trait Host: Send {
     fn name(&self) -> &str;
 
     /// Returns a command that runs the program as an agent on the host. The command's standard input and output are
-    /// those of the agent.
+    /// connected to the agent.
     fn command(&self, program: &Path) -> Result<Command, LabError>;
 
     /// Returns an identifier of the host's machine and network namespace. Two hosts with equal identifiers are the same
@@ -97,7 +97,7 @@ pub struct NamespaceHost {
 }
 
 impl NamespaceHost {
-    /// Returns the host with this name in the testbed.
+    /// Returns the testbed's host called `name`.
     pub fn in_testbed(bed: &Testbed, name: &str) -> Result<Self, LabError> {
         let netns = bed.netns(name).map_err(|e| LabError::set_up("finding a host of the testbed", e))?;
         Ok(Self { name: name.into(), netns })

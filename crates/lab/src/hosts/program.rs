@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::LabError;
 
-/// Returns the kernel and architecture that this program is built for, in the form of `uname -sm`.
+/// Returns the kernel and architecture for which this program is built, in the form of `uname -sm`.
 pub(crate) fn system() -> String {
     format!("Linux {}", std::env::consts::ARCH)
 }

@@ -88,7 +88,7 @@ pub(super) enum Lock {
 enum State {
     Before,
     After,
-    /// Another program has set the resource to the contained value, which is neither the old value nor the new value.
+    /// Another program changed the resource: the contained value is neither the old value nor the new value.
     Foreign(String),
     /// The process or the control group no longer exists.
     Gone,
@@ -206,7 +206,7 @@ impl Change {
         }
     }
 
-    /// Returns the sentence that tells the user that the change was undone.
+    /// Returns the sentence that tells the user about the undone change.
     pub(super) fn undone(&self) -> String {
         match self {
             Self::File { file, before, .. } => format!("{} is {before:?} again", file.display()),

@@ -1,26 +1,25 @@
-//! A lever (temporary change that an experiment makes) that slows the server's disk for other programs: it writes to
-//! the disk, past the page cache, and flushes its writes. The lever's writes are about as large as the requests of
-//! other programs. The lever uses half as many writing threads as other programs have requests in the disk's queue. By
-//! these numbers, the lever would cause a third of the disk's work. Because each thread also waits for its flushes, the
-//! lever causes only about a quarter of the disk's work.
+//! Lever (temporary change of an experiment) that slows the server's disk: it writes to the disk, past the page cache,
+//! and flushes its writes. The lever's writes are about as large as the requests of other programs. The lever uses half
+//! as many writing threads as other programs have requests in the disk's queue. These numbers alone would give the
+//! lever a third of the disk's work. Each thread also waits for its flushes, so the lever gets only about a quarter of
+//! the disk's work.
 //!
-//! The speed that the lever reports is the disk's speed for other programs. Loadline measures how many bytes other
-//! programs move per busy millisecond of the disk. The reported speed is the number of bytes per busy millisecond with
-//! the lever on, divided by the number with the lever off. If other programs keep the disk busy, their throughput falls
-//! as much as the reported speed. If other programs use the disk only half of the time, the lever uses the disk in the
-//! other half, so the disk is busy twice as long. The reported speed therefore halves, but the throughput of the other
-//! programs stays the same.
+//! The lever reports the disk's speed for other programs. Loadline measures how many bytes other programs move per busy
+//! millisecond of the disk. The reported speed is the number of bytes per busy millisecond with the lever on, divided
+//! by the number with the lever off. If other programs keep the disk busy, their throughput falls by as much as the
+//! reported speed. If other programs use the disk for half of the time, the lever uses the other half, so the disk is
+//! busy twice as long. The reported speed therefore halves, but the throughput of the other programs stays the same.
 //!
-//! If other programs keep the disk busy, their throughput falls as much as the reported speed, even if the disk could
-//! do more. The reported speed alone therefore does not show a full disk. The lever therefore also reports the bytes
-//! per second of all programs. A disk that moves more bytes with the lever than without it had room.
+//! If other programs keep the disk busy, their throughput falls by as much as the reported speed, even if the disk
+//! could do more. The reported speed alone therefore does not show a full disk. The lever therefore also reports the
+//! bytes per second of all programs. A disk that moves more bytes with the lever than without it was not full.
 //!
 //! Two other measures of the speed were tried and gave wrong results. The first wrong measure was the lever's share of
-//! all written and read bytes, which does not include the flushes and the gaps between the lever's writes. On a disk of
-//! 8 GB/s, the lever's share of all bytes was a sixth, but throughput fell by more than a third. With the lever's share
-//! of all bytes as the measure, the elasticities were 2.9 to 3.6, although an elasticity should not exceed 1. The
-//! second wrong measure was the duration of the lever's system calls. This duration depends on the slowest parts of a
-//! call (flush and wake-up), and gave elasticities of 0.5 to 2.5.
+//! all written and read bytes, which leaves out flushes and gaps between writes. On a disk of 8 GB/s, the lever's share
+//! of all bytes was a sixth, but throughput fell by more than a third. With this measure, the elasticities were 2.9 to
+//! 3.6, although an elasticity should not exceed 1. The second wrong measure was the duration of the lever's system
+//! calls. This duration depends on the slowest parts of a call (flush and wake-up), and gave elasticities of 0.5 to
+//! 2.5.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -55,8 +54,8 @@ pub(super) const ROW: Lever = Lever {
 const WRITE_BYTES: [usize; 2] = [16 << 10, 4 << 20];
 /// Maximum number of writing threads.
 const MAX_WRITERS: usize = 12;
-/// Minimum reported speed of the disk. A time slot gets this minimum as its speed if other programs read and wrote no
-/// bytes during the time slot. The minimum must be positive, because the logarithm of the speed is taken.
+/// Minimum reported speed of the disk. If other programs moved no bytes during a time slot, the time slot gets this
+/// speed. The minimum must be positive, because the logarithm of the speed is taken.
 const MIN_SPEED: f64 = 0.01;
 /// Maximum number of writes between two flushes.
 const MAX_WRITES_PER_FLUSH: f64 = 1e6;
@@ -91,7 +90,7 @@ struct DiskCounters {
     /// Number of bytes that the disk has read and written.
     bytes: f64,
     /// Number of flushes of the disk's own cache. One flush serves all requests that wait for a flush. NaN before Linux
-    /// 5.5, which does not count flushes.
+    /// 5.5, whose kernel does not count flushes.
     flushes: f64,
 }
 
@@ -120,9 +119,8 @@ impl DiskCounters {
     }
 }
 
-/// Number of writers and size of writes for the time slots in which the experiment writes. The number of writers and
-/// the size of writes are derived from the requests that other programs send to the disk in the time slots without the
-/// lever.
+/// Number of writing threads, and size of their writes, while the lever is on. Both are derived from the requests of
+/// other programs to the disk while the lever is off.
 struct WriteDose {
     writers: AtomicUsize,
     piece: AtomicUsize,
@@ -181,9 +179,9 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
     })
 }
 
-/// Returns the disk's speed for other programs in each slot: bytes per busy millisecond, relative to the mean of the
-/// slots without the lever. If no other program uses the disk, the speed is 1. For a slot that was not measured,
-/// `moved` and the result contain NaN (not a number).
+/// Returns the disk's speed for other programs in each slot: bytes per busy millisecond, relative to the mean without
+/// the lever. If no other program uses the disk, the speed is 1. If a slot was not measured, its value in `moved` and
+/// in the result is NaN (not a number).
 fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
     let without = on.iter().zip(moved).filter(|(on, moved)| !**on && moved.is_finite());
     let without: Vec<f64> = without.map(|(_, moved)| *moved).collect();
@@ -195,7 +193,7 @@ fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
 
 /// One of the threads that write to the disk while the lever is on.
 struct Writer<'a> {
-    /// Index of the thread. Only the threads whose index is below `dose.writers` write.
+    /// Index of the thread. Only threads with an index below `dose.writers` write.
     nth: usize,
     file: &'a std::fs::File,
     /// Number of bytes that all writing threads wrote.

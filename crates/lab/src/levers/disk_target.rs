@@ -1,5 +1,5 @@
-//! The file to which the disk lever writes, and the disk that holds this file. A lever is a temporary change that an
-//! experiment makes, such as slowing a CPU.
+//! File to which the disk lever writes, and the disk with this file. A lever is a temporary change that an experiment
+//! makes, such as slowing a CPU.
 
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -8,21 +8,20 @@ use run::LeverPlan;
 
 /// Value of Linux's `O_DIRECT` for this architecture.
 const O_DIRECT: i32 = sys::param::O_DIRECT;
-/// Opens a file for the writes of the experiment. Also returns the path of the file with the counters of the disk.
+/// Opens a file for the writes of the experiment. Also returns the path of the disk's counters.
 pub(super) fn open_target(plan: &LeverPlan) -> Result<(std::fs::File, PathBuf), String> {
     let dir = plan.path.as_deref().ok_or("no directory")?;
     Ok((open(dir)?, queue_file(dir)?))
 }
 
-/// Opens a file without a name, so that nothing is left if the process is killed.
+/// Opens a file without a name, which vanishes if the process is killed.
 fn open(dir: &Path) -> Result<std::fs::File, String> {
     let flags = O_DIRECT | sys::param::O_TMPFILE;
     let made = std::fs::OpenOptions::new().write(true).custom_flags(flags).open(dir);
     made.map_err(|e| format!("writing an unnamed file past the page cache in {}: {e}", dir.display()))
 }
 
-/// Returns the path of the counters of the disk that holds a directory. Source: the kernel's
-/// Documentation/block/stat.rst.
+/// Returns the path of the counters of the disk with a directory. Source: the kernel's Documentation/block/stat.rst.
 fn queue_file(dir: &Path) -> Result<PathBuf, String> {
     let dev = std::fs::metadata(dir).map_err(|e| format!("{}: {e}", dir.display()))?.dev();
     let file = sys::block_device::folder(Path::new("/sys"), dev).join("stat");

@@ -10,8 +10,8 @@ use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan, LoadPlan, Prove};
 
 use super::undo::Undo;
 
-/// Function that checks on a lever's host, without changing anything there, that the lever can be used. The error says
-/// why the lever cannot be used.
+/// Function that checks on a lever's host, without a change, that the lever can be used. The error gives the reason why
+/// the lever cannot be used.
 pub type HostCheck = fn(&LeverPlan) -> Result<LeverCheck, String>;
 
 /// Ways in which an experiment uses a lever (a change that it makes). The plan of a lever contains the facts that the
@@ -20,7 +20,7 @@ pub type HostCheck = fn(&LeverPlan) -> Result<LeverCheck, String>;
 pub enum Pull {
     /// The experiment switches the lever on and off in short time slots during one load.
     Slots {
-        /// Returns the task of the lever's agent. The error says why the lever cannot be used.
+        /// Returns the task of the lever's agent. The error gives the reason why the lever cannot be used.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
         /// Checks that the lever's host has what the lever needs; `None` if the lever works on every host.
         check: Option<HostCheck>,
@@ -29,13 +29,13 @@ pub enum Pull {
     },
     /// The generator's open loop changes its request rate in short time slots of one load.
     Offered,
-    /// Measurements of the plain load and of a second load with the lever alternate. The error says why no load with
-    /// the lever is possible.
+    /// Measurements of two loads alternate: the plain load, and a load with the lever. The error gives the reason why
+    /// no load with the lever is possible.
     Turns(fn(&LeverTargets, &LoadPlan) -> Result<LoadPair, String>),
     /// The plain load is measured several times in a row: in half of the measurements, a setting of the server is
     /// changed.
     TurnsWithChange {
-        /// Returns the task of the lever's agent. The error says why the lever cannot be used.
+        /// Returns the task of the lever's agent. The error gives the reason why the lever cannot be used.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
         /// Checks on the lever's host that the lever can be used.
         check: HostCheck,
@@ -89,7 +89,7 @@ pub struct Lever {
     /// Smallest permission (`--prove`) with which the lever may be used.
     pub needs: Prove,
     /// True if every experiment with time slots uses the lever, whatever the verdict is. The elasticities add up to 1
-    /// only if the experiment used all levers with this flag.
+    /// only if all levers with this flag were used.
     pub always: bool,
     /// Shortest time slot in which the lever's effect is visible, seconds.
     pub slot_s: f64,
@@ -132,7 +132,7 @@ pub struct LeverTargets {
     pub addr: Option<SocketAddr>,
     /// Writable directory on the server's disk, as named on the server's host; `None` if the user named none.
     pub dir: Option<PathBuf>,
-    /// Name of the full disk of the server's host; `None` if no disk is full, or without a directory in `dir`.
+    /// Name of the full disk of the server's host; `None` if no disk is full, or if `dir` is `None`.
     pub full_disk: Option<String>,
     /// Number of bytes that one exchange (request and answer) sends over the link in the direction of the requests. If
     /// a lever that makes requests longer cannot be used, the value is the reason instead.
@@ -151,8 +151,7 @@ pub struct LeverTargets {
 }
 
 impl Lever {
-    /// Returns true if the lever needs its own load test, because its time slots are too long for the load test of the
-    /// other levers.
+    /// Returns true if the lever's time slots are too long for the load test of the other levers.
     pub(crate) fn is_alone(&self) -> bool {
         self.id == run::CPU_COUNT_LEVER
     }

@@ -1,8 +1,8 @@
 //! A lever (temporary change that an experiment makes) that lowers the rate of the testbed's network between generator
 //! and server.
 //!
-//! All links of the network become slower, in both directions. Because the lever slows all links, the measured
-//! elasticity is that of the whole network, and does not depend on which link is full.
+//! All links of the network become slower, in both directions. The measured elasticity is therefore that of the whole
+//! network, whichever link is full.
 
 use std::sync::mpsc::Receiver;
 
@@ -16,7 +16,7 @@ pub(super) const ROW: Lever = Lever {
     id: "link",
     help: "lowers the rate of a testbed's medium (`loadline testbed`) by a quarter in both directions",
     tests: &["network-medium"],
-    // The testbed belongs to this user and exists for experiments, so the lever affects nobody else.
+    // The testbed belongs to this user and exists for experiments, so the lever disturbs nobody else.
     needs: Prove::Default,
     always: false,
     // Time slots are long, because the queue of a slowed link empties only in the next time slot.

@@ -2,10 +2,10 @@
 //! change of throughput, divided by the relative change of the resource's speed. Each lever has its own file and one
 //! row in [`LEVERS`].
 //!
-//! A lever that is switched on and off in time slots (short parts of a load) runs in its own agent. A lever with its
-//! own agent can run on every host on which an agent can start. The agent's standard input is a pipe from the
-//! conductor, and the agent ends when this pipe is closed. When the conductor ends, the pipe closes, so no lever
-//! outlives the conductor. A lever that needs new connections or different requests compares two loads that take turns.
+//! Most levers are switched on and off in time slots (short parts of a load), each by its own agent. Such a lever can
+//! run on every host on which an agent can start. The agent's standard input is a pipe from the conductor, and the
+//! agent ends when this pipe is closed. When the conductor ends, the pipe closes, so no lever outlives the conductor. A
+//! lever that needs new connections or other requests compares two alternating loads.
 
 mod behind_cpu;
 mod behind_quota;

@@ -22,5 +22,5 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Offered,
 };
 
-/// Maximum dose if the load offers a fixed rate, for this lever and for each lever that takes CPU time.
+/// Maximum dose under a load with a fixed rate, for this lever and for levers that take CPU time.
 pub(crate) const MAX_DOSE: f64 = 0.15;

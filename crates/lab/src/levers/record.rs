@@ -1,5 +1,5 @@
 //! Record of changes that are in effect, and of the state before these changes. Each record is a file in a directory of
-//! this user on the host with the changes.
+//! this user, on the host with the changes.
 
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -27,11 +27,11 @@ pub(super) struct Record {
     pub(super) changes: Vec<Change>,
 }
 
-/// Number of records made by this process. The number makes the name of each record's file unique.
+/// Number of records made by this process. The number makes the name of each file unique.
 static RECORDS: AtomicU64 = AtomicU64::new(0);
 
 impl Record {
-    /// Writes a record and returns its path. A reader sees the complete record or no record.
+    /// Writes a record and returns its path. A reader sees either the complete record or none.
     pub(super) fn write(changes: &[Change]) -> Result<PathBuf, String> {
         let dir = directory(true).map_err(|e| format!("the state before cannot be saved: {e}"))?;
         let owner = std::process::id();
@@ -50,7 +50,7 @@ impl Record {
         Ok(path)
     }
 
-    /// Reads a record of changes from its file. Returns `None` if the record is from an earlier boot or from another
+    /// Reads a record of changes from its file. Returns `None` if the record comes from an earlier boot or from another
     /// PID namespace (container). Also removes the file of a record from an earlier boot.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let record: Self = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
@@ -80,8 +80,8 @@ fn pid_namespace() -> String {
     std::fs::read_link("/proc/self/ns/pid").map(|link| link.display().to_string()).unwrap_or_default()
 }
 
-/// Returns the directory of this user's records. The directory must remain when a login session ends, so
-/// XDG_RUNTIME_DIR is unsuitable. Refuses a directory to which other users have any access.
+/// Returns the directory of this user's records. The directory must outlive a login session, so XDG_RUNTIME_DIR is
+/// unsuitable. Returns an error if other users have any access to the directory.
 fn directory(make: bool) -> std::io::Result<PathBuf> {
     let uid = std::fs::metadata("/proc/self")?.uid();
     let dir = PathBuf::from(format!("/tmp/loadline-{uid}"));

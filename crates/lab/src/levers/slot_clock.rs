@@ -87,9 +87,9 @@ impl SlotClock {
     }
 
     /// Waits for the measured part of each slot, one after another. Calls `begin` at the start of the measured part of
-    /// each slot, and `end` at its end. Returns the values that `end` returned, one per slot. A slot has no value if
-    /// its measured part was over before this thread got a CPU, for example because the machine stood still. Returns an
-    /// error if the lever was stopped.
+    /// each slot, and `end` at the end of this part. Returns the values that `end` returned, one per slot. A slot has
+    /// no value if this thread got no CPU during the measured part, for example because the machine stood still.
+    /// Returns an error if the lever was stopped.
     pub(super) fn measure<T, R>(
         &self,
         commands: &Receiver<AgentCommand>,
@@ -119,10 +119,9 @@ impl SlotClock {
         }
     }
 
-    /// Calls `set` at the start of each time slot in which the lever must be switched on or off. Returns the speed of
-    /// the resource in each time slot: `speed` in the time slots with the lever on, and 1 in the other time slots. The
-    /// speed is not-a-number if the lever was switched too late for the measured part of the time slot, for example
-    /// because the machine stood still or the lever was not prepared in time.
+    /// Calls `set` at the start of each time slot in which the lever changes to on or off. Returns the speed of the
+    /// resource in each time slot: `speed` while the lever is on, and 1 otherwise. The speed is NaN (not a number) if
+    /// the lever was switched too late for the measured part of the time slot.
     pub(super) fn switch(
         &self,
         commands: &Receiver<AgentCommand>,

@@ -1,6 +1,6 @@
-//! Processes that an experiment slows by a lever (a temporary change). If one of these processes starts further
-//! processes during the experiment, the lever slows the further processes, too. A server may start a process per
-//! connection, as PostgreSQL does, or more workers under load.
+//! Processes that an experiment slows by a lever (a temporary change). If a slowed process starts further processes
+//! during the experiment, the lever slows them, too. A server may start a process per connection, as PostgreSQL does,
+//! or more workers under load.
 
 use std::cell::RefCell;
 
@@ -43,8 +43,8 @@ impl SlowedProcesses {
     }
 }
 
-/// Returns the IDs of processes and of their descendants. If this process is one of the descendants, the others may be
-/// loadline's own processes, so the descendants are left out.
+/// Returns the IDs of processes and of their descendants. If this process is among the descendants, the others may be
+/// loadline's own processes, so all descendants are left out.
 fn with_descendants(told: &[u32]) -> Vec<u32> {
     let all = probe::all_with_descendants(told);
     if all.contains(&std::process::id()) { told.to_vec() } else { all }

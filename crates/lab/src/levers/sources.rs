@@ -54,8 +54,8 @@ fn enough(intensity: Intensity, addresses: usize) -> Intensity {
     }
 }
 
-/// Returns two loopback addresses. The first address is `first`, if `first` is given. Every address of 127.0.0.0/8
-/// belongs to this host.
+/// Returns two loopback addresses. The first address is `first`, if it is given. Every address of 127.0.0.0/8 belongs
+/// to this host.
 fn loopback(first: Option<IpAddr>) -> Vec<IpAddr> {
     let other = |n| IpAddr::V4(Ipv4Addr::new(127, 0, 0, n));
     let first = first.unwrap_or(other(1));

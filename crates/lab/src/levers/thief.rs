@@ -1,20 +1,19 @@
 //! CPU thief: a lever (temporary change that an experiment makes) that slows CPUs. In the time slots with the lever on,
 //! one thread per CPU takes a share of the CPU's time in short pieces.
 //!
-//! In the time slots with the lever off, the threads wake up just as often, but use no CPU time. Each wake-up switches
-//! threads twice. The thread switches cost the slowed process 3 to 4 % of its speed, but the process's counters do not
-//! show this cost. In an earlier version of the thief, the threads woke up only while the lever was on. The cost of the
-//! thread switches then looked like a part of the effect of the stolen CPU time. The elasticities of nginx and its
-//! generator (changes of throughput relative to changes of CPU speed) added up to 1.16 instead of 1. With wake-ups in
-//! all time slots, the elasticities of nginx and its generator add up to 1.08. The sums of elasticities 1.16 and 1.08
-//! are medians of five experiments with each version of the thief, in alternation.
+//! In the time slots with the lever off, the threads wake up just as often, but use no CPU time. Each wake-up causes
+//! two thread switches. These switches cost the slowed process 3 to 4 % of its speed, which the process's counters do
+//! not show. In an earlier version of the thief, the threads woke up only while the lever was on. The cost of the
+//! switches then looked like a part of the stolen CPU time's effect. The elasticities of nginx and its generator then
+//! added up to 1.16 instead of 1. With wake-ups in all time slots, these elasticities add up to 1.08. Both sums are
+//! medians of five experiments with each version of the thief, in alternation.
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The speed is measured at
 //! the slowed process: the time for which it ran, divided by the time for which it ran or waited (schedstat). The
-//! measured speed also shows whether the lever on the CPUs of the other side (server or generator) slows this process.
-//! If the speed cannot be measured at the process, the loss of speed is computed from the CPU time that the thief used.
+//! measured speed also shows whether the lever on the other side's CPUs (server or generator) slows this process. If
+//! the speed cannot be measured at the process, the loss of speed is computed from the CPU time that the thief used.
 //! The loss is also computed from the thief's CPU time if thief and process share a CPU quota, or if the load offers a
-//! fixed rate. At a fixed rate, the process is mostly idle.
+//! fixed rate. At a fixed rate, the slowed process is mostly idle.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -30,11 +29,11 @@ use super::slowed_processes::SlowedProcesses;
 
 /// Share of each CPU that the thief takes under a closed-loop load.
 pub(super) const DOSE: f64 = 0.25;
-/// Shortest and longest turn, nanoseconds. In each turn, the thief uses the CPU for one piece of time and leaves the
-/// rest of the turn to the process. One piece must stop a process for less time than the requests in flight keep the
-/// other side (server or generator) busy. A piece as long as a scheduler slice (4 ms) would stop both server and
-/// generator, although only one of them is saturated. Very short turns would cost the process more time than the thief
-/// takes, since each turn switches threads twice (10 to 20 µs together).
+/// Shortest and longest turn, nanoseconds. In each turn, the thief uses the CPU once, and leaves the rest of the turn
+/// to the process. Each use must be shorter than the time for which the requests in flight keep the other side (server
+/// or generator) busy. A use as long as a scheduler slice (4 ms) would stop both server and generator, although only
+/// one of them is saturated. Very short turns would cost the process more time than the thief takes, because of two
+/// thread switches per turn (10 to 20 µs together).
 const TURN_NS: (u64, u64) = (500_000, 4_000_000);
 /// Number of turns within one response time, if the limits in [`TURN_NS`] allow it. With the default share, one piece
 /// (a quarter of a turn) is 1/32 of the response time.
@@ -82,7 +81,7 @@ struct Theft {
 pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
     let mut plan = plan.clone();
     if plan.cpus.is_empty() {
-        // If the processes are on another host, the conductor does not know their CPUs.
+        // The conductor does not know the CPUs of processes on another host.
         plan.cpus = probe::cpus_of(Path::new("/"), &plan.pids);
     }
     if plan.cpus.is_empty() {
@@ -106,9 +105,9 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
     Ok(LeverPart { speed: speed.collect(), wanted, ordered: Some(theft.share()), taken, ..LeverPart::default() })
 }
 
-/// Returns the number of CPUs that a common quota gives to the slowed processes and this thief together; `None` without
-/// a common quota. A process that waits for its quota does not count as waiting for a CPU. In a control group with a
-/// common quota, schedstat therefore does not show the time that the thief takes.
+/// Returns the number of CPUs of a quota that the slowed processes and this thief share; `None` without such a quota. A
+/// process that waits for its quota does not count as waiting for a CPU. If the thief shares the quota, schedstat
+/// therefore does not show the time that it takes.
 fn shared_quota(plan: &LeverPlan) -> Option<f64> {
     let own = probe::CpuQuota::of_process(std::process::id())?;
     let of_victim = probe::CpuQuota::of_process(*plan.pids.first()?)?;
@@ -164,8 +163,8 @@ impl Theft {
     }
 
     /// Returns two values for each slot: the speed of the slowed processes, if known, and the share of time in which
-    /// they [`wanted`] a CPU. At the start and at the end of a slot, the same processes are read: those that exist at
-    /// the slot's start. A slot that this thread missed has the value not-a-number for both speed and share.
+    /// they needed a CPU ([`wanted`]). Only processes that exist at the start of a slot are read, both at its start and
+    /// at its end. If this thread missed a slot, both values are NaN (not a number).
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
         let slowed = SlowedProcesses::new(&self.slot_clock.plan.pids);
         let look = |pids: &[u32]| (SchedReading::of(pids), clock::monotonic_ns());
@@ -190,9 +189,10 @@ impl Theft {
     }
 }
 
-/// Returns the share of time in which the slowed processes wanted a CPU, 0 to 1. The result is the larger of two
+/// Returns the share of time in which the slowed processes needed a CPU, 0 to 1. The result is the larger of two
 /// values: the share of all CPUs that the processes used or waited for, and the mean number of running threads, at most
-/// one. Waiting times alone are not enough, because a process that waits for its quota does not wait for a CPU.
+/// one. Waiting times alone are not enough, because a process that waits for its quota is not counted as waiting for a
+/// CPU.
 fn wanted(times: &SchedTimes, length_ns: f64, cpus: f64) -> f64 {
     let (run, wait) = (times.run_ns as f64 / length_ns.max(1.0), times.wait_ns as f64 / length_ns.max(1.0));
     ((run + wait) / cpus.max(1e-3)).max(run).min(1.0)

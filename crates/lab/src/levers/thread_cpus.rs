@@ -1,13 +1,12 @@
-//! Moves all threads of a server to other CPUs, also threads that start meanwhile.
+//! Moves all threads of a server to other CPUs, including threads that start in the meantime.
 //!
-//! The CPUs of the first thread of a server's process show whether the change is in effect. This thread is therefore
-//! moved first and moved back last.
+//! The CPUs of the process's first thread show whether the change is in effect. The first thread is therefore moved
+//! first and moved back last.
 
 use std::io::Result;
 
-/// Maximum number of rounds in which threads are moved. Each round moves the threads that started during the round
-/// before. A moved thread starts only threads that have its new CPUs, so only threads that set the old CPUs again need
-/// so many rounds.
+/// Maximum number of rounds in which threads are moved. Each round moves the threads that started in the preceding
+/// round. New threads inherit the new CPUs, so only threads that set the old CPUs again need many rounds.
 const MAX_ROUNDS: usize = 20;
 
 /// Returns all threads of a process and its descendants, beginning with the first thread of the process itself.
@@ -33,8 +32,8 @@ pub(super) fn put_back(pid: u32, from: &[u32], to: &[u32]) -> Result<()> {
     others.and(first).and(late)
 }
 
-/// Moves all threads of a process and its descendants, except the first thread of the process itself. Threads that are
-/// not yet moved may start further threads, so this function looks for threads until it finds none to move.
+/// Moves all threads of a process and its descendants, except the first thread of the process itself. A thread that is
+/// not yet moved may start further threads, so the search repeats until it finds none.
 fn move_others(pid: u32, from: &[u32], to: &[u32]) -> Result<()> {
     for _ in 0..MAX_ROUNDS {
         let others: Vec<u32> = threads_below(pid).into_iter().filter(|tid| *tid != pid).collect();
@@ -67,7 +66,7 @@ mod tests {
         if allowed.len() < 2 {
             return;
         }
-        // Starts processes all the time. At most about 40 of them live at the same time.
+        // Starts processes all the time, of which at most about 40 exist together.
         let script = "while :; do sleep 0.2 & sleep 0.005; done";
         let server = testkit::ChildProcess::start(std::process::Command::new("sh").args(["-c", script]));
         for _ in 0..50 {

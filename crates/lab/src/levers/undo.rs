@@ -1,11 +1,11 @@
-//! Changes that an experiment makes, and that are undone when the experiment ends.
+//! Changes of an experiment, which are undone when the experiment ends.
 //!
-//! - An experiment locks each resource that it changes. A second experiment that would change a locked resource is
-//!   refused. The lock is on the kernel's own object for the resource: a file of a control group, or a process. The
-//!   lock excludes experiments of all users and of all containers, and the kernel releases it when the process ends.
-//! - While a change is in effect, a record of the state before the change exists. If the resource of a record is not
-//!   locked, the experiment that wrote the record was killed. [`put_back`] undoes the changes of killed experiments.
-//!   Every loadline command that measures calls [`put_back`] first.
+//! - An experiment locks each resource that it changes. A second experiment that needs a locked resource is refused.
+//!   The lock is on the kernel's own object for the resource: a file of a control group, or a process. The lock
+//!   excludes experiments of all users and containers, and the kernel releases it when the process ends.
+//! - While a change is in effect, a record of the earlier state exists. If the resource of a record is not locked, the
+//!   experiment that wrote the record was killed. [`put_back`] undoes the changes of killed experiments. Every loadline
+//!   command that measures calls [`put_back`] first.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::change::{Change, Lock, Resource};
 use super::record::{self, Record};
 
-/// Maximum time to wait for a lock. Other commands hold a lock for milliseconds while they undo an old change, but an
+/// Maximum time to wait for a lock. Other commands hold a lock for milliseconds, to undo an old change, but an
 /// experiment holds a lock for seconds to minutes.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 const LOCK_INTERVAL: Duration = Duration::from_millis(10);
@@ -27,9 +27,9 @@ pub struct Undo {
 }
 
 impl Undo {
-    /// Prepares the change of some resources. First locks the resources, and undoes changes that an earlier, killed
-    /// experiment has left. Then calls `plan`, which reads the state of the locked resources and returns the planned
-    /// changes. This function does not make the planned changes.
+    /// Prepares a change of some resources. First locks the resources, and undoes changes that a killed experiment has
+    /// left. Then calls `plan`, which reads the state of the locked resources and returns the planned changes. This
+    /// function does not make the planned changes.
     pub(crate) fn prepare(
         resources: impl IntoIterator<Item = Resource>,
         plan: impl Fn() -> Result<Vec<Change>, String>,
@@ -37,7 +37,7 @@ impl Undo {
         put_back();
         let resources = in_order(resources.into_iter());
         let locks = lock(&resources, LOCK_TIMEOUT)?;
-        // If a killed experiment held the locks until now, its changes to the resources are undone here.
+        // Undoes changes that a killed experiment made while it held the locks.
         put_back_in(&resources);
         let changes = plan()?;
         Ok(Self { changes, record: None, _locks: locks })
@@ -65,7 +65,7 @@ impl Undo {
 
 impl Drop for Undo {
     fn drop(&mut self) {
-        // If a change cannot be undone, keep its record, so that the next loadline command tries again.
+        // If a change cannot be undone, its record stays, so that the next loadline command tries again.
         if self.record.is_some() {
             let _ = self.undo();
         }
@@ -84,7 +84,7 @@ fn in_order(resources: impl Iterator<Item = Resource>) -> Vec<Resource> {
     resources.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Locks all of the resources; if one of them cannot be locked, locks none.
+/// Locks all of the resources, or none if one of them cannot be locked.
 fn lock(resources: &[Resource], timeout: Duration) -> Result<Vec<Lock>, String> {
     let deadline = Instant::now() + timeout;
     resources.iter().map(|resource| lock_one(resource, deadline)).collect()
@@ -108,7 +108,7 @@ fn lock_one(resource: &Resource, deadline: Instant) -> Result<Lock, String> {
 }
 
 /// Undoes changes that killed experiments of this user left on this host. Returns a sentence for the user about each
-/// experiment, with the reason if its changes could not be undone.
+/// experiment, with a reason if its changes could not be undone.
 pub fn put_back() -> Vec<String> {
     record::paths().into_iter().filter_map(|path| settle(&path, &[])).collect()
 }
@@ -122,7 +122,7 @@ fn put_back_in(locked: &[Resource]) {
 /// user if something was undone or could not be undone.
 fn settle(path: &Path, locked: &[Resource]) -> Option<String> {
     let changes = Record::read(path)?.changes;
-    // A resource that no longer exists has nothing to undo and cannot be locked.
+    // A resource that no longer exists needs no undoing, and cannot be locked.
     let is_free = |resource: &Resource| !locked.contains(resource) && resource.path().exists();
     let to_lock = changes.iter().map(Change::resource).filter(is_free);
     let _locks = lock(&in_order(to_lock), Duration::ZERO).ok()?;
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use testkit::eventually;
 
-    /// A process that is killed when this value is dropped.
+    /// A sleeping process, which is killed when this value is dropped.
     struct Sleeper(std::process::Child);
 
     impl Sleeper {

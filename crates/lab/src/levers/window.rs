@@ -29,7 +29,7 @@ const DOSE: f64 = 0.5;
 /// (tcp_win_from_space).
 const BUFFER_SHARE: f64 = 0.25;
 /// Minimum number of bytes in flight with which an experiment with this lever makes sense. With fewer bytes in flight,
-/// a smaller window would act only through delayed acknowledgements.
+/// a smaller window would only delay acknowledgements.
 const MIN_IN_FLIGHT_BYTES: f64 = 16_384.0;
 
 /// Estimates the mean number of bytes in flight per connection while the server sends, in the load test on which the
@@ -48,8 +48,8 @@ pub(crate) fn in_flight(run: &Run) -> Option<f64> {
     }
 }
 
-/// Returns the loads without and with the smaller receive buffer. Both loads use loadline's epoll driver, because only
-/// this driver sets the receive buffer, and the two loads must use the same driver.
+/// Returns the loads without and with the smaller receive buffer. Both loads use the epoll driver, because only this
+/// driver sets the receive buffer.
 fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
     let bytes =
         targets.in_flight.ok_or("the bytes in flight are unknown: the server's connections were not visible")?;

@@ -44,8 +44,8 @@ impl HostWatch {
         self.restart();
     }
 
-    /// Starts the observer again. If the counters of this machine cannot be read, the load test gets no data about
-    /// other programs.
+    /// Starts the observer again. If this machine's counters cannot be read, the load test has no data about other
+    /// programs.
     fn restart(&mut self) {
         self.active = self.observer.watch(&[], INTERVAL_S, Origin::after(std::time::Duration::ZERO)).ok();
         if let Some(watching) = &self.active {

@@ -45,7 +45,7 @@ impl Host for Fleet {
 pub(crate) struct Hosts {
     clients: Option<Fleet>,
     server: Option<Via>,
-    /// Host of this process, which is used if the plan names no host for the server or for the generators.
+    /// Host of this process, used if the plan names no host for the server or the generators.
     here: Local,
 }
 

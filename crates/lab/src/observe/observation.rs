@@ -1,8 +1,8 @@
 //! Observers of client and server during a load test, and counters that servers report.
 //!
-//! Client and server have separate observers even on one machine. Each observer reads its own processes, network
-//! namespace, listener and connections. Because of the separate observers, a run has the same format whether or not
-//! client and server share a host.
+//! Client and server have separate observers even on one machine. Each observer reads the processes, network namespace,
+//! listener and connections of its own side. A run therefore has the same format whether or not client and server share
+//! a host.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -47,7 +47,7 @@ impl HostObserver {
 /// Observers for the load tests of a run.
 #[derive(Clone, Debug)]
 pub struct Observation {
-    /// One observer for each client host; empty if another program generates the load.
+    /// Observers of the client hosts; empty if another program generates the load.
     clients: Vec<HostObserver>,
     /// Observers of additional client hosts, which are network namespaces on the client's machine. Observers of
     /// additional client hosts read only network counters.
@@ -159,16 +159,16 @@ impl Observation {
         self
     }
 
-    /// Limits the host counters of the client to the client's CPUs, and those of the server to the server's CPUs. The
-    /// limits on the CPUs separate the counters of client and server on a machine that they share.
+    /// Limits the host counters of the client to the client's CPUs, and those of the server to the server's CPUs. On a
+    /// shared machine, these limits separate the counters of client and server.
     pub fn with_processors(mut self, client: &[u32], server: &[u32]) -> Self {
         self.clients.iter_mut().for_each(|host| host.change(|spec| spec.processors = client.to_vec()));
         self.server.iter_mut().for_each(|host| host.change(|spec| spec.processors = server.to_vec()));
         self
     }
 
-    /// Reads only the counter sources in `sources` on client and server (see `loadline list sources`). The choice of
-    /// sources matters if there are very many sockets, because some sources read every socket.
+    /// Reads only the counter sources in `sources` on client and server (see `loadline list sources`). With very many
+    /// sockets, some sources are too slow, because they read every socket.
     pub fn reading(mut self, sources: &[&str]) -> Self {
         let names: Vec<String> = sources.iter().map(|name| (*name).to_string()).collect();
         let hosts = self.clients.iter_mut().chain(&mut self.server);
@@ -183,8 +183,8 @@ impl Observation {
         self
     }
 
-    /// Returns a copy that samples neither threads nor databases. The copy is for short loads that take turns, because
-    /// only their rates are compared.
+    /// Returns a copy that samples neither threads nor databases. The copy is for short, alternating loads, of which
+    /// only the rates are compared.
     pub(crate) fn without_samples(&self) -> Self {
         Self { databases: Vec::new(), ..self.clone() }
             .with_waits(&run::ObservePlan { waits: false, ..Default::default() })

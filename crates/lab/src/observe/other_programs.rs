@@ -14,10 +14,10 @@ pub(crate) struct Taken {
     pub(crate) interrupts: f64,
 }
 
-/// Returns the shares of the CPUs that were taken in each tenth of a second of `window`. CPU time counts as taken by
-/// other programs if it was neither idle nor used by an observed process or by loadline's observers. If there are
-/// several machines, the one with the largest share of other programs counts. The shares are 0 before the first reading
-/// and after the last. Returns an empty list if no reading is in `window`.
+/// Returns the shares of the CPUs that were taken in each tenth of a second of `window`. CPU time counts as taken if it
+/// was neither idle nor used by an observed process or by loadline's observers. Of several machines, the machine with
+/// the largest share of other programs is used. The shares are 0 before the first reading and after the last. Returns
+/// an empty list if no reading is in `window`.
 pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<Taken> {
     let tenths = (window.length_s() / TENTH_S + 0.5) as usize;
     let of_tenth = |tenth: usize| {
@@ -31,13 +31,13 @@ pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<Taken> {
 }
 
 /// Minimum share of a tenth of a second that the readings must cover. The observers of client and server take their
-/// last readings one after the other. The last readings of client and server may therefore cover only a part of the
-/// last tenth of a second.
+/// last readings one after the other. These last readings may therefore cover only a part of the last tenth of a
+/// second.
 const MIN_COVERED: f64 = 0.5;
 
-/// Returns the shares of a machine's CPUs that were taken in the tenth of a second from `begin_s` on. The
-/// observed processes of client and server on this machine do not count as other programs. Returns `None` if the
-/// readings cover too little of this tenth of a second.
+/// Returns the shares of a machine's CPUs that were taken in the tenth of a second from `begin_s` on. Observed
+/// processes of client and server on this machine do not count as other programs. Returns `None` if the readings cover
+/// too little of this tenth of a second.
 fn taken(sides: &[SideUse], machine: &str, host: &CpuUse, begin_s: f64) -> Option<Taken> {
     let here = || sides.iter().filter(|(of, _)| of == machine).map(|(_, side)| side);
     let covered = |(begin_s, end_s): (f64, f64), side: &CpuUse| {
@@ -45,7 +45,7 @@ fn taken(sides: &[SideUse], machine: &str, host: &CpuUse, begin_s: f64) -> Optio
     };
     let span = here().try_fold((begin_s, begin_s + TENTH_S), covered)?;
     let own_s: f64 = here().map(|side| growth(&side.t_s, &side.own_s, span)).sum::<Option<f64>>()?;
-    // One observer may watch both sides.
+    // One observer may observe both client and server.
     let mut observers: Vec<&CpuUse> = here().collect();
     observers.sort_by_key(|side| side.observer_pid);
     observers.dedup_by_key(|side| side.observer_pid);
@@ -113,8 +113,8 @@ mod tests {
         assert!(about(&shares, &[0.0, 0.0, 0.25, 0.5, 0.5]), "{shares:?}");
     }
 
-    /// An earlier version of loadline counted its own work at the start of each load as that of other programs, and
-    /// repeated the load again and again.
+    /// An earlier version of loadline counted its own work at the start of a load as other programs, and repeated the
+    /// load again and again.
     #[test]
     fn an_observer_is_no_other_program_and_counts_once() {
         let shares = |pids: [u32; 2]| {

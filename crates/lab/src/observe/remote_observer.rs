@@ -40,7 +40,7 @@ struct Connection {
     came: u64,
     /// Newest samples for the live view; `None` before the first samples.
     glance: Option<Observed>,
-    /// True while newer samples for the live view are requested.
+    /// True while the live view waits for newer samples.
     asked: bool,
     lost: Option<String>,
     /// Time of the next clock question; `None` before the first load test.
@@ -86,15 +86,15 @@ impl RemoteObserver {
     }
 
     /// Returns the number of CPUs that a process on the observer's host may use. Limits the number that the agent sent,
-    /// because lists of this length are made.
+    /// because lists of that length are allocated.
     pub(crate) fn processors(&self) -> u32 {
         let connection = self.lock();
         let hello = connection.group.agents().first().and_then(Agent::hello);
         hello.map_or(0, |hello| hello.cpus.min(probe::MAX_CPUS))
     }
 
-    /// Starts sampling for a load test. The processes in `pids` are observed in addition to those that the observer
-    /// already follows. Times of samples are relative to `origin`.
+    /// Starts sampling for a load test. Observes the processes in `pids` in addition to those that the observer already
+    /// follows. Times of samples are relative to `origin`.
     pub(crate) fn follow(&self, pids: Vec<u32>, interval_s: f64, origin: Origin) -> RemoteSampling {
         let mut connection = self.lock();
         connection.incidents.clear();

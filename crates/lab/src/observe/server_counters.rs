@@ -9,8 +9,8 @@ use run::{Absence, Column, CounterId, Recording};
 
 use crate::agents::AgentGroup;
 
-/// Maximum time to wait for a server's answer to a request for its counters. If a server needs more time, the sample
-/// has no counters of this server.
+/// Maximum time to wait for a server's answer to a request for its counters. If a server needs longer, the sample lacks
+/// its counters.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Access to the counters of a server that was started by loadline. The reference to the server is weak, so the server

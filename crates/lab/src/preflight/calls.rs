@@ -59,8 +59,8 @@ pub(super) fn max_kept_bytes(plan: &LoadPlan) -> Option<usize> {
     matches!(&plan.protocol, Protocol::Grpc(call) if call.gzip).then_some(MAX_ANSWER_BYTES)
 }
 
-/// Checks that compressed messages of the first answer can be decompressed. During the load, answers are not
-/// decompressed, because decompression costs the generator CPU time, and no figure needs it.
+/// Checks that compressed messages of the first answer can be decompressed. Answers are not decompressed during the
+/// load, because this would cost CPU time, and no figure needs it.
 pub(super) fn check_answer(plan: &LoadPlan, exchange: &Exchange, unexpected: bool) -> Result<(), String> {
     if unexpected || max_kept_bytes(plan).is_none() {
         return Ok(());

@@ -28,8 +28,8 @@ pub(super) fn slots(bytes: &[u8], server: IpAddr) -> Vec<ClusterSlots> {
 }
 
 /// Reads one range of slots from its entry in the answer: the first and the last slot, and the node that takes writes.
-/// The node that takes writes comes first in the list of nodes. If the answer has no address for this node, the node is
-/// the server that sent the answer.
+/// This node comes first in the entry's list of nodes. If the answer contains no address for this node, the node is the
+/// server that sent the answer.
 fn range(entry: &Value, server: IpAddr) -> Option<ClusterSlots> {
     let [first, last, node, ..] = entry.list() else { return None };
     let slot = |value: &Value| value.number().and_then(|n| u16::try_from(n).ok()).filter(|n| *n < run::CLUSTER_SLOTS);

@@ -9,11 +9,11 @@ use sys::clock::monotonic_ns;
 
 use super::response_text::Answer;
 
-/// Maximum length of a response, bytes. A longer response counts as endless.
+/// Maximum length of a response, bytes. A longer response counts as endless, and is an error.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// Time to wait, before any load, for another message after the answer. On most network paths, a packet arrives within
-/// this time. A message that comes later is noticed during the load.
+/// this time. A later message is noticed during the load.
 const LISTEN_TIME: Duration = Duration::from_millis(50);
 
 /// Reasons why an exchange was not completed.
@@ -174,8 +174,8 @@ impl Exchange {
                 Ok(outcome)
             }
             Err(fault) => {
-                // The last bytes of the session tell the server why the connection ends. Ignore errors, because the
-                // user already gets an error.
+                // The last bytes of the session tell the server why the connection ends. Errors are ignored, because
+                // the user already gets another error.
                 let _ = self.send(session, buffer);
                 Err(ExchangeError::Fault(fault))
             }
@@ -220,7 +220,7 @@ impl Exchange {
     /// Writes all bytes before the deadline. Returns false if the server takes no more bytes.
     fn write(&mut self, mut bytes: &[u8]) -> Result<bool, ExchangeError> {
         while !bytes.is_empty() {
-            // One write may last for the whole timeout and still take only a part of the bytes.
+            // One write may use up the whole timeout and still send only a part of the bytes.
             self.set_timeout(self.left().map_err(|_| ExchangeError::Unread)?);
             match self.stream.write(bytes) {
                 Ok(n) => {

@@ -133,8 +133,7 @@ fn explain_end(exchange: &Exchange, error: Option<&std::io::Error>, protocol: &s
 fn explain_fault(exchange: &Exchange, fault: &Fault, plan: &LoadPlan) -> String {
     let protocol = spoken(plan);
     match foreign_protocol(&exchange.answer.0) {
-        // The server speaks HTTP/2, so no other protocol is suggested. The text of `fault` already contains the
-        // server's error.
+        // The server uses HTTP/2, so no other protocol is suggested. `fault` already contains the server's error.
         Some("HTTP/2") if protocol == "http2" => fault.to_string(),
         Some("HTTP/2") if proto::spec(&plan.protocol).alpn == "h2" => {
             format!("{fault}: does it speak {protocol}?")

@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
-/// Returns the addresses of a name, as this host knows them, in the order of the resolver (RFC 6724).
+/// Returns the addresses of a name that this host finds, in the order of the resolver (RFC 6724).
 pub(crate) fn look_up(host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
     let mut found: Vec<SocketAddr> = Vec::new();
     for mut addr in (host, port).to_socket_addrs().map_err(|e| not_found(host, &e))? {

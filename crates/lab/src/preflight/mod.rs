@@ -1,5 +1,5 @@
-//! Test request before any load, which checks that the server speaks the protocol. If the server does not speak the
-//! protocol, the user gets one precise sentence at once instead of a million errors later.
+//! Test request before any load, which checks that the server uses the expected protocol. If not, the user gets one
+//! precise sentence at once instead of a million errors later.
 
 pub(crate) mod calls;
 mod cluster;
@@ -45,7 +45,7 @@ pub(crate) fn responses(addr: &Address, plan: &LoadPlan, items: &[u16]) -> Resul
 /// Returns the result of an exchange, with all secrets removed.
 fn response(plan: &LoadPlan, exchange: &mut Exchange, unexpected: bool) -> TestResponse {
     let answered = proto::spec(&plan.protocol).answers;
-    // A server's answer may contain secrets that the plan does not know.
+    // A server's answer may contain secrets that are not in the plan.
     let scrub = |text: String| run::hide_tokens(&plan.secrets.scrub(&text));
     let http = plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/");
     let status_line = http.then(|| scrub(exchange.answer.first_line()));
@@ -72,7 +72,7 @@ fn response(plan: &LoadPlan, exchange: &mut Exchange, unexpected: bool) -> TestR
 /// Answers a question of the conductor about a server.
 pub(crate) fn answer(question: ServerQuestion, addr: &Address, plan: &LoadPlan) -> ServerAnswer {
     if question == ServerQuestion::Accepts {
-        // A UDP socket connects even if there is no server, so this check sends a request and requires an answer.
+        // Connecting a UDP socket succeeds even without a server, so this check sends a request and needs an answer.
         let error = match over_udp(plan) {
             true => request(addr, plan, "").err(),
             false => connect(addr, false, connect_timeout(plan)).err().map(|e| e.to_string()),
@@ -110,8 +110,7 @@ fn cluster_slots(addr: &Address, plan: &LoadPlan) -> Vec<ClusterSlots> {
     answer.map_or_else(|_| Vec::new(), |(exchange, _)| cluster::slots(&exchange.answer.0, server.ip()))
 }
 
-/// Returns true if connects are neither accepted nor refused within the plan's timeout, as if the accept queue were
-/// full.
+/// Returns true if connects are neither accepted nor refused within the plan's timeout, as with a full accept queue.
 fn accepts_nothing(addr: &Address, plan: &LoadPlan) -> bool {
     let tried = connect(addr, false, connect_timeout(plan));
     tried.is_err_and(|e| matches!(e.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock))
@@ -266,8 +265,8 @@ mod tests {
         assert!(told("[::1]:80").contains("check address and route"), "{}", told("[::1]:80"));
     }
 
-    /// In an earlier version of loadline, the error asked whether the server speaks HTTP/2, although the server had
-    /// pushed a response over HTTP/2.
+    /// An earlier version of loadline asked in an error whether the server speaks HTTP/2, although it had just used
+    /// HTTP/2.
     #[test]
     fn an_error_of_a_server_that_speaks_http_2_is_named_without_a_question() {
         let protocol = run::Protocol::Http2(run::HttpPlan::default());

@@ -1,5 +1,5 @@
-//! Asks a gRPC server for the types of its services (server reflection). Each call goes over its own connection, and
-//! its messages are sent at once.
+//! Asks a gRPC server for the types of its services, with the protocol of server reflection. Each call uses its own
+//! connection, and its messages are sent at once.
 
 use descriptors::Types;
 use descriptors::reflection::{Collector, MAX_ANSWER_BYTES, PATHS, list_request, services};

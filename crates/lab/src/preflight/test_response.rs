@@ -20,7 +20,7 @@ pub(crate) fn refusal(response: &TestResponse) -> Option<String> {
     let advice = match code {
         // The request is valid, but the server cannot serve it now (RFC 9110, section 15.6; RFC 6585).
         "429" | "500" | "502" | "503" | "504" => "look at the server's log and try again",
-        // The advice names no flags, because some commands, such as `size`, have no flags for the method and the body.
+        // The advice does not name flags, because some commands, such as `size`, have no flags for method and body.
         _ => "correct the request (path, method, headers, body)",
     };
     // `--expect-status` accepts only statuses from 200 to 599.

@@ -29,7 +29,7 @@ struct LeverAgents {
 #[derive(Default)]
 pub(super) struct ActiveLevers {
     levers: Vec<LeverAgents>,
-    /// Reason why a lever (change of the experiment) cannot be used; empty if there is none.
+    /// Reason why a lever (temporary change of the experiment) cannot be used; empty if the lever can be used.
     why: String,
     group: AgentGroup,
 }
@@ -77,9 +77,8 @@ impl ActiveLevers {
         self.group.await_ready(READY_WITHIN).map(drop)
     }
 
-    /// Tells the agents when the load of `generators` starts, and which processes to act on. Stops the agents whose
-    /// host has no process to act on: a load with fewer connections than client hosts leaves some hosts without a
-    /// generator.
+    /// Tells the agents when the load of `generators` starts, and which processes to act on. Stops agents without a
+    /// process to act on: if a load has fewer connections than client hosts, some hosts have no generator.
     pub(super) fn announce(&mut self, generators: &AgentGroup, origin: Origin) {
         let Self { levers, group, .. } = self;
         for LeverAgents { place, agents, .. } in levers {
@@ -97,7 +96,7 @@ impl ActiveLevers {
         }
     }
 
-    /// Collects the results of all levers. The error says why there are no results.
+    /// Collects the results of all levers. The error gives the reason why there are no results.
     pub(super) fn finish(mut self) -> Result<Vec<LeverSlots>, String> {
         self.levers.retain(|lever| !lever.agents.is_empty());
         if self.levers.is_empty() {
@@ -147,8 +146,8 @@ impl ActiveLevers {
     }
 }
 
-/// Returns the processes that replace those of a lever's plan when the load of `generators` starts; empty if the plan's
-/// processes remain. Returns `None` if the lever acts on generators, but none runs on the agent's host.
+/// Returns the generator processes that replace the processes of a lever's plan when the load starts; empty if the
+/// plan's processes remain. Returns `None` if the lever acts on generators, but none runs on the agent's host.
 fn pids(place: LeverHost, agent: &Agent, generators: &AgentGroup) -> Option<Vec<u32>> {
     let pids = match place {
         LeverHost::Clients if agent.is_remote() => generators.pids_on(agent.host()),

@@ -34,7 +34,8 @@ pub(super) fn own(
     (rows.first().copied(), refused.split_off(refused.len().min(1)))
 }
 
-/// Checks that a lever (change of an experiment) can be used on its host. The error says why the lever cannot be used.
+/// Checks that a lever (change of an experiment) can be used on its host. The error gives the reason why the lever
+/// cannot be used.
 fn possible(
     lab: &Lab<'_>,
     setup: &TargetSetup,

@@ -17,11 +17,11 @@ const COUNT_S: f64 = 4.6;
 const MIN_COUNT_S: f64 = 3.1;
 /// Share of the experiment's remaining time for the load test with fewer CPUs, if that is more time than [`COUNT_S`].
 const COUNT_SHARE: f64 = 0.2;
-/// Factor by which the planned time of the other levers' time slots is multiplied. The time slots may take longer than
-/// planned, because agents must start first.
+/// Factor by which the planned time of the time slots is multiplied. The time slots may take longer than planned,
+/// because agents must start first.
 const SLOTS_MARGIN: f64 = 1.1;
-/// Minimum time that must remain for the time slots of the other levers, seconds. If less time would remain for the
-/// other levers, the experiment makes no load test with fewer CPUs.
+/// Minimum time that must remain for time slots of other levers, seconds. If less would remain, there is no load test
+/// with fewer CPUs.
 const MIN_SLOTS_S: f64 = 3.5;
 
 /// Reason why a further lever (change of the experiment) was not used.
@@ -42,8 +42,8 @@ pub(super) fn more_sources(lab: &Lab<'_>, setup: &TargetSetup, point: &Operating
     row(SOURCES_LEVER).filter(|_| judge::prove::may_be_rate_limit(&lab.run)).filter(can)
 }
 
-/// Returns the lever that takes whole CPUs, and the load for it with at most `most` connections. The error says why the
-/// lever cannot be used.
+/// Returns the lever that takes whole CPUs, and the load for it with at most `most` connections. The error gives the
+/// reason why the lever cannot be used.
 pub(super) fn fewer_cpus(
     lab: &Lab<'_>,
     setup: &TargetSetup,
@@ -74,17 +74,17 @@ pub(super) fn enough_time(left_s: f64) -> Result<(), String> {
     }
 }
 
-/// Returns the time for the load test with fewer CPUs, seconds. Returns 0 if the time slots of the other levers, which
-/// need at least `slots_s`, leave less than [`MIN_COUNT_S`]. The time slots of the other levers come first, because a
-/// load test with fewer CPUs shows nothing unless the effect of the CPUs' speed is known.
+/// Returns the time for the load test with fewer CPUs, seconds. Returns 0 if the time slots of the other levers (at
+/// least `slots_s`) leave less than [`MIN_COUNT_S`]. The time slots come first, because a load test with fewer CPUs
+/// shows nothing if the effect of the CPUs' speed is unknown.
 pub(super) fn count_seconds(left_s: f64, slots_s: f64) -> f64 {
     let rest_s = left_s - needed_for_slots(slots_s);
     if rest_s >= MIN_COUNT_S { COUNT_S.max(left_s * COUNT_SHARE).min(rest_s) } else { 0.0 }
 }
 
-/// Returns the time to reserve for turns with more load or more source addresses, seconds. This time is a little longer
-/// than `least_s`, the shortest time for these turns, because the time slots before the turns may end late. Returns 0
-/// if too little time for the time slots of the other levers would remain.
+/// Returns the time to reserve for turns with more load or more source addresses, seconds. This time is slightly longer
+/// than `least_s`, the minimum for these turns, because the time slots before may end late. Returns 0 if too little
+/// time for the time slots of the other levers would remain.
 pub(super) fn turns_seconds(left_s: f64, slots_s: f64, least_s: f64) -> f64 {
     let least_s = SLOTS_MARGIN * least_s;
     if left_s - least_s >= needed_for_slots(slots_s) { least_s } else { 0.0 }

@@ -5,12 +5,11 @@
 //! first uses the lever that tests the verdict. If the lever that tests the verdict needs a different load, that load
 //! takes turns with the plain load ([`turns`]). If the lever that tests the verdict can act during a load, it is
 //! switched on and off in time slots of one load ([`slots`]). The levers that every experiment uses are switched on and
-//! off during the same load as the lever that tests the verdict. The elasticities of all levers in an experiment add up
-//! to 1 if the levers cover every bottleneck. If nothing shows that a resource is full, a load with more connections
-//! comes before the levers with time slots, because throughput then follows the speed of every resource. If throughput
-//! may depend on the server's CPU, the experiment takes away whole CPUs last, in a separate load test. If throughput
-//! does not depend on the server's CPU, and the verdict names no device, the experiment last tries a load with more
-//! connections.
+//! off during the same load as the lever that tests the verdict. If the levers cover every bottleneck, their
+//! elasticities add up to 1. If nothing shows that a resource is full, a load with more connections comes first,
+//! because throughput then follows the speed of every resource. If throughput may depend on the server's CPU, the
+//! experiment takes away whole CPUs last, in a separate load test. If throughput does not depend on the server's CPU,
+//! and the verdict names no device, the experiment last tries a load with more connections.
 
 mod active_levers;
 mod choose;
@@ -39,8 +38,7 @@ use crate::levers::{LEVERS, Lever};
 use crate::trial::put_back;
 use crate::{Lab, LabError, TargetSetup};
 
-/// Share of an experiment's time for the lever (temporary change) that tests the verdict, if loads with the lever on
-/// and loads with the lever off take turns.
+/// Share of an experiment's time for the lever that tests the verdict, if loads with and without this lever alternate.
 const TURNS_SHARE: f64 = 0.6;
 /// Minimum share of an experiment's time for testing whether more source addresses change the throughput. In this test,
 /// a load from some addresses and a load from about twice as many addresses take turns.
@@ -202,9 +200,9 @@ pub(crate) fn ended_early(lab: &mut Lab<'_>, setup: &TargetSetup, error: &LabErr
     lab.run.findings.proof.iter_mut().for_each(|proof| note_no_slots(proof, &format!("{ENDED_EARLY}: {error}")));
 }
 
-/// Records the predicted effect of the experiment. At an offered rate, the recorded effect is that of the experiment's
-/// dose (slowdown). Under a closed loop, the recorded effect is that of `own`, the lever that tests the verdict. If no
-/// lever tests the verdict, the recorded effect is that of the first lever in the table.
+/// Records the predicted effect of the experiment. With an offered rate, the recorded effect is that of the
+/// experiment's dose (slowdown). Under a closed loop, the recorded effect is that of `own`, the lever that tests the
+/// verdict. If no lever tests the verdict, the recorded effect is that of the first lever in the table.
 fn predict(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, operating_point: &OperatingPoint) {
     put_back(lab, setup.server_host());
     let row = own.unwrap_or(&LEVERS[0]);

@@ -1,7 +1,7 @@
 //! Uses levers under an offered rate of requests. A lever is a temporary change that an experiment makes, such as
 //! slowing a CPU. Only one lever is on at a time, with a dose (slowdown) that does not overload the server. Time slots
-//! are so long that the queue of one time slot drains before the next time slot is measured. One of the levers changes
-//! the offered rate itself.
+//! are so long that the queue of one time slot is empty before the next one is measured. One of the levers changes the
+//! offered rate itself.
 
 use judge::prove::{AtRate, RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};
 use run::{Intensity, LeverSlots, LoadPlan, ProofMetric, ProofTrial, SlotHist, SlotPlan, Stage, Trial};
@@ -17,7 +17,7 @@ use crate::{Lab, LabError, TargetSetup};
 const DOSE_SHARE: f64 = 1.0 / 3.0;
 /// Minimum dose (share of its resource that a lever takes). The effect of a smaller dose would be lost in the noise.
 const MIN_DOSE: f64 = 0.02;
-/// Ratio of completed to offered requests below which a server can no longer keep up.
+/// Minimum ratio of completed to offered requests with which a server counts as keeping up.
 const MIN_COMPLETED_RATIO: f64 = 0.97;
 /// Number of standard deviations of a Poisson count by which the completed requests may be below the minimum ratio.
 const MAX_DEVIATIONS: f64 = 3.0;
@@ -30,8 +30,8 @@ const RELAXATION_TIMES: (f64, f64) = (6.0, 2.0);
 const SLOT_RANGE_S: (f64, f64) = (0.1, 3.0);
 /// Maximum length to which time slots are extended if there is spare time, seconds.
 const MAX_STRETCHED_SLOT_S: f64 = 0.5;
-/// Maximum number of blocks of time slots. In a block, each lever is on in one time slot, and the other time slots have
-/// no lever.
+/// Maximum number of blocks of time slots. In a block, each lever is on in one time slot, and in all other time slots
+/// no lever is on.
 const MAX_BLOCKS: usize = 48;
 /// Maximum share of failed requests while the experiment slows resources.
 const MAX_FAILED_SHARE: f64 = 0.01;
@@ -76,7 +76,7 @@ fn relaxation_s(at: &AtRate, dose: f64) -> f64 {
     at.alone_s / (1.0 - busy.sqrt()).powi(2)
 }
 
-/// Plans the time slots for a number of levers within `seconds`. The error says why no plan is possible.
+/// Plans the time slots for a number of levers within `seconds`. The error gives the reason why no plan is possible.
 fn slots(
     at: &AtRate,
     dose: f64,
@@ -110,7 +110,7 @@ fn slots(
     Ok(SlotPlan { first_s: FIRST_S, slot_s, settle_s, count: count as u32 })
 }
 
-/// Conducts one load test at the plan's rate. The error of the inner `Result` says why no result is possible.
+/// Conducts one load test at the plan's rate. The error of the inner `Result` gives the reason why there is no result.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -257,7 +257,7 @@ mod tests {
         assert!(check_no_backlog(&[100.0, 99.0, 100.0, 101.0], &slots(20.5), &[lever("server-cpu")], 100.0).is_ok());
         let short = check_no_backlog(&[100.0; 4], &slots(20.5), &[lever(RATE)], 100.0).unwrap_err();
         assert!(short.contains("80 %"), "{short}");
-        // If 94 of 100 requests are completed, this may be chance; 18,800 of 20,000 are too few to be chance.
+        // By chance, 94 of 100 requests may be completed, but not 18,800 of 20,000.
         let few =
             |seconds| check_no_backlog(&[100.0, 94.0, 100.0, 94.0], &slots(seconds), &[lever("server-cpu")], 100.0);
         assert!(few(1.0).is_ok() && few(100.5).unwrap_err().contains("94 %"));

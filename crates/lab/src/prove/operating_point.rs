@@ -11,8 +11,8 @@ use crate::TargetSetup;
 /// idle.
 const MIN_CONNECTIONS: u32 = 8;
 /// Minimum time, seconds, that a server must need to complete all requests in flight. The value is four times the
-/// shortest piece of time that a lever takes from a CPU. While a lever takes its shortest piece of CPU time from one
-/// side (generator or server), the other side therefore stays busy.
+/// shortest piece of time that a lever takes from a CPU. While a lever takes this shortest piece from one side
+/// (generator or server), the other side therefore stays busy.
 const MIN_BUSY_S: f64 = 0.5e-3;
 /// Factor by which the minimum busy time is multiplied for a load that was not tried before.
 const UNTESTED_MARGIN: f64 = 1.2;
@@ -22,9 +22,9 @@ const CONNECTION_FACTORS: (u32, u32) = (2, 8);
 /// Minimum rate of a load with more connections, as a share of the rate with the original connections. If the rate with
 /// more connections is lower, the experiment keeps the original number of connections.
 const MIN_RATE_SHARE: f64 = 0.85;
-/// Value in place of [`MIN_RATE_SHARE`] if the original load has only one connection. One connection can be faster than
-/// several, because requests on one connection never wait for one another. Python threads that take turns in holding
-/// the interpreter lock completed 15 % less than a single thread (measured with CPython 3.11).
+/// Value that replaces [`MIN_RATE_SHARE`] if the original load has a single connection. One connection can be faster
+/// than several, because requests on one connection never wait for one another. Python threads that take turns in
+/// holding the interpreter lock completed 15 % less than a single thread (measured with CPython 3.11).
 const MIN_RATE_SHARE_OF_ONE: f64 = 0.5;
 
 /// Load under which an experiment runs, with observations from an earlier load test with this load. Without an earlier
@@ -49,9 +49,8 @@ pub(crate) struct OperatingPoint {
 }
 
 impl OperatingPoint {
-    /// Returns the operating point (load and observations) of the last load test with `connections` connections. If
-    /// there was no such load test, returns assumed values. The experiment uses the pipeline and the think times of the
-    /// load test that was found.
+    /// Returns the operating point (load and observations) of the last load test with `connections` connections.
+    /// Without such a load test, returns assumed values. Pipeline depth and think times are those of the load test.
     pub(super) fn observed(run: &Run, connections: u32) -> Self {
         let seen = run.trials.iter().rfind(|t| closed_connections(t) == Some(connections));
         let (rate, response_s) = seen.map_or((1000.0, 0.001), |t| (judge::good(t), t.latency_us.p50 / 1e6));
@@ -90,14 +89,14 @@ impl OperatingPoint {
         LoadPlan { intensity, threads: setup.load.threads.min(connections), ..setup.load.clone() }
     }
 
-    /// Returns the operating point (load and observations) with `connections` connections. Uses more connections if
-    /// `connections` keep too few requests in flight while a lever stops the generator or the server. Among the run's
-    /// loads with a similar rate and enough requests in flight, chooses the load with the fewest connections. If no
-    /// load of the run has a similar rate and enough requests in flight, the function returns an untested load. With
-    /// too few requests in flight, slowing the generator's CPU would lower throughput although that CPU has spare time.
+    /// Returns the operating point (load and observations) with `connections` connections. Uses more connections if a
+    /// lever would otherwise leave the other side (generator or server) idle. Among the run's loads with a similar rate
+    /// and enough requests in flight, chooses the load with the fewest connections. If no load of the run has a similar
+    /// rate and enough requests in flight, the function returns an untested load. With too few requests in flight,
+    /// slowing the generator's CPU would lower throughput although this CPU has idle time.
     ///
-    /// If the open loop reached a much higher rate than the closed loop, chooses as many connections as the open loop
-    /// had requests in flight at this rate: only there is the suspected resource full.
+    /// If the open loop reached a much higher rate than the closed loop, as many connections are chosen as it had
+    /// requests in flight.
     pub(super) fn busy(run: &Run, connections: u32) -> Self {
         let operating_point = Self::observed(run, connections);
         if let Some(heavier) = operating_point.heavier(run) {
@@ -133,9 +132,8 @@ impl OperatingPoint {
     /// Returns a load that the run has not tested, with [`MIN_CONNECTIONS`] connections, or with fewer if the run
     /// allows only fewer. Returns `None` unless the sweep (the search over numbers of connections) showed a similar
     /// rate with more connections. One client may saturate a slow server: the sweep still doubles the clients twice,
-    /// sees no gain, and ends. With one request in flight, slower CPUs affect a server with parallel threads in the
-    /// same way as a server that handles one request at a time. An experiment with one request in flight could
-    /// therefore not distinguish servers with parallel threads from servers with a single thread.
+    /// sees no gain, and ends. With one request in flight, slower CPUs affect all servers alike, whether their threads
+    /// work in parallel or not. Such an experiment could therefore not tell parallel threads from a single thread.
     fn extended(self, run: &Run) -> Option<Self> {
         let sweep = run.trials.iter().filter(|trial| trial.kind == TrialKind::Sweep && !refuses(trial));
         let tried = sweep.filter_map(|trial| Some((closed_connections(trial)?, judge::good(trial))));
@@ -178,8 +176,8 @@ impl OperatingPoint {
     }
 
     /// Returns the operating point with enough requests in flight to keep `cpus` CPUs busy. The number of connections
-    /// grows to at most `most`. The error says that there are too few connections: one request at a time uses only one
-    /// CPU.
+    /// grows to at most `most`. The error says that there are too few connections, because one request at a time uses
+    /// only one CPU.
     pub(super) fn for_cpus(&self, cpus: u32, most: u32) -> Result<Self, String> {
         let wanted = (2 * cpus).max(MIN_CONNECTIONS).max(self.connections);
         let connections = wanted.min(most.max(self.connections));
@@ -195,8 +193,8 @@ impl OperatingPoint {
     /// returned load has at least eight requests in flight, so that late wake-ups do not matter. The second load also
     /// has at least four requests in flight per request that the server handles at the same time. The third returned
     /// load has two requests in flight per request that the server handles at the same time, rounded to a whole number.
-    /// The code rounds because the number of requests that the server handles is measured: a measured 1.02 means 1.
-    /// Fewer connections mean a shorter queue and shorter time slots.
+    /// The measured number of requests that the server handles is rounded: 1.02 means 1. Fewer connections mean a
+    /// shorter queue and shorter time slots.
     pub(super) fn or_fewer(self, run: &Run) -> Vec<Self> {
         let few = served(run)
             .map(|served| [(4.0 * served).max(f64::from(MIN_CONNECTIONS)), (2.0 * served).round().max(2.0)])
@@ -258,9 +256,8 @@ fn slow_answers_s(trial: &Trial) -> f64 {
     trial.histograms.get("response").map_or(0.0, |hist| hist.wait_of_arrivals_us(0.5) / 2e6)
 }
 
-/// Returns the number of connections of a closed-loop load test. Returns `None` for load tests that measure the costs
-/// of handshakes or of request classes, because they open other connections or send other requests than the plan's
-/// load.
+/// Returns the number of connections of a closed-loop load test. Returns `None` for load tests of the costs of
+/// handshakes or of request classes, because their connections or requests differ from the plan's load.
 fn closed_connections(trial: &Trial) -> Option<u32> {
     match (trial.kind, &trial.intensity) {
         (TrialKind::Handshakes | TrialKind::Classes, _) => None,

@@ -14,9 +14,8 @@ const RELATED_LEVER_SHARE: f64 = 0.24;
 const OTHER_LEVER_SHARE: f64 = 0.12;
 
 /// Uses every usable lever under the plan's load: a closed loop of `connections`, or the offered rate. The lever that
-/// tests the verdict (the named bottleneck) comes first. Each other lever that cannot be switched within one load gets
-/// a share of the time: loads without and with this lever alternate (turns). The levers with time slots come last, all
-/// in one load.
+/// tests the verdict (the named bottleneck) comes first. Each other lever that needs its own load gets a share of the
+/// time, in which loads without and with it alternate (turns). The levers with time slots come last, all in one load.
 pub(super) fn prove_all(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -39,9 +38,8 @@ pub(super) fn prove_all(
     let load = further::more_load(lab).filter(|_| at_full_speed);
     let sources = further::more_sources(lab, setup, &operating_point).filter(|_| at_full_speed);
     load.into_iter().chain(sources).for_each(|row| further::predict(lab, row));
-    // Only the lever that acts on the bottleneck can prove the verdict, so its turns come before those of other levers.
-    // If nothing shows that a resource is full, only the lever with more load can test the verdict, so its turns get
-    // enough time, too.
+    // Only the lever on the bottleneck can prove the verdict, so its turns come first. If nothing shows that a resource
+    // is full, only more load can test the verdict, so its turns also get enough time.
     let least_s = least_turns_s(lab, &operating_point).min(seconds * TURNS_SHARE);
     let load_decides = judge::prove::may_be_unsaturated(&lab.run);
     let is_needed = |row: &Lever| is_same(own, row) || load_decides && row.id == run::LOAD_LEVER;
@@ -54,7 +52,7 @@ pub(super) fn prove_all(
     slots_and_more(lab, setup, (&[operating_point], own), |_| true, None, (most, end_s))
 }
 
-/// Returns the load of the experiment. The error says why no experiment is possible.
+/// Returns the load of the experiment. The error gives the reason why no experiment is possible.
 fn operating_point(lab: &Lab<'_>, connections: Option<u32>) -> Result<OperatingPoint, String> {
     match (connections, judge::prove::at_rate(&lab.run)) {
         (Some(connections), _) => Ok(OperatingPoint::observed(&lab.run, connections)),

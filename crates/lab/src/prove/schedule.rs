@@ -14,7 +14,7 @@ pub(crate) const BUDGET_SHARE: f64 = 0.3;
 pub(crate) const MAX_BUDGET_SHARE: f64 = 0.45;
 /// Number of time slots in a block. In each block of time slots, a lever is on as often as it is off.
 const BLOCK: usize = 8;
-/// Number of time slots at the end of an experiment in which nothing is slowed. These last time slots show whether
+/// Number of time slots at the end of an experiment in which all levers are off. These last time slots show whether
 /// throughput recovers.
 pub(super) const RECOVERY_SLOTS: usize = BLOCK;
 /// Maximum number of time slots. If there is time for more time slots, the experiment makes the time slots longer
@@ -22,9 +22,8 @@ pub(super) const RECOVERY_SLOTS: usize = BLOCK;
 const MAX_SLOTS: u32 = 800;
 /// Shortest time slot, seconds.
 const MIN_SLOT_S: f64 = 0.015;
-/// Shortest time slot if the experiment changes something on another host, seconds. The difference between the clocks
-/// of two hosts is known only within half a round-trip time. In a shorter time slot, this error would be too large a
-/// part of the slot.
+/// Shortest time slot if the experiment changes something on another host, seconds. The clock difference between two
+/// hosts is known only to within half a round-trip time. In a shorter time slot, this error would be too large.
 const MIN_REMOTE_SLOT_S: f64 = 0.06;
 
 /// Requirements for the time slots of an experiment.
@@ -54,12 +53,11 @@ const AMPLE: Density =
 const SHORT: Density =
     Density { requests: 25.0, responses: 5.0, slots: 32, longest_s: 0.5, settle: 0.5, preferred: 64 };
 /// Requirements for a server that completes few requests per second. A request that spans two time slots is counted as
-/// a fraction in each time slot, so a few completions per time slot are enough. The evaluation leaves out only a small
-/// part at the start of a time slot. A request that spans two time slots also weakens the measured effect at the end of
-/// a time slot, so leaving out more of the start would not help. In a simulation with a true elasticity of 1, a full
-/// CPU handles one request of 0.1 s at a time, and the lever takes half of the CPU. With three requests per time slot,
-/// the elasticity measured in the simulation is 0.82 if the evaluation leaves out half of each time slot, and 0.86 if
-/// it leaves out a fifth.
+/// a fraction in each time slot, so a few completions per time slot are enough. The evaluation therefore leaves out
+/// only a small part at the start of a time slot. A request that spans two time slots also weakens the measured effect
+/// at the end of a time slot, so leaving out more of the start would not help. In a simulation with a true elasticity
+/// of 1, a full CPU handles one request of 0.1 s at a time, and the lever takes half of the CPU. With three requests
+/// per time slot, the measured elasticity is 0.82 if half of each time slot is left out, and 0.86 if a fifth is.
 pub(super) const SPARSE: Density =
     Density { requests: 3.0, responses: 1.5, slots: 0, longest_s: 2.0, settle: 0.2, preferred: 0 };
 /// Requirements for a server that completes few requests per second, used if the budget has time for longer time slots.
@@ -253,7 +251,7 @@ mod tests {
         assert_eq!((on.len(), on.iter().filter(|on| **on).count() / 8), (18, 1));
     }
 
-    /// In an earlier version of loadline, a server of 5 requests per second got no experiment unless the budget was
+    /// In an earlier version of loadline, a server with 5 requests per second got no experiment unless the budget was
     /// several minutes.
     #[test]
     fn a_slow_server_has_slots_with_a_few_requests_in_each() {

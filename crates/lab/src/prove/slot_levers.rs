@@ -50,16 +50,15 @@ fn targets(lab: &Lab<'_>, setup: &TargetSetup, operating_points: &[OperatingPoin
     let at_rate = operating_points.first().and_then(|point| point.at_rate);
     targets.at_rate = at_rate.is_some();
     targets.share = at_rate.and_then(|at_rate| offered_rate::dose(&at_rate).ok()).unwrap_or(0.0);
-    // At an offered rate, a lever that takes CPU time delays each response by one piece of the taken time. The delay by
-    // one piece does not depend on the response time, so the pieces have the shortest possible length, as for a
-    // response time of 0.
+    // At an offered rate, a lever that takes CPU time delays each response by one piece of this time, whatever the
+    // response time is. The pieces therefore have the shortest possible length, as for a response time of 0.
     let response_s = |point: &OperatingPoint| if point.at_rate.is_some() { 0.0 } else { point.response_s };
     targets.response_s = operating_points.iter().map(response_s).fold(f64::INFINITY, f64::min);
     targets
 }
 
-/// Returns the wanted levers that can be used in time slots, and records why the other wanted levers cannot. A lever
-/// that needs a load test of its own is not checked here, because the caller has checked that it can be used.
+/// Returns the wanted levers that can be used in time slots, and records the reasons for the others. A lever that needs
+/// its own load test is not checked here, because the caller has already checked it.
 fn usable_levers(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -81,8 +80,8 @@ fn usable_levers(
     rows
 }
 
-/// Reserves the resource that a lever changes. If another lever already changes the resource, the error names the other
-/// lever.
+/// Reserves the resource that a lever changes. If another lever already changes the resource, the error names this
+/// other lever.
 fn take_resources(row: &Lever, found: LeverCheck, taken: &mut BTreeMap<String, &'static str>) -> Result<(), String> {
     if let Some((resource, other)) = found.resources.iter().find_map(|resource| taken.get_key_value(resource)) {
         return Err(format!("the lever {other} changes {resource} already"));
@@ -91,7 +90,7 @@ fn take_resources(row: &Lever, found: LeverCheck, taken: &mut BTreeMap<String, &
     Ok(())
 }
 
-/// Records why no time slots were run, unless turns have already tested the throughput.
+/// Records the reason for an experiment without time slots, unless turns have already tested the throughput.
 pub(super) fn note_no_slots(proof: &mut run::Proof, why: &str) {
     if proof.switched.is_empty() || !proof.of.is_throughput() {
         proof.why = why.to_owned();

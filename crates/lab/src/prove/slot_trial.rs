@@ -10,8 +10,8 @@ use crate::{Lab, LabError, TargetSetup};
 
 /// Conducts one load test under the first load of `operating_points` that fits into the time, with as many levers of
 /// `rows` as possible. The levers that every experiment uses, and `own`, come first. If the server completes too few
-/// requests for all levers, uses only `own`. A lever for which there is no time is recorded with the budget that it
-/// needs. The error of the inner `Result` says why there is no result.
+/// requests for all levers, uses only `own`. If there is no time for a lever, the budget that it needs is recorded. The
+/// error of the inner `Result` gives the reason why there is no result.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

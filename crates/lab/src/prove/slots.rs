@@ -1,5 +1,5 @@
 //! One steady load during which an experiment switches levers on and off. A lever is a temporary change, such as
-//! slowing a CPU. Each lever has its own random sequence of time slots: in about half of the slots, the lever is on.
+//! slowing a CPU. Each lever has its own random sequence, in which it is on in about half of the time slots.
 
 use run::number::prose::counted;
 use run::{LoadPlan, ProofTrial, SlotPlan, Trial, TrialKind};
@@ -48,14 +48,14 @@ pub(super) fn one(
 /// A load, and the time slots in which each lever is on.
 pub(super) struct Timetable {
     pub(super) slots: SlotPlan,
-    /// One flag per time slot for each lever: true if the lever is on.
+    /// For each lever, one flag per time slot: true if the lever is on.
     pub(super) on: Vec<Vec<bool>>,
     pub(super) load: LoadPlan,
     pub(super) label: String,
 }
 
-/// Conducts one load with the levers in `rows` and returns its results. The error of the inner `Result` says why there
-/// are no results.
+/// Conducts one load with the levers in `rows` and returns its results. The error of the inner `Result` gives the
+/// reason why there is no result.
 pub(super) fn conduct(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -69,8 +69,8 @@ pub(super) fn conduct(
     let loads = setup.single_load(plan);
     let mut active = ActiveLevers::prepare(setup, lab.program(), rows, targets, (slots, &table.on));
     let mut start = |generators: &AgentGroup, origin: Origin| active.announce(generators, origin);
-    // The lever `worker` stops a worker on purpose. With the lever `worker`, the load is not observed, so that the
-    // stopped worker is not recorded as failed.
+    // The lever `worker` stops a worker on purpose, so its load is not observed: the worker must not be reported as
+    // failed.
     let stops = rows.iter().any(|row| row.id == "worker");
     let observation = if stops { setup.observation.blind() } else { setup.observation.clone() };
     let trial = lab.conduct_beside(&observation, &loads, &point, &mut start)?;

@@ -29,7 +29,7 @@ const MAX_ROUNDS: usize = judge::prove::MAX_LOOKS;
 const OVERHEAD_S: f64 = 0.3;
 
 /// Conducts the rounds under the first load of `operating_points` that fits into the time. The error of the inner
-/// `Result` says why there is no result.
+/// `Result` gives the reason why there is no result.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -77,7 +77,7 @@ fn rounds(speed: (f64, f64), needs: schedule::SlotNeeds, seconds: f64) -> Option
     [SPARSE_LONG, SPARSE].into_iter().find_map(of_density)
 }
 
-/// If the experiment decided nothing, tells the user a budget that is probably enough. With the advised budget, the
+/// If the experiment decided nothing, tells the user a budget that is probably sufficient. With this budget, the
 /// experiment has at least twice the time, and enough requests in each time slot.
 fn note_longer(lab: &mut Lab<'_>, (trial, rounds): (Option<&ProofTrial>, usize), speed: (f64, f64), seconds: f64) {
     if trial.is_none_or(|trial| judge::prove::is_known(trial, rounds, rounds)) {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     /// One experiment got 3 s of a budget of 16 s, and another experiment 2 s of a budget of 20 s. An earlier version
-    /// of loadline advised budgets of 16 s and 11 s, although the given budgets were at least as long.
+    /// of loadline advised budgets of 16 s and 11 s, although the given budgets were at least that long.
     #[test]
     fn the_advised_budget_is_longer_than_the_one_that_was_too_short() {
         assert_eq!((longer_budget_s(16.0, 3.0, 6.0), longer_budget_s(20.0, 2.0, 4.8)), (32.0, 48.0));

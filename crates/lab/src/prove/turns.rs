@@ -47,7 +47,7 @@ pub(super) fn least_seconds(response_s: f64, overhead_s: f64) -> f64 {
 fn pairs_of(least_s: f64, seconds: f64, overhead_s: f64) -> Option<(usize, f64)> {
     let around_s = WARM_UP_S + overhead_s.max(OVERHEAD_S);
     let wanted_s = least_s.clamp(MIN_TURN_S, MAX_TURN_S);
-    // Adding 5e-10 compensates for rounding errors. Without it, a last pair that fits exactly would be lost.
+    // Adding 5e-10 compensates for rounding errors. Without this addition, a last pair that fits exactly would be lost.
     let fitting = |turn_s: f64| (seconds / (2.0 * (turn_s + around_s)) + 5e-10).floor() as usize;
     let number = fitting(wanted_s).min(PAIRS.1);
     if number < PAIRS.0 {
@@ -57,7 +57,8 @@ fn pairs_of(least_s: f64, seconds: f64, overhead_s: f64) -> Option<(usize, f64)>
     Some((number, longer_s.clamp(wanted_s, MAX_TURN_S)))
 }
 
-/// Conducts the turns without and with the lever. The error of the inner `Result` says why turns are not possible.
+/// Conducts the turns without and with the lever. The error of the inner `Result` gives the reason why turns are not
+/// possible.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -135,7 +136,7 @@ fn names(hosts: &[&dyn Host], setup: &TargetSetup) -> String {
     if names.is_empty() { setup.host().name().into() } else { names.join(", ") }
 }
 
-/// Agents that make and undo a change between turns. The change is undone when this value is dropped.
+/// Agents that make a change before a turn and undo it after the turn. The change is undone when this value is dropped.
 struct HeldChange {
     agents: AgentGroup,
     on: bool,

@@ -7,7 +7,8 @@ use super::schedule::BUDGET_SHARE;
 use crate::levers::Lever;
 use crate::trial::Lab;
 
-/// Shortest remaining time that a message names, seconds. If less time remains, the message says that no time was left.
+/// Shortest remaining time that a message mentions, seconds. For a shorter time, the message says that no time was
+/// left.
 const MIN_TOLD_S: f64 = 0.05;
 
 /// Records in the experiment why a lever was not tried.
@@ -16,8 +17,8 @@ pub(super) fn note(lab: &mut Lab<'_>, row: &Lever, why: String) {
     lab.run.findings.proof.iter_mut().for_each(|proof| proof.untried.push(untried.clone()));
 }
 
-/// Returns the total budget, seconds, with which one part of the experiment gets `needed_s` seconds. `seconds` is the
-/// time that this part gets with the current budget, negative if earlier parts took longer than planned.
+/// Returns the total budget, seconds, that gives one part of the experiment `needed_s` seconds. `seconds` is the time
+/// of this part with the current budget; negative if earlier parts took longer than planned.
 pub(super) fn budget_for(lab: &Lab<'_>, needed_s: f64, seconds: f64) -> f64 {
     longer_budget_s(lab.run.plan.search.budget_s, needed_s, seconds)
 }

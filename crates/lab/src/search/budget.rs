@@ -26,8 +26,8 @@ pub struct Budget {
     overhead_s: f64,
 }
 
-/// Minimum length of a measurement as a multiple of the response time, if the budget allows it. The warm-up has at
-/// least this length, too. After such a warm-up, it no longer matters that the queue was empty at the start.
+/// Minimum length of a measurement as a multiple of the response time, if the budget allows it. The warm-up is at least
+/// as long, so that the empty queue at the start no longer matters.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
 /// Minimum length of the first step's warm-up and of its measurement, as a multiple of the test request's response
 /// time. A step shorter than one response time would see no answer.
@@ -112,9 +112,9 @@ impl Budget {
         self.total_s * 0.45
     }
 
-    /// Returns the time at which a step with the number of connections that the user chose must have ended, seconds
-    /// since the start of the search. This step may take time from the search for the highest rate, because the user
-    /// asked for it.
+    /// Returns the time by which the step with the user's number of connections must have ended, seconds since the
+    /// start of the search. This step may take time from the search for the highest rate, because the user asked for
+    /// it.
     pub fn chosen_until_s(&self) -> f64 {
         self.total_s * 0.6
     }
@@ -217,8 +217,8 @@ mod tests {
         assert!(budget.search_until_s() > 27.0);
     }
 
-    /// An earlier version of loadline made only one measurement in 10 s on a server with 8 ms per request and a limit
-    /// of 80 ms on the median.
+    /// For a server with 8 ms per request and a limit of 80 ms on the median, an earlier version of loadline measured
+    /// only once in 10 s.
     #[test]
     fn a_short_search_of_a_slow_server_has_several_windows() {
         let budget = Budget::new(10.0);

@@ -10,12 +10,12 @@ use crate::{LabError, Point};
 
 /// Minimum length of a measurement with its warm-up, seconds.
 const MIN_WINDOW_S: f64 = 0.16;
-/// Maximum number of classes whose cost is measured, those with the largest weights first. Classes whose cost is not
-/// measured keep their original proportions in every load.
+/// Maximum number of classes whose cost is measured; the classes with the largest weights come first. Classes whose
+/// cost is not measured keep their original proportions in every load.
 const MAX_CLASSES: usize = 8;
 
-/// Returns the part of a budget for measuring the cost of each class, seconds; 0 if there is too little time or fewer
-/// than two classes to measure.
+/// Returns the part of a budget for measuring the cost of each class, seconds; 0 with too little time or fewer than two
+/// classes.
 pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
     cost_turns::seconds(load.blocks.is_none() && raised(load, budget_s * cost_turns::BUDGET_SHARE).len() > 1, budget_s)
 }

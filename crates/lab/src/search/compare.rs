@@ -19,7 +19,7 @@ pub struct InTurns {
     pub turns: WindowOrder,
     /// Weaknesses of the comparison, in sentences.
     pub notes: Vec<String>,
-    /// Way in which the two measurements of a pair run: one after the other, or at the same time.
+    /// Order of the two measurements of a pair: one after the other, or at the same time.
     pub pairing: Pairing,
     /// Moments at which the result was judged, as shares of the planned number of measurements.
     pub looks: Vec<f64>,
@@ -45,9 +45,8 @@ pub struct InTurnsPlan {
 /// Choice between measuring two servers in turns and at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DuetMode {
-    /// Measures both servers at the same time, if both servers and both generators can have CPU cores of their own, and
-    /// both servers can be moved to other CPUs. Measures the servers in turns, if there are too few CPU cores or a
-    /// server cannot be moved.
+    /// Measures both servers at the same time, if separate CPU cores suffice for servers and generators, and both
+    /// servers can be moved. Otherwise, measures the servers in turns.
     #[default]
     Auto,
     /// Measures both servers at the same time, even if servers and generators share CPUs.
@@ -140,7 +139,7 @@ fn planned_duet(plans: &mut [Plan; 2], mode: DuetMode) -> Result<Option<Duet>, L
     }
 }
 
-/// Plans to measure both servers at the same time. The error says why they cannot be measured at the same time.
+/// Plans to measure both servers at the same time. The error gives the reason why this is not possible.
 fn duet(plans: &mut [Plan; 2], crowded: bool) -> Result<Duet, String> {
     if plans.iter().any(|plan| !plan.hosts.is_empty()) {
         return Err("a server or a generator is on another host".into());

@@ -14,8 +14,7 @@ pub trait Conductor: Send {
     /// such as intensity, times and seed.
     fn load(&self) -> &LoadPlan;
 
-    /// Returns the seconds since this search began, without the time that does not count for it (see
-    /// [`Conductor::leave_out`]).
+    /// Returns the seconds since this search began, without the time that [`Conductor::leave_out`] subtracts.
     fn elapsed_s(&self) -> f64;
 
     /// Returns the seconds of the whole budget that are left for load tests.
@@ -34,9 +33,8 @@ pub trait Conductor: Send {
     /// Tests the verdict (the named bottleneck) in the remaining reserved time.
     fn experiment(&mut self) -> Result<(), LabError>;
 
-    /// Returns the reserved seconds that the experiment cannot use. The search itself uses the seconds that the
-    /// experiment cannot use. The search calls this function once, at the end of the sweep (the closed-loop load tests
-    /// with 1, 2, 4, … clients).
+    /// Returns the reserved seconds that the experiment cannot use. The search itself uses these seconds. The search
+    /// calls this function once, at the end of the sweep (the closed-loop load tests with 1, 2, 4, … clients).
     fn unused_s(&mut self) -> Result<f64, LabError> {
         Ok(0.0)
     }
@@ -50,8 +48,8 @@ pub trait Conductor: Send {
     /// Conducts one load test and keeps it in the run.
     fn trial(&mut self, plan: LoadPlan, point: &Point) -> Result<Trial, LabError>;
 
-    /// Makes one request outside of any load. Returns true if the answer had an expected status. The error says why no
-    /// answer came.
+    /// Makes one request outside of any load. Returns true if the answer had an expected status. The error gives the
+    /// reason why no answer came.
     fn ask(&mut self) -> Result<bool, String>;
 
     /// Records that a single request without load failed, after all requests of the run's last load test had failed,

@@ -5,18 +5,17 @@ const MIN_OPEN_LOOP_CONNECTIONS: f64 = 64.0;
 
 /// Ratio of the connections of an open loop to the mean number that the closed loop needed at the same rate. Arrivals
 /// are random, so the load sometimes needs more connections than the mean. A measurement that is shorter than the
-/// longest answers overstates the rate of the closed loop. On a server where 1 % of the answers took 500 ms, 128
-/// connections seemed to complete 31,300/s but could complete only 26,000/s. The open loop on the server with slow
-/// answers therefore had too few connections, and this shortage looked like a failure of the server.
+/// longest answers overstates the rate of the closed loop. On a server where 1 % of the answers take 500 ms, 128
+/// connections seemed to complete 31,300/s, but can complete only 26,000/s. An open loop with 128 connections therefore
+/// failed, although the server was not at its limit.
 const SPARE: f64 = 2.0;
 
 /// Returns the number of connections that an open loop needs at a given rate, by Little's law.
 ///
-/// Little's law is applied to the larger of two mean response times: the longest mean that the objective allows, and
-/// the mean at the highest rate of the closed loop, multiplied by [`SPARE`]. The mean of the closed loop is larger than
-/// the allowed mean if a few answers take much longer than the median. A few slow answers may occupy most connections,
-/// but break no limit on the median or the 99th percentile. With more connections than the returned number, too many
-/// requests could queue at a slow server, which would then recover slowly.
+/// The law uses the longer of two mean response times: the longest mean that the objective allows, and [`SPARE`] times
+/// the mean at the closed loop's highest rate. The closed loop's mean is longer if a few answers take much longer than
+/// the median. Such slow answers may occupy most connections without exceeding a limit on the median or the 99th
+/// percentile. With more connections, too many requests could queue at a slow server, which would then recover slowly.
 pub(super) fn connections_for(rate: f64, longest_mean_s: f64, mean_at_best_s: f64) -> u32 {
     (rate * longest_mean_s.max(SPARE * mean_at_best_s)).clamp(MIN_OPEN_LOOP_CONNECTIONS, 65_536.0) as u32
 }
@@ -25,7 +24,7 @@ pub(super) fn connections_for(rate: f64, longest_mean_s: f64, mean_at_best_s: f6
 mod tests {
     use super::*;
 
-    /// Seen live: 1 % of the answers took 500 ms, and the other answers took 60 us. In the closed loop, 256 connections
+    /// As observed, 1 % of the answers took 500 ms, and all others took 60 µs. In the closed loop, 256 connections
     /// completed 41,000 requests per second. An earlier version of loadline derived only 64 connections for the open
     /// loop from the objective's median. With 64 connections, the open loop could not exceed 13,000 requests per
     /// second.

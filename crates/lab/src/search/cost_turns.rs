@@ -23,8 +23,8 @@ const MIN_ROUNDS: usize = 2;
 /// Number of connections: enough to keep a server busy, but so few that requests hardly wait in a queue.
 const CONNECTIONS: u32 = 4;
 
-/// Returns the part of a budget for measuring one kind of cost, seconds; 0 if the budget is too small, or if there is
-/// nothing to measure.
+/// Returns the part of a budget for measuring one kind of cost, seconds; 0 if the budget is too small, or if nothing
+/// needs measuring.
 pub(crate) fn seconds(to_learn: bool, budget_s: f64) -> f64 {
     if to_learn && budget_s >= MIN_BUDGET_S { budget_s * BUDGET_SHARE } else { 0.0 }
 }

@@ -47,9 +47,9 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
     let overhead_s = conductor.overhead_s();
     let turns_s =
         handshake_turns::reserved_s(handshakes_s, overhead_s) + class_turns::reserved_s(&load, classes_s, overhead_s);
-    // The turns that measure costs come after the search, so their time is subtracted here. The result of `left_s`
-    // already leaves out the time for the end of the run. The budget of the search begins with the run, so it contains
-    // the time that has passed.
+    // The turns that measure costs come after the search, so their time is subtracted here. `left_s` already leaves out
+    // the time for the end of the run. The budget of the search begins with the run, so the elapsed time is a part of
+    // it.
     let until_s = whole_s.min(conductor.elapsed_s() + conductor.left_s());
     let search_s = if turns_s > 0.0 { until_s - turns_s } else { whole_s };
     let (budget, proof_s) = match plan.search.prove {
@@ -113,9 +113,8 @@ impl LiveTarget<'_> {
         proved.inspect_err(|error| prove::ended_early(&mut self.lab, &self.target_setup, error))
     }
 
-    /// Measures the highest rate of the generator alone. The null driver sends nothing and needs no server. A server
-    /// that almost reaches the generator's highest rate may be faster than the generator, so the verdict must not name
-    /// the server as the bottleneck.
+    /// Measures the highest rate of the generator alone. The null driver sends nothing, so it needs no server. A server
+    /// that almost reaches this rate may be faster than the generator, so the verdict must not name the server.
     fn ceiling(&mut self) {
         if self.lab.stopped() || !self.target_setup.is_http() {
             return;

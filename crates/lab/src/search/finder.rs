@@ -11,8 +11,8 @@ use super::connections::connections_for;
 use super::{Budget, Conductor, RateSearch, StepTimes, Sweep, step};
 use crate::LabError;
 
-/// Minimum number of requests in a search with Poisson arrivals. With fewer requests, a Poisson count would vary by
-/// more than 1 %, a third of the search's default precision (3 %). If a search sends fewer requests, it uses equal gaps
+/// Minimum number of requests in a search with Poisson arrivals. With fewer requests, a Poisson count varies by more
+/// than 1 %, a third of the search's default precision (3 %). If a search sends fewer requests, it uses equal gaps
 /// between arrivals, and the load test records this choice.
 const MIN_POISSON_REQUESTS: f64 = 10_000.0;
 /// Expected number of measurements in a search. From the expected number of measurements, the search estimates how many
@@ -37,9 +37,9 @@ pub struct Finder {
     /// step, the value is the time that the test request took. After the sweep, the value is at most the longest mean
     /// response time that the objective allows.
     response_s: f64,
-    /// Length of the longest measurement of the sweep in which no request completed although the server had answered
-    /// before, seconds; 0 if there is none. A measurement without completed requests occurs, for example, if a firewall
-    /// drops a packet, which is sent again only after a second or more.
+    /// Length of the longest measurement of the sweep without any answer, seconds, although the server had answered
+    /// before; 0 if there is none. The cause may be a firewall that drops a packet, which is sent again only after a
+    /// second or more.
     pause_s: f64,
     /// Time that was left when the rate search began, seconds. The value is infinite before the rate search begins.
     search_s: f64,
@@ -129,8 +129,8 @@ impl Finder {
         let search_left_s = left_s - (self.budget.end_s() - self.budget.search_until_s());
         let within = |seconds: f64| length.within(seconds, least_s.min(length.measure_s));
         let in_time = length.whole_s() <= search_left_s;
-        // As long as no rate has failed, or only one rate was tried, the last step tries another rate instead of an
-        // overload: "10,000 to 12,000/s" says more than "below 12,000/s".
+        // If no rate has failed yet, or only one was tried, the last step tries another rate instead of an overload:
+        // "10,000 to 12,000/s" is better than "below 12,000/s".
         let is_last = !in_time && left_s >= least_s;
         let searches = in_time || is_last && search.needs_another_rate();
         let (overload, length) = (within(left_s), within(if in_time { search_left_s } else { left_s }));
@@ -230,15 +230,14 @@ impl Finder {
 
     /// After many failures, checks if the server is still alive. A dead server is reported at once and ends the search.
     fn check_alive(&mut self, conductor: &mut dyn Conductor, trial: &Trial) -> Result<(), LabError> {
-        // If an observer has seen that the server ended, the run has already been stopped, and `conductor.stopped()` is
-        // true.
+        // If an observer has seen the end of the server, the run is already stopped, and `conductor.stopped()` is true.
         let alarming = judge::failed_share(trial).is_some_and(|share| share >= ALARMING_ERROR_SHARE);
         if conductor.stopped() || (trial.rates.completed_rate > 0.0 && !alarming) {
             return Ok(());
         }
         match conductor.ask() {
             Ok(true) => {}
-            // If the server refuses requests even without load, more loads would show nothing.
+            // If the server refuses requests even without load, further loads would show nothing.
             Ok(false) => self.over |= has_failed_for_good(conductor, trial),
             Err(why) => {
                 conductor.gone(&why)?;

@@ -40,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// Returns `load` with connections and TLS sessions that are used in this way.
+    /// Returns `load` with this use of connections and TLS sessions.
     fn applied(self, load: LoadPlan) -> LoadPlan {
         let resume = if self == Self::Resumed { 1.0 } else { 0.0 };
         // A request in early data shares packets with the handshake, so the cost of the handshake could not be measured

@@ -1,5 +1,5 @@
 //! Conducts the load tests of a search, in which agents load a real server. Tests of searches use a simulated server
-//! instead of a live target.
+//! instead.
 
 use run::{LoadPlan, Objective, Run, Trial};
 
@@ -11,8 +11,8 @@ use crate::{Lab, LabError, Point, TargetSetup};
 pub(crate) struct LiveTarget<'w> {
     pub(crate) lab: Lab<'w>,
     pub(crate) target_setup: TargetSetup,
-    /// Start of this search's budget, in seconds since the start of the run. Time that does not count for this search,
-    /// such as the steps of the other server in a comparison, moves the start later.
+    /// Start of this search's budget, in seconds since the start of the run. Time that is not part of this search, such
+    /// as steps of the other server in a comparison, moves this start later.
     pub(crate) began_s: f64,
     /// Seconds reserved for the experiment after the search.
     pub(crate) proof_s: f64,

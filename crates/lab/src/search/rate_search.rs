@@ -3,15 +3,15 @@
 //! The search raises the rate until a rate fails, or lowers it until a rate passes. Above the highest rate of the
 //! closed-loop sweep, the search doubles the rate at each step. If throughput was still growing at the end of the
 //! sweep, the first rate is already twice the highest rate of the sweep. Once one rate has failed and another has
-//! passed, the search estimates the capacity from all measurements. Once it has an estimate, the search alternates
-//! between the estimated capacity and a higher rate, at which even a short measurement contains some late requests. The
-//! estimate uses all measurements, so a single disturbed measurement cannot determine the estimate.
+//! passed, the search estimates the capacity from all measurements. The search then alternates between the estimated
+//! capacity and a higher rate, at which even a short measurement has some late requests. The estimate uses all
+//! measurements, so a single disturbed measurement cannot determine the estimate.
 
 use judge::Pooled;
 
 /// First rate tried, as a share of the highest rate of the closed loop. The first rate is near the capacity, but does
-/// not overload the server. With random arrivals at a single queue, response times at the first rate are five times
-/// those without load. The default objective allows ten times the response times without load.
+/// not overload the server. With random arrivals at a single queue, response times at this rate are five times those
+/// without load. The default objective allows ten times the response times without load.
 const FIRST_SHARE: f64 = 0.80;
 /// Factor by which the rate grows as long as every rate passes, up to the highest rate of the closed loop.
 const STEP_UP: f64 = 1.20;
@@ -27,14 +27,13 @@ const GIVE_UP_SHARE: f64 = 0.01;
 /// loop.
 const OVERLOAD_FACTOR: f64 = 1.30;
 /// Minimum number of measurements before the search trusts an interval of the capacity, even if it is narrow. With five
-/// measurements, the result of a search of ten seconds on a slow server is 8 % too high on average. The capacity's
-/// interval in a search with five measurements is wide enough for this error of 8 %
-/// (`tests/known_capacity/budgets.rs`).
+/// measurements, a search of ten seconds on a slow server gives a capacity that is 8 % too high on average. The
+/// interval of the capacity is then wide enough for this error (`tests/known_capacity/budgets.rs`).
 pub(super) const MIN_WINDOWS: usize = 5;
 /// Number of windows (measurements) in a cycle of a search that uses overloads: one window at the capacity, and the
-/// others beyond the capacity. Windows at the capacity are needed throughout the search. With only one window at the
-/// capacity per search, the results of 12 simulated searches were 5.7 % too high on average, and some had no interval
-/// (D/M/1 of 8 ms, 99th percentile under 1 s: `long_limit_of_random_work` in `tests/known_capacity/models.rs`).
+/// others beyond the capacity. Windows at the capacity are needed throughout the search. With only one such window per
+/// search, 12 simulated searches were 5.7 % too high on average, and some had no interval (`long_limit_of_random_work`
+/// in `tests/known_capacity/models.rs`).
 const OVERLOAD_CYCLE: usize = 3;
 
 /// State of the open-loop search for the highest rate that passes.
@@ -73,9 +72,9 @@ impl RateSearch {
     }
 
     /// Records that the rate from [`RateSearch::next`] was offered. `windows` lists all measurements of the search so
-    /// far, except those that other programs disturbed. For each measurement, `windows` contains the rate, and true if
-    /// the measurement met the limits. The search may learn of a disturbance only later, so every call counts all
-    /// measurements again. `pooled` is the capacity estimated from all measurements, if known.
+    /// far, except those disturbed by other programs: the rate, and true if the limits were met. The search may learn
+    /// of a disturbance only later, so every call counts all measurements again. `pooled` is the capacity estimated
+    /// from all measurements, if known.
     pub fn record(&mut self, windows: &[(f64, bool)], pooled: Option<&Pooled>) {
         let rate = self.next;
         let rates = |passed: bool| windows.iter().filter(move |window| window.1 == passed).map(|window| window.0);

@@ -21,11 +21,10 @@ pub(crate) fn plan(conductor: &dyn Conductor, intensity: Intensity, length: Step
     LoadPlan { seed, intensity, threads, warmup_s, least_warmup_s, duration_s, ..load }
 }
 
-/// Period of CPU quotas, seconds: the kernel's default, and that of Docker and Kubernetes.
+/// Period of CPU quotas, seconds: the default of the kernel, Docker and Kubernetes.
 const QUOTA_PERIOD_S: f64 = 0.1;
-/// Minimum number of whole periods in a measurement that is shortened. If at least three periods remain, shortening
-/// takes away less than a quarter of a measurement. In a search of 3 s, a measurement contains fewer periods than this
-/// minimum, so it keeps its length.
+/// Minimum number of whole periods in a measurement that is shortened. With at least three periods, shortening removes
+/// less than a quarter of a measurement. In a search of 3 s, a measurement has fewer periods, so it keeps its length.
 const MIN_PERIODS: f64 = 3.0;
 
 /// Returns the length of a measurement of about `measure_s` seconds, shortened to a whole number of quota periods. A

@@ -3,9 +3,9 @@
 /// Minimum ratio of a step's throughput per client to the throughput per client in the preceding step. With a smaller
 /// ratio, throughput does not count as growing with the clients.
 const MIN_PER_CLIENT_RATIO: f64 = 0.9;
-/// Relative growth of throughput from one step to the next that is too large to be noise. A step whose throughput grows
-/// by this share does not count as flat, even if an earlier step had a higher rate. Other programs may have disturbed
-/// the steps since the step with the highest rate.
+/// Minimum relative growth of throughput from one step to the next that cannot be noise. A step with this growth does
+/// not count as flat, even if an earlier step had a higher rate. In that case, other programs may have disturbed the
+/// steps in between.
 const MIN_GROWTH: f64 = 0.25;
 
 /// Minimum number of answers per client in a step with more than twice the clients of the step before.
@@ -48,8 +48,8 @@ impl Sweep {
         }
     }
 
-    /// Returns a sweep that tries at most `most` clients. The sweep tries this number even if throughput stopped
-    /// growing before, because the user chose it.
+    /// Returns a sweep that tries at most `most` clients. The sweep tries this number even if throughput has stopped
+    /// growing, because the user chose it.
     pub fn reaching(most: u32) -> Self {
         Self { reaches_most: true, ..Self::new(most) }
     }
@@ -59,8 +59,7 @@ impl Sweep {
         self.reaches_most && self.ended.is_none() && self.next == self.most
     }
 
-    /// Makes the next step the one with the number of clients that the user chose. Returns false if there is no such
-    /// step left.
+    /// Makes the step with the user's number of clients the next step. Returns false if there is no such step left.
     pub fn skip_to_chosen(&mut self) -> bool {
         let skips = self.reaches_most && self.ended.is_none() && self.next < self.most;
         if skips {

@@ -36,8 +36,8 @@ impl Limits {
         self.quota.is_some() || self.memory_bytes.is_some()
     }
 
-    /// Returns a row for each limit: the controller, its file, and the value to write. The file is that of cgroup
-    /// version 1 if `old` is true, otherwise that of version 2.
+    /// Returns a row for each limit: the controller, its file, and the value to write. `old` is true for the files of
+    /// cgroup version 1, and false for version 2.
     fn files(&self, old: bool) -> Vec<(&'static str, &'static str, String)> {
         let quota = self.quota.map(|cpus| (cpus * PERIOD_US).round().max(1000.0));
         let cpu = quota.map(|us| match old {

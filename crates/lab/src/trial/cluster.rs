@@ -38,8 +38,8 @@ pub(super) fn join(
     Ok(())
 }
 
-/// Returns the nodes that hold at least one of the slots in `slots`. The node `asked`, which answered the question for
-/// the slots, comes first if it holds any of the slots. Returns an empty list if the server belongs to no cluster.
+/// Returns the nodes that are responsible for at least one slot in `slots`. The node `asked`, which was asked for the
+/// slots, comes first if it is among them. Returns an empty list if the server belongs to no cluster.
 fn nodes(ranges: &[ClusterSlots], slots: &[u16], asked: SocketAddr) -> Vec<SocketAddr> {
     let holds = |range: &&ClusterSlots| slots.iter().any(|slot| (range.first..=range.last).contains(slot));
     let mut nodes: Vec<SocketAddr> = Vec::new();

@@ -17,8 +17,8 @@ const SPARE_DESCRIPTORS: u64 = 64;
 /// other programs.
 const MAX_PER_PROCESS: u32 = 20_000;
 /// Maximum number of connections from one source address. The kernel first looks for a free port in one half of the
-/// ephemeral ports (14,000 of 28,000 by default). With more connections, each connect searches through all used ports,
-/// and only 160 connections are established per second.
+/// ephemeral ports (14,000 of 28,000 by default). With more connections from one address, each connect searches all
+/// used ports, and only 160 connections per second are established.
 const MAX_PER_SOURCE: u32 = 10_000;
 /// First loopback address that is used as a source: 127.0.1.1.
 const FIRST_SOURCE: u32 = 0x7f00_0101;

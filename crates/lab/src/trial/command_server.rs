@@ -37,7 +37,7 @@ impl ServerCommand {
 }
 
 /// A server that runs as the child of an agent. The agent ends the server even if this process is killed. If the agent
-/// is killed, too, a second agent ends the server. Dropping this value ends the server.
+/// is killed, too, its child agent ends the server. Dropping this value ends the server.
 pub struct CommandServer {
     agent: AgentGroup,
     at: Address,

@@ -1,9 +1,9 @@
 //! One load test (a trial in the code). The steps of a load test are: start the agents, warm up until the rate is
 //! steady, measure, drain, and merge the results. Observers sample counters at the start and end of the measurement.
-//! Agents of the preceding load test are used again.
+//! Agents of the preceding load test are reused.
 //!
-//! Times of a load test count from the moment at which its agents begin to send. Samples of client and server and
-//! progress reports of agents share this zero point, so their times show which samples belong to the measurement.
+//! Times of a load test are counted from the moment at which its agents begin to send. Samples and progress reports use
+//! this zero point, so their times show which of them belong to the measurement.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,14 +38,13 @@ const MIN_READY_TIME: Duration = Duration::from_millis(500);
 const MIN_DRAIN_TIME: Duration = Duration::from_millis(250);
 /// Additional time to prepare, per agent, because many agents need longer than one agent.
 const READY_PER_AGENT: Duration = Duration::from_millis(50);
-/// Minimum time between sending a command and the moment that the command names, if an agent is on another host. If
-/// only an observer is on another host, [`LEAD`] applies to all commands except the start command. To this minimum,
-/// loadline adds twice the longest round-trip time of any agent or observer. [`LEAD`] itself is longer than an agent
-/// needs to read the command.
+/// Minimum time between sending a command and the moment in the command, if an agent is on another host. If only an
+/// observer is on another host, [`LEAD`] applies to all commands except the start command. Twice the longest round-trip
+/// time of any agent or observer is added to this minimum. [`LEAD`] itself is longer than an agent needs to read the
+/// command.
 const LEAD: Duration = Duration::from_millis(50);
-/// Minimum time between sending a command and the moment that the command names, if all agents are on this machine. To
-/// this minimum, loadline adds twice the longest round-trip time of any agent or observer. Commands that arrive late
-/// are reported.
+/// Minimum time between sending a command and the moment in the command, if all agents are on this machine. Twice the
+/// longest round-trip time of any agent or observer is added to this minimum. Commands that arrive late are reported.
 const LOCAL_LEAD: Duration = Duration::from_millis(10);
 /// Maximum time to wait for unanswered requests after the user stopped a run.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_millis(500);
@@ -73,7 +72,7 @@ pub(crate) struct TrialSetup<'a> {
     pub(crate) loads: &'a [Load<'a>],
     /// Maximum number of descriptors of one agent process.
     pub(crate) descriptors: u64,
-    /// True if a live view is active, so that agents report more details.
+    /// True if there is a live view, so that agents report more details.
     pub(crate) watched: bool,
     /// Seconds of the budget that are left; infinite without a budget.
     pub(crate) left_s: f64,
@@ -135,7 +134,7 @@ fn virtual_end_s(plan: &LoadPlan) -> Option<f64> {
     (plan.io == Io::Sim).then_some(plan.warmup_s + plan.duration_s + plan.drain_s)
 }
 
-/// Returns `time`, or the rest of the budget if the rest is shorter. The rest of the budget counts as at least `least`.
+/// Returns `time`, or the rest of the budget if it is shorter. The rest of the budget is taken to be at least `least`.
 fn within_budget(time: Duration, budget_end: Option<Instant>, now: Instant, least: Duration) -> Duration {
     budget_end.map_or(time, |end| time.min(end.saturating_duration_since(now).max(least)))
 }

@@ -9,7 +9,7 @@ use super::progress::Progress;
 const AGENTS: usize = 4;
 const INSTANCES: usize = 20;
 
-/// Generates the reports of a load of this many hours.
+/// Makes the progress reports of a load that lasts `hours` hours.
 fn load(hours: u64) -> Progress {
     let mut progress = Progress::new(AGENTS);
     progress.stretch(0.0, hours as f64 * 3600.0, &[]);
@@ -34,7 +34,7 @@ fn detail(completed: u64, errors: u64) -> TickDetail {
     TickDetail { errors, responses: CoarseHist::of(counts), ..TickDetail::default() }
 }
 
-/// Records the counters of client or server for this many hours.
+/// Records the counters of one side (client or server) for `hours` hours.
 fn side(hours: u64) -> Side {
     let mut writer = ColumnWriter::default();
     let slots: Vec<_> =

@@ -1,6 +1,6 @@
 //! A run to which load tests are added. A `Lab` conducts load tests one after another, and stores the result of each in
-//! the run and in the run's directory. A `Lab` also knows whether the user wants to stop. `find`, `load` and the
-//! experiments all use a `Lab`.
+//! the run and in the run's directory. It also knows whether the user wants to stop. `find`, `load` and the experiments
+//! all use a `Lab`.
 
 mod kept;
 
@@ -38,8 +38,8 @@ pub struct Lab<'w> {
     /// True once the run is complete. Before the run is complete, the saved run is marked as interrupted.
     finished: bool,
     descriptors: u64,
-    /// Counts of requests made outside of load tests. The counts of the single requests are added to those of the next
-    /// load test that is stored.
+    /// Counts of requests made outside of load tests. The counts are added to those of the next load test that is
+    /// stored.
     single: Tally,
     host_watch: Option<HostWatch>,
     /// Generators of the last load test, which wait for another task.
@@ -48,7 +48,7 @@ pub struct Lab<'w> {
     repeat: u32,
     /// Clock of the budget, without an end if the command has no budget.
     pub(crate) clock: BudgetClock,
-    /// True if the user was told that the run cannot be written.
+    /// True once the user was told that the run cannot be written.
     unsaved: bool,
     /// Receiver of the server's spans; `None` if the plan has none.
     spans: Option<spans::Receiver>,
@@ -142,7 +142,7 @@ impl<'w> Lab<'w> {
         self.add_note(sentence.into(), false);
     }
 
-    /// Adds a warning to the run, unless the run already has this text. Warnings are shown next to the result.
+    /// Adds a warning to the run, unless the run already has it. Warnings are shown next to the result.
     pub fn warn(&mut self, sentence: impl Into<String>) {
         self.add_note(sentence.into(), true);
     }
@@ -288,7 +288,7 @@ impl<'w> Lab<'w> {
     }
 
     /// Records that the server, or the network path to it, failed in the last load test, and stops the run. If the
-    /// queue that the load left explains the missing answer, only adds a note with this explanation.
+    /// queue of the load explains the missing answer, adds a note with this explanation instead.
     pub(crate) fn gone(&mut self, why: &str) -> Result<(), LabError> {
         let waited_s = alive_timeout_s(&self.run.plan.load);
         if let Some(text) = backlog::explanation(&self.run.trials, waited_s) {
@@ -352,8 +352,8 @@ fn connect(behind: &run::Behind) -> Result<databases::Database, LabError> {
     databases::Database::connect(behind).map_err(fail)
 }
 
-/// Writes the run, including a load test that has not ended. The run is marked as interrupted, in case this process is
-/// killed.
+/// Writes the run, including a load test that has not ended. The run is marked as interrupted, so that the mark remains
+/// if this process is killed.
 fn save_unfinished(run: &mut Run, dir: &RunDir, trial: Trial, elapsed: Duration) -> Result<(), LabError> {
     (run.elapsed_s, run.interrupted) = (elapsed.as_secs_f64(), true);
     run.trials.push(trial);

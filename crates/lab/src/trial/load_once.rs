@@ -44,12 +44,12 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
     check_alive(lab, target_setup)
 }
 
-/// Minimum time between the end of a silence and the end of the measurement, seconds. If less than this time remains
-/// after the silence, the server counts as still silent.
+/// Minimum time between the end of a silence and the end of the measurement, seconds. If less time remains, the server
+/// counts as still silent.
 const MIN_ANSWERING_S: f64 = 0.25;
 
-/// If the server gave no answers at the end of the load, checks whether the server still answers. If the server no
-/// longer answers, the run's result is that the server became unreachable.
+/// If the server was silent at the end of the load, checks whether it answers again. If not, the run's result is that
+/// the server became unreachable.
 fn check_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabError> {
     let s_clients = matches!(target_setup.load.intensity, Intensity::SClients { .. });
     let Some(trial) = lab.run.trials.last().filter(|_| !s_clients) else { return Ok(()) };

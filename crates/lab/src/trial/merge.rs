@@ -136,7 +136,7 @@ fn take_repeated(histograms: &mut BTreeMap<String, Hist>) -> [bool; 2] {
 }
 
 /// Returns the summary with 0 in place of the shortest time that a histogram stores. The shortest time stands for
-/// answers that arrived in one piece.
+/// answers that arrived at once.
 fn without_shortest(mut times: Summary) -> Summary {
     let Summary { min, p50, p90, p99, p99_9, max, .. } = &mut times;
     [min, p50, p90, p99, p99_9, max].into_iter().filter(|us| **us <= ONE_PIECE_US).for_each(|us| *us = 0.0);
@@ -147,7 +147,7 @@ fn rates(point: &Point, intensity: &Intensity, part: &LoadPart) -> Rates {
     let per_s = |n: f64| if part.measured_s > 0.0 { n / part.measured_s } else { 0.0 };
     let measured = &part.measured;
     let s_clients = matches!(intensity, Intensity::SClients { .. });
-    // If there was no free port or descriptor, a connection attempt was never sent, so it does not count as sent.
+    // Without a free port or descriptor, a connection attempt was never sent, so it does not count as sent.
     let never_left = [ErrorKind::ClientPorts, ErrorKind::ClientFds].map(|kind| measured.errors.0.get(&kind).copied());
     let left = measured.attempted.saturating_sub(never_left.into_iter().flatten().sum());
     let sent = if s_clients { left } else { measured.sent };

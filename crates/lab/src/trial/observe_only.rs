@@ -24,8 +24,8 @@ const FIRST_SAVE: Duration = Duration::from_secs(1);
 /// long.
 const MIN_SAVE_RATIO: u32 = 50;
 
-/// Observes for the given time and updates the live view. Intermediate results are passed to `keep`, because a process
-/// that watches for hours may be killed.
+/// Observes for the given time and updates the live view. Passes intermediate results to `keep`, because a process that
+/// watches for hours may be killed.
 pub(crate) fn observe_only(
     observation: &Observation,
     (interval_s, duration_s): (f64, f64),

@@ -1,5 +1,5 @@
 //! An experiment on named hosts: a reference server, generators on the clients' hosts, and an observer on each host.
-//! Counters that only a testbed has, such as those of the network between the hosts, are missing.
+//! Counters that only a testbed has (such as those of its network) are missing.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};

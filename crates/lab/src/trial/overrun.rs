@@ -4,8 +4,7 @@ use run::number::prose::figure;
 
 /// Share of the budget by which a run may exceed the budget without a warning.
 const ALLOWED_SHARE: f64 = 0.05;
-/// Minimum share of the excess time that this thread must have waited for a CPU, so that the warning names the wait as
-/// the cause.
+/// Minimum share of the excess time that this thread waited for a CPU if the warning names this wait as the cause.
 const EXPLAINED_SHARE: f64 = 0.5;
 
 /// Returns the sentence about a run that exceeded its budget, and `None` for a run within its budget. `waited_s` is the

@@ -33,8 +33,8 @@ pub(crate) const STEP_S: f64 = run::TENTH_S;
 /// Maximum number of steps in a series. A measurement of ten minutes has the maximum number of steps if each step is a
 /// tenth of a second. A longer measurement has wider steps.
 const MAX_STEPS: f64 = 6_000.0;
-/// Maximum number of ticks kept per agent: more than an hour at ten per second. If an agent has sent more ticks than
-/// this maximum, [`thin`] drops some of the ticks.
+/// Maximum number of ticks kept per agent: more than an hour at ten per second. If an agent sends more ticks, [`thin`]
+/// drops some of them.
 const MAX_TICKS: usize = 40_000;
 
 /// Possible widths of a step, seconds, in the series that shows how a load becomes steady. The series uses the first
@@ -123,8 +123,8 @@ impl Progress {
     }
 
     /// Returns the series of a measurement in steps of a tenth of a second. For long measurements, the width of a step
-    /// is doubled until there are at most [`MAX_STEPS`] steps. If no agent has sent a tick, all rates are unknown, so
-    /// the series is empty. For example, a simulated load (`--io sim`) sends no ticks.
+    /// is doubled until there are at most [`MAX_STEPS`] steps. Without any tick, all rates are unknown, so the series
+    /// is empty. For example, a simulated load (`--io sim`) sends no ticks.
     pub(crate) fn series(&self, begin_s: f64, end_s: f64) -> Series {
         let wider = |step_s: &f64| Some(2.0 * step_s).filter(|_| end_s - begin_s > MAX_STEPS * step_s);
         let step_s = std::iter::successors(Some(STEP_S), wider).last().unwrap_or(STEP_S);

@@ -152,11 +152,10 @@ impl<'w> RunningTrial<'w> {
         end.map_or(f64::INFINITY, |end| end.saturating_duration_since(Instant::now()).as_secs_f64())
     }
 
-    /// Measures for the plan's duration, or until the load test ends early. If the server sends no answers at the end
-    /// of this time, the measurement lasts until answers arrive, but at most [`MAX_STANDSTILL`] longer. Otherwise, the
-    /// percentiles of the response times would not include the requests that wait for their answers. The measurement
-    /// also ends when the time budget is used up, but not before it has lasted [`MIN_WINDOW_S`]. If the load has the
-    /// time slots of an experiment, the measurement does not end because of the budget.
+    /// Measures for the plan's duration, or until the load test ends early. If the server is silent at the end of this
+    /// time, waits for answers, but at most [`MAX_STANDSTILL`] longer. Without this extension, the percentiles would
+    /// leave out requests that still wait for their answers. Also ends when the time budget is used up, but not before
+    /// [`MIN_WINDOW_S`]. With the time slots of an experiment, the budget does not end the measurement.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s, &plan.stages);
@@ -199,8 +198,8 @@ impl<'w> RunningTrial<'w> {
         self.hear_until_over(Instant::now() + Duration::from_millis(100));
     }
 
-    /// Records that some agents sent no results. Loadline itself ends agents without results, so their end is not
-    /// reported as a failure of their own.
+    /// Records that some agents sent no results. Loadline itself ends such agents, so their end is not reported as a
+    /// failure.
     fn give_up(&mut self, waited: Duration) {
         let why = format!(
             "it sent no results within {:.1} s after its window, so loadline ended it; a stopped process (SIGSTOP) or a host \
@@ -285,8 +284,8 @@ impl<'w> RunningTrial<'w> {
         self.parts.take(agent, part, longest_s, ours);
     }
 
-    /// Updates the live view if its interval has passed. Ten thousand ticks may arrive per second, so not each tick
-    /// updates the view.
+    /// Updates the live view if its interval has passed. Ten thousand ticks may arrive per second, so the view is not
+    /// updated for each tick.
     fn show(&mut self) {
         let now = Instant::now();
         if self.view_at.is_none_or(|at| now < at) {
@@ -298,8 +297,8 @@ impl<'w> RunningTrial<'w> {
         self.watch.progress(LiveProgress { tick, detail, clients, server });
     }
 
-    /// Updates the live view with the final counts. The last reports of the agents may have come before the view's
-    /// interval had passed.
+    /// Updates the live view with the final counts. The last reports of the agents may have come before the next
+    /// regular update.
     fn show_last(&mut self) {
         self.view_at = self.view_at.map(|_| Instant::now());
         self.show();

@@ -22,8 +22,8 @@ pub(crate) fn is_stretched(plan: &LoadPlan) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshots {
     step_s: f64,
-    /// Times at which the last tick with details is expected before the end of a stage, or before the end of the window
-    /// of a load with stages. A stretch ends at each time in the list.
+    /// Times at which the last tick with details is expected before a stage ends, or before the window of a load with
+    /// stages ends. A stretch ends at each time in the list.
     edges: Vec<f64>,
     states: Vec<(f64, TickDetail)>,
 }
@@ -46,8 +46,8 @@ impl Snapshots {
         Self { step_s, edges, states: vec![(now_s, known)] }
     }
 
-    /// Returns true if a stretch has ended, so that a snapshot is due. Snapshots are taken at those ticks (progress
-    /// reports) that contain details. If a measurement is longer than planned, the additional time has no stretches.
+    /// Returns true if a stretch has ended, so that a snapshot is due. Snapshots are taken at ticks (progress reports)
+    /// that contain details. If a measurement is longer than planned, the additional time has no stretches.
     pub(crate) fn due(&self, now_s: f64) -> bool {
         let full = self.states.len() as f64 > MAX_STRETCHES + 1.0;
         let is_edge = |since_s: f64| self.edges.iter().any(|edge_s| since_s < *edge_s && *edge_s <= now_s);

@@ -57,7 +57,7 @@ impl ParsedTarget {
 }
 
 /// Parses a target and looks up its host name on this host. `asked` is the protocol with settings from flags or from a
-/// plan. The scheme of the target determines the protocol. Keeps the settings in `asked` if they belong to the scheme's
+/// plan. The scheme of the target determines the protocol. The settings in `asked` are kept if they belong to this
 /// protocol.
 pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
     parse(target, asked)?.resolved(look_up)

@@ -3,7 +3,7 @@ use run::ServePlan;
 use std::process::Command;
 use testkit::eventually;
 
-/// Host for tests, which runs this shell script in place of each agent.
+/// Host for tests: runs this shell script instead of each agent.
 pub(crate) struct Shell(pub(crate) String);
 
 impl Host for Shell {
@@ -97,8 +97,8 @@ fn another_wire_version_is_one_clear_error() {
     assert!(error.contains("loadline 9.9") && error.contains(&versions), "{error}");
 }
 
-/// The agent writes more than the 64 KiB that a pipe holds. The test of an agent that ends without a message is in
-/// `pipe_thread`.
+/// The agent writes more than 64 KiB, the capacity of a pipe. Another test, in `pipe_thread`, covers an agent that ends
+/// without a message.
 #[test]
 fn an_agent_that_complains_all_the_time_is_not_held_up() {
     let ready = r#"echo '{"is":"ready","pid":1,"listening":null,"io":"x","notes":[]}'"#;

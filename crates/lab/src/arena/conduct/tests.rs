@@ -9,8 +9,7 @@ use super::*;
 struct Server {
     cpu_us: f64,
     body_bytes: u64,
-    /// Number of steps of the comparison after which the server's answers are one byte shorter; 0 if this never
-    /// happens.
+    /// Number of steps after which the server's answers become one byte shorter; 0 for never.
     short_after: usize,
     no_build: bool,
     by_generator: bool,

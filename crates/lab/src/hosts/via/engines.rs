@@ -6,8 +6,8 @@
 pub struct Engine {
     /// Name for `--via`.
     pub name: &'static str,
-    /// First words of the engine's command line, before the program to run on the host. `{host}` stands for the host's
-    /// name.
+    /// First words of the engine's command line, before the program that runs on the host. `{host}` stands for the
+    /// host's name.
     pub prefix: &'static [&'static str],
     /// True if the engine joins its arguments with spaces and passes them to a shell on the host. Loadline quotes each
     /// argument for an engine that joins its arguments.
@@ -16,10 +16,10 @@ pub struct Engine {
     /// over a master connection than over a new connection. Without master connections, sshd may refuse agents, because
     /// it limits the number of connections that are not yet authenticated.
     pub masters: bool,
-    /// Words of a command line that starts a container named `{host}` in this machine's network. The caller appends the
-    /// container's options and image to this command line. Empty for an engine without images.
+    /// Words of a command line that starts a container called `{host}` in this machine's network. The caller appends
+    /// the container's options and image to this command line. Empty for an engine without images.
     pub starts: &'static [&'static str],
-    /// Line that tells the user which names of hosts the engine accepts.
+    /// Line that tells the user which host names the engine accepts.
     pub help: &'static str,
 }
 

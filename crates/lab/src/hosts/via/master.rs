@@ -1,6 +1,6 @@
-//! Master connections of ssh. All agents of a host are started over its master connections. Each master connection runs
-//! `cat` on its host. A master connection ends when this process closes its end of the pipe to `cat`. When the
-//! conductor ends, its end of the pipe closes, so no master connection outlives the conductor.
+//! Master connections of ssh. All agents of a host use its master connections. Each master connection runs `cat` on its
+//! host. A master connection ends when this process closes its side of the pipe to `cat`. When the conductor ends, its
+//! side of the pipe closes, so no master connection outlives the conductor.
 
 use std::fs::{DirEntry, read_dir};
 use std::io::Read as _;
@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 use crate::{LabError, owner};
 
-/// Folder that holds the folders of the connections.
+/// Folder for the folders of the connections.
 const PARENT: &str = "/tmp";
 /// Beginning of the names of the folders. The complete name also contains the conductor and a random number.
 const PREFIX: &str = "loadline-ssh-";
 
-/// Maximum number of connections that are opened at the same time. sshd starts to refuse connections when more than 10
-/// are not yet authenticated (`MaxStartups`, default 10).
+/// Maximum number of connections that are opened at the same time. By default, sshd refuses connections if more than 10
+/// are not yet authenticated (`MaxStartups`).
 const MAX_CONCURRENT: usize = 8;
 /// Maximum time to open a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -88,7 +88,7 @@ fn remove_left_in(parent: &Path) {
     read_dir(parent).into_iter().flatten().flatten().filter(is_left).for_each(|folder| remove(&folder.path()));
 }
 
-/// Returns true if an entry is a folder of this user whose conductor no longer exists.
+/// Returns true if an entry is a folder of this user, and its conductor no longer exists.
 fn is_left(entry: &DirEntry) -> bool {
     let name = entry.file_name();
     let is_ours = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).is_some_and(owner::is_gone);

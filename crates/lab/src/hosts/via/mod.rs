@@ -165,7 +165,7 @@ fn engine(text: &str) -> Result<(Vec<String>, bool, bool), LabError> {
     let program = Path::new(&words[0]).file_name().map(|name| name.to_string_lossy().into_owned());
     let known = ENGINES.iter().find(|row| row.joins && program.as_deref() == Some(row.name));
     if known.is_some() {
-        // Adds the options that [`ENGINES`] has for ssh: no terminal, and no prompt.
+        // Adds the options of [`ENGINES`] for ssh: no terminal, and no prompt.
         words.splice(1..1, ["-T", "-o", "BatchMode=yes"].map(str::to_string));
     }
     Ok((words, known.is_some(), known.is_some_and(|row| row.masters)))

@@ -44,8 +44,8 @@ mod tests {
         Program::read(&path).unwrap()
     }
 
-    /// Runs the script with the given home directory. Returns two results: true if the script requested the program,
-    /// and the rest of its output.
+    /// Runs the script with the given home directory. Returns true if the script requested the program, and the rest of
+    /// the script's output.
     fn started(home: &Path, program: &Program) -> (bool, String) {
         let mut command = Command::new("sh");
         command.args(["-c", &start_script(program)]).env("HOME", home).env_remove("XDG_CACHE_HOME");

@@ -15,8 +15,8 @@ fn sweep(steps: &[(u32, u64)]) -> Run {
     Run { trials: trials.collect(), ..Run::default() }
 }
 
-/// Observed with redis and 16 requests in flight: while a lever stopped the generator or the server, the other side
-/// soon had nothing to do.
+/// As observed with redis and 16 requests in flight, a lever that stopped one side (generator or server) soon left the
+/// other side idle.
 #[test]
 fn more_connections_are_taken_where_a_lever_would_stop_both_sides() {
     let mut run = sweep(&[(8, 120_000), (16, 136_000), (32, 130_000), (64, 119_000), (128, 119_000)]);
@@ -30,8 +30,8 @@ fn more_connections_are_taken_where_a_lever_would_stop_both_sides() {
     assert_eq!(OperatingPoint::busy(&run, 16).connections, 16, "a few more change nothing");
 }
 
-/// Seen live with a server whose answers take 40 ms: the closed loop ended with 50 clients, and the server's only thread
-/// was full with 900 requests in flight. With 50 connections, the experiment refuted the full thread.
+/// As observed with a server whose answers take 40 ms, the closed loop ended with 50 clients, but only 900 requests in
+/// flight filled the server's thread. With 50 connections, the experiment wrongly refuted the full thread.
 #[test]
 fn the_experiment_has_as_many_requests_in_flight_as_the_heaviest_open_loop() {
     let mut run = sweep(&[(1, 25), (2, 49), (10, 246), (50, 1171)]);
@@ -74,9 +74,9 @@ fn if_four_connections_fill_a_server_more_are_used_if_the_sweep_tried_them() {
     assert_eq!(OperatingPoint::busy(&sweep(&[(1, 500)]), 1).connections, 1);
 }
 
-/// Seen live with Python threads that share the interpreter lock: one client saturated the server, and the sweep
-/// ended at 4 connections without a gain. After the sweep that ended at 4 connections, the experiment used one
-/// connection, so only one request was in flight.
+/// As observed with Python threads that share the interpreter lock, one client saturated the server, and the sweep
+/// ended at 4 connections without a gain. An earlier version of loadline then made the experiment with one connection,
+/// and so with one request in flight.
 #[test]
 fn a_server_that_one_client_fills_is_tested_with_several_requests_in_flight() {
     let mut run = sweep(&[(1, 310), (2, 299), (4, 299)]);
@@ -132,8 +132,8 @@ fn an_experiment_has_no_load_that_the_server_refuses() {
     assert_eq!((OperatingPoint::busy(&run, 2).connections, most_served(&run)), (16, 64));
 }
 
-/// The server has three workers, each of which needs 0.1 s per request. The sweep was short: it had only steps with
-/// 1, 2 and 31 connections, and showed no knee of the throughput curve.
+/// In this test, the server has three workers, each of which needs 0.1 s per request. The sweep was short: it had only
+/// steps with 1, 2 and 31 connections, and showed no knee of the throughput curve.
 #[test]
 fn a_short_sweep_has_fewer_connections_too() {
     let mut run = sweep(&[(1, 10), (2, 19), (31, 30)]);
@@ -142,8 +142,8 @@ fn a_short_sweep_has_fewer_connections_too() {
     assert_eq!(found.iter().map(|point| point.connections).collect::<Vec<_>>(), [31, 12, 6]);
 }
 
-/// The turns that measure the costs of handshakes and classes come after the search, with as many connections as
-/// the load test on which the verdict relies. An earlier version of loadline used their rate and their pipeline.
+/// The turns that measure costs come after the search, with the connections of the load test on which the verdict
+/// relies. An earlier version of loadline used the rate and the pipeline depth of these turns.
 #[test]
 fn turns_that_measure_costs_are_not_the_load_of_the_verdict() {
     for kind in [TrialKind::Handshakes, TrialKind::Classes] {
@@ -175,8 +175,8 @@ fn the_load_is_that_of_the_trial_with_the_verdict() {
     assert_eq!(fewer, [(8, 16), (7, 16), (5, 16)], "27 requests are not in flight, because their clients pause");
 }
 
-/// The server completes 80 requests per second, four at a time. 128 clients pause for 1 s after each answer. An
-/// earlier version of loadline offered 16 and 8 connections, which leave this server idle most of the time.
+/// In this test, the server completes 80 requests per second, four at a time. 128 clients pause for 1 s after each
+/// answer. An earlier version of loadline offered 16 and 8 connections, which leave the server idle most of the time.
 #[test]
 fn clients_that_pause_fill_a_server_only_if_there_are_enough_of_them() {
     let mut run = sweep(&[(1, 1), (64, 61), (128, 80)]);

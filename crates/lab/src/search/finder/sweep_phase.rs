@@ -84,8 +84,8 @@ impl Finder {
         if let Some(why) = sweep.ended() {
             conductor.note(format!("stopped adding clients: {why}"));
         }
-        // The response time of refusals says nothing about the response time of good answers. An open-loop search then
-        // finds the highest rate at which no request is refused.
+        // The response time of refusals is not that of good answers, so the search finds the highest rate without
+        // refusals.
         let best = if sweep.best() > 0.0 { sweep.best() } else { self.let_through };
         if best <= 0.0 {
             return Ok(Phase::Done);
@@ -95,9 +95,8 @@ impl Finder {
         self.served.into_iter().for_each(|served| conductor.note(serves_few(served)));
         self.mean_at_best_s = f64::from(self.connections) / best;
         let limits = judge::limits(conductor.run());
-        // At the end of the sweep, the server was busy, so requests of different clients waited for one another. The
-        // rate search looks for rates at which requests wait less, so the response time is limited to what the
-        // objective allows.
+        // At the end of the sweep, the server was busy, so requests of different clients waited for one another. At
+        // lower rates, requests wait less, so the response time is limited to what the objective allows.
         let longest_s = judge::longest_mean_us(&limits).unwrap_or(f64::INFINITY) / 1e6;
         self.response_s = self.response_s.min(longest_s);
         self.budget = self.budget.extended(conductor.unused_s()?);

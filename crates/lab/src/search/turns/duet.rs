@@ -1,11 +1,10 @@
 //! Duet: both servers run at the same time on separate CPUs, and swap these CPUs after each measurement. A disturbance
-//! of the machine affects both servers at the same time. A disturbance of both servers cancels out in the difference
-//! between the servers (L. Bulej and others, *Duet Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE
-//! 2020).
+//! of the machine affects both servers at the same time. The disturbance then cancels out in the difference between the
+//! servers (L. Bulej and others, *Duet Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE 2020).
 //!
 //! Even on separate CPUs, the servers share the machine's memory, its largest cache, and its power budget. A server
 //! that uses much of the memory, the cache or the power slows the other server. Swapping the CPUs removes differences
-//! between the two sets of CPUs, but not the effect of the shared resources.
+//! between the two sets of CPUs, but not the effect of shared resources.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +21,7 @@ pub struct DuetCpus {
 
 impl DuetCpus {
     /// Divides the cores of this machine into four equal parts, for two servers and two generators. Keeps hyperthreads
-    /// of one core together, because they slow each other. The error says what the machine lacks.
+    /// of one core together, because they slow each other. The error gives what the machine lacks.
     pub fn of(allowed: &[u32], core_of: impl Fn(u32) -> u32) -> Result<Self, String> {
         let mut cores: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         allowed.iter().for_each(|cpu| cores.entry(core_of(*cpu)).or_default().push(*cpu));
@@ -48,15 +47,15 @@ impl DuetCpus {
 
 /// Moves both servers to their CPUs for a measurement, and moves them back afterwards.
 pub trait Placement {
-    /// Moves the first server to the first set of CPUs and the second server to the second set, or the other way round
-    /// if `swapped` is true.
+    /// Moves the first server to the first set of CPUs and the second server to the second set; the reverse if
+    /// `swapped` is true.
     fn place(&mut self, swapped: bool) -> Result<(), String>;
 
     /// Lets both servers use all CPUs that they could use before [`Placement::place`].
     fn restore(&mut self);
 }
 
-/// Processes of both servers on this machine. A record on disk contains the CPUs that the processes could use before
+/// Processes of both servers on this machine. A record on disk contains the CPUs that these processes could use before
 /// the comparison. If this command is killed, the next loadline command uses the record to move the processes back.
 pub(crate) struct LivePlacement {
     /// Listening processes of each server. The descendants of the listening processes are moved, too.
@@ -66,8 +65,8 @@ pub(crate) struct LivePlacement {
 }
 
 impl LivePlacement {
-    /// Checks that the processes of both servers can be moved to other CPUs. The error says why a server cannot be
-    /// moved.
+    /// Checks that the processes of both servers can be moved to other CPUs. The error gives the reason why a server
+    /// cannot be moved.
     pub(crate) fn new(pids: [Vec<u32>; 2], sets: [Vec<u32>; 2]) -> Result<Self, String> {
         if pids.iter().any(Vec::is_empty) || pids[0].iter().any(|pid| pids[1].contains(pid)) {
             return Err("both addresses belong to one server, or a server's processes are not visible".into());
@@ -137,7 +136,7 @@ mod tests {
         assert!(DuetCpus::crowded(&[0]).is_err() && DuetCpus::of(&[], alone).is_err());
     }
 
-    /// A shell with a child process that sleeps. Shell and child end when this value is dropped.
+    /// A shell with a sleeping child process. Both end when this value is dropped.
     struct Server(std::process::Child);
 
     impl Server {

@@ -9,7 +9,7 @@ use super::windows::{MIN_WINDOWS, Windows};
 /// end. Interim judgements find a difference earlier: three of them after 76 % of the measurements on average, two
 /// after 87 %, and twelve after 71 % (simulated in `stats::sequential`). In the simulation of `stats::sequential`, a
 /// comparison with the whole budget finds the difference in nine of ten cases. Each interim judgement uses all
-/// measurements so far, so twelve judgements take three times as much computing time as three.
+/// measurements so far, so twelve judgements need more computing time than three.
 pub(super) const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 
 /// Interim judgements ("looks") of the measurements of a comparison.
@@ -42,8 +42,8 @@ impl Looks {
         judge::compare_at(("old", old), ("new", new), self.threshold, at).ok().map(|comparison| comparison.outcome)
     }
 
-    /// Returns the share of the measurements at each look (interim judgement) that was made. If no look ended the
-    /// comparison, adds the final look at all measurements. The final look gets the rest of the significance level.
+    /// Returns the share of the measurements at each look (interim judgement) so far. If no look ended the comparison,
+    /// adds the final look at all measurements. The final look gets the remaining significance level.
     pub(super) fn all(mut self, ended: bool) -> Vec<f64> {
         if !ended {
             self.taken.push(1.0);

@@ -2,9 +2,9 @@
 //!
 //! Measurements come in pairs, one per server. The order within each pair is random and balanced, so that changes of
 //! the machine affect both servers equally. The measurements are judged several times (`looks`). A regression ends the
-//! comparison. If no figure became worse, the comparison uses the remaining time to search for the capacities of both
-//! servers. Measurements between the search steps show how much the machine affects a search. If the measurements stay
-//! undecided, they use the whole budget.
+//! comparison. If no figure became worse, the remaining time is used to search for the capacities of both servers.
+//! Measurements between the search steps show how much the machine affects a search. If the comparison stays undecided,
+//! the measurements use the whole budget.
 //!
 //! If both servers and both generators have separate CPUs, the measurements of a pair run at the same time (`duet`).
 
@@ -25,9 +25,9 @@ use looks::Looks;
 use searches::{MIN_SEARCH_S, Searches};
 use windows::Windows;
 
-/// Share of the budget for the capacity searches. The larger share of the budget is for the pairs of measurements,
-/// because these pairs give the values that decide the comparison. With the default budget of 60 s, each search has 12
-/// s. A search of 10 s or more finds a confidence interval of the capacity even for a slow server.
+/// Share of the budget for the capacity searches. The larger share is for the pairs of measurements, because they
+/// decide the comparison. With the default budget of 60 s, each search has 12 s. A search of 10 s or more finds a
+/// confidence interval of the capacity even for a slow server.
 const CAPACITY_SHARE: f64 = 0.4;
 /// Share of the measurements that come before the first step of a search, if the whole budget is used. No search begins
 /// before the first look (interim judgement).
@@ -57,7 +57,7 @@ pub struct TurnsTaken {
     pub order: WindowOrder,
     /// Weaknesses of the comparison, in sentences.
     pub notes: Vec<String>,
-    /// Way in which the measurements of a pair run: one after the other, or at the same time.
+    /// Order of the two measurements of a pair: one after the other, or at the same time.
     pub pairing: Pairing,
     /// Moments at which the result was judged, as shares of the planned number of measurements. If no earlier judgement
     /// ended the comparison, the last value is 1.

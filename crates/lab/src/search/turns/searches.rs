@@ -8,8 +8,8 @@ use crate::trial::turn_order::TurnOrder;
 /// Minimum length of a search, seconds.
 pub(super) const MIN_SEARCH_S: f64 = 8.0;
 
-/// One capacity search for each server, with a common objective. If the user set no objective, it is derived from the
-/// first server's response time without load.
+/// One capacity search for each server, with a common objective. If the user set no objective, the first server's
+/// response time without load gives it.
 pub(super) struct Searches {
     finders: [Finder; 2],
     goes_on: [bool; 2],
@@ -51,7 +51,7 @@ impl Searches {
     }
 
     /// Conducts one step of each search. Skips a search that must wait for the other search. The objective is set
-    /// before each step, because the first step after a sweep already reads it.
+    /// before each step, because the first step after a sweep already needs it.
     pub(super) fn step(&mut self, sides: &mut [&mut dyn Conductor; 2]) -> Result<(), LabError> {
         for at in self.order.pair() {
             self.set_objective(sides);

@@ -31,7 +31,7 @@ const PREFERRED_WINDOWS: f64 = 10.0;
 /// Measurements of both servers under the requested load: order, number and duration.
 pub(super) struct Windows<'d> {
     order: RecordedOrder,
-    /// Placement that moves the servers to their CPUs; `None` if the measurements of a pair run one after the other.
+    /// Moves the servers to their CPUs; `None` if the measurements of a pair run one after the other.
     duet: Option<&'d mut dyn Placement>,
     /// Reason why the servers can no longer be moved, so that later pairs are measured in turns; `None` if the servers
     /// can be moved.
@@ -51,7 +51,7 @@ impl<'d> Windows<'d> {
         Self { order, duet, moves_no_more: None, pairs: 0, used_s: 0.0, last_s: 0.0, room_s }
     }
 
-    /// Returns the way in which the measurements of a pair run: one after the other, or at the same time.
+    /// Returns the order of the two measurements of a pair: one after the other, or at the same time.
     pub(super) fn pairing(&self) -> Pairing {
         if self.order.turns.at_once { Pairing::AtOnce } else { Pairing::InTurns }
     }
@@ -65,8 +65,8 @@ impl<'d> Windows<'d> {
     /// Conducts the two measurements of one pair.
     pub(super) fn pair(&mut self, sides: &mut [&mut dyn Conductor; 2]) -> Result<(), LabError> {
         let length_s = length_s(self.room_s, response_s(sides));
-        // Both measurements of a pair get the same arrivals and think times. Different pairs get different arrivals and
-        // think times.
+        // Both measurements of a pair get the same arrivals and think times. Each pair gets its own arrivals and think
+        // times.
         let seed = self.order.turns.seed.wrapping_add(self.pairs);
         let number = self.pairs + 1;
         let order = self.order.pair();

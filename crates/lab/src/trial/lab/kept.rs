@@ -49,7 +49,7 @@ impl Lab<'_> {
         self.add_single(&single, &mut trial);
         self.host_watch.iter_mut().for_each(|watch| watch.record(&mut trial));
         trial.notes.iter_mut().for_each(|note| *note = self.run.plan.load.secrets.scrub(note));
-        // A server's answer may contain secrets that the plan does not know.
+        // A server's answer may contain secrets that are not in the plan.
         let secrets = &self.run.plan.load.secrets;
         let reasons = trial.first_failures.iter_mut().map(|failure| &mut failure.reason);
         reasons.for_each(|reason| *reason = run::hide_tokens(&secrets.scrub(reason)));
@@ -64,8 +64,8 @@ impl Lab<'_> {
         Ok(&self.run.trials[last])
     }
 
-    /// Judges the run so far and writes `run.json`. If writing fails, tells the user once, and the run continues. Until
-    /// the run is finished, the file is marked as interrupted, in case this process is killed.
+    /// Judges the run so far and writes `run.json`. If writing fails, tells the user once, and continues the run. The
+    /// file is marked as interrupted until the run is finished, because this process may be killed.
     pub fn save(&mut self) -> Result<(), LabError> {
         let began_s = self.elapsed_s();
         // The last repeat of an interrupted run is incomplete, so judge ignores it.

@@ -6,8 +6,8 @@ use super::{Progress, STEP_S, errors, in_flight};
 
 /// Shortest silence that counts as an incident, seconds.
 const MIN_SILENCE_S: f64 = 0.5;
-/// Minimum share of refused connects among the failures in a silence. If refused connects reach the minimum share, the
-/// message says that the server no longer listened.
+/// Minimum share of refused connects among the failures in a silence. With this share or more, the message says that
+/// the server no longer listened.
 const MOST_FAILURES: f64 = 0.5;
 /// Minimum number of answers that must be missing in a silence, so that the gaps of a light load do not count.
 const MIN_MISSED_ANSWERS: f64 = 20.0;
@@ -26,9 +26,9 @@ impl Progress {
     }
 
     /// Returns the longest silence of the measurement, if it lasts at least [`MIN_SILENCE_S`], requests were due, and
-    /// at least [`MIN_MISSED_ANSWERS`] answers are missing. Otherwise, if no answer at all has come since the start of
-    /// the measurement, and requests failed, returns the whole time since the start ([`Self::nothing`]). The number of
-    /// missing answers is computed from the rate of answers outside of the silence.
+    /// at least [`MIN_MISSED_ANSWERS`] answers are missing. If no answer has come since the start of the measurement,
+    /// and requests failed, returns the whole time ([`Self::nothing`]). The number of missing answers follows from the
+    /// rate of answers outside the silence.
     pub(crate) fn silence(&self, begin_s: f64, end_s: f64) -> Option<Incident> {
         let rates = self.rates(begin_s, end_s);
         let (at, steps) = longest_zero(&rates);

@@ -10,8 +10,8 @@ use crate::trial::progress::{Progress, STEP_S};
 
 impl RunningTrial<'_> {
     /// Returns the load test: merged results, observations of client and server, and incidents. Also returns the
-    /// agents, which wait for another task. In virtual time, the agents' results have the measured window, and not the
-    /// commands of the conductor (`window`).
+    /// agents, which wait for another task. In virtual time, the agents' results define the measured window, and not
+    /// the conductor's commands (`window`).
     pub(crate) fn trial(
         mut self,
         loads: &[&Intensity],
@@ -60,8 +60,8 @@ impl RunningTrial<'_> {
     }
 }
 
-/// Adds the last ticks (progress reports) of agents whose results are missing. They count in the totals, but not in the
-/// measurement.
+/// Adds the last ticks (progress reports) of agents whose results are missing. These ticks count in the totals, but not
+/// in the measurement.
 fn add_last_ticks<'a>(total: &mut Tally, last: impl Iterator<Item = &'a Tick>) {
     for tick in last {
         total.sent = total.sent.saturating_add(tick.sent);
