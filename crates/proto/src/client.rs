@@ -40,14 +40,13 @@ pub trait Client: Clone + Send + 'static {
         true
     }
 
-    /// Returns true if the request with this index in the mix may be sent again even if the server may have processed
-    /// it.
+    /// Returns true if the request with the index `_item` may be sent again even if the server may have processed it.
     fn is_idempotent(&self, _item: u16) -> bool {
         false
     }
 
-    /// Returns true if the request with this index in the mix may be sent as early data, which an attacker can send
-    /// again (RFC 8470, section 4).
+    /// Returns true if the request with the index `_item` may be sent as early data, which an attacker can repeat (RFC
+    /// 8470, section 4).
     fn may_be_early(&self, _item: u16) -> bool {
         false
     }
@@ -130,7 +129,7 @@ impl<C: Client> AnyClient for C {
 
 /// Sessions of one protocol, stored next to each other in memory.
 pub trait Sessions {
-    /// Returns the session of the connection with this index.
+    /// Returns the session of a connection, by the connection's index.
     fn session(&mut self, connection: usize) -> &mut dyn Requester;
 }
 
@@ -203,7 +202,7 @@ pub enum ProtoError {
     /// The protocol cannot be used over TLS.
     #[error("{0} is not supported over TLS; https:// is")]
     NoTls(&'static str),
-    /// The protocol cannot be used without TLS.
+    /// The protocol can only be used with TLS.
     #[error("{0} is always encrypted: write the target as https:// with --http3, or as h3://")]
     NeedsTls(&'static str),
     /// This build of the program contains no client for the protocol.
@@ -218,8 +217,8 @@ impl ProtoError {
     }
 }
 
-/// Reads a file that the user named. If another host has sent the content of this path, returns the received content
-/// instead of reading the file.
+/// Reads a file that the user named. If another host has sent the content of `path`, returns this content instead of
+/// reading a file.
 pub(crate) fn read(what: &'static str, path: &str) -> Result<Arc<[u8]>, ProtoError> {
     if let Some(bytes) = received_files::received_file(path) {
         return Ok(bytes);

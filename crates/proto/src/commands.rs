@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::ProtoError;
 use crate::client::read_text;
 
-/// Encoded commands of a load. The longest command comes first, because the load code derives the maximum size of a
-/// connection's sends from the connection's first request.
+/// Encoded commands of a load. The longest command comes first, because the maximum size of a connection's sends
+/// follows from its first request.
 #[derive(Clone)]
 pub(crate) struct Commands {
     encoded: Arc<[Box<[u8]>]>,

@@ -104,8 +104,8 @@ impl CookieJar {
     }
 
     /// Appends the value of the `Cookie` header for the current request: the request's own cookies, and the matching
-    /// cookies of the jar. Does not append a cookie of the jar if the request sets a cookie of the same name itself. If
-    /// there are no cookies, returns false and appends nothing.
+    /// cookies of the jar. If the request itself sets a cookie with the same name, the jar's cookie is left out.
+    /// Without cookies, returns false and appends nothing.
     pub(crate) fn write(&self, own: &[u8], to: &mut Vec<u8>) -> bool {
         let begin = to.len();
         to.extend_from_slice(own);
@@ -155,7 +155,7 @@ fn default_path(path: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns true if a request's path is a cookie's path or lies below it (section 5.1.4).
+/// Returns true if the path of a request is the path of a cookie, or is below it (section 5.1.4).
 fn path_matches(cookie: &[u8], path: &[u8]) -> bool {
     path.strip_prefix(cookie).is_some_and(|rest| rest.is_empty() || cookie.ends_with(b"/") || rest.starts_with(b"/"))
 }

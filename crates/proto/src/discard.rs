@@ -9,7 +9,7 @@ use crate::client::{message_bytes, positive};
 use crate::row::{ProtocolSpec, Scheme};
 use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Session};
 
-/// Entry of this protocol in the table of protocols.
+/// Entry of the protocol `discard` in the table of protocols.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "discard",
     help: "sends blocks of bytes and expects nothing back",
@@ -24,7 +24,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
+/// Checks the user's settings of the protocol `discard`, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Discard { message_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     Ok(ClientPlan::new(positive(*message_bytes)?))
@@ -51,7 +51,7 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client side of one connection. A message counts as complete when the kernel has accepted all of its bytes: see
+/// Client side of one connection. A message counts as complete once the kernel has accepted all of its bytes: see
 /// [`Requester::flushed`].
 pub struct ClientSession {
     message: Pattern,

@@ -8,7 +8,7 @@ use crate::client::{message_bytes, positive};
 use crate::row::{ProtocolSpec, Scheme};
 use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Session, Which};
 
-/// Entry of this protocol in the table of protocols.
+/// Entry of the protocol `echo` in the table of protocols.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "echo",
     help: "sends a block of bytes and checks that it comes back unchanged",
@@ -23,7 +23,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
+/// Checks the user's settings of the protocol `echo`, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Echo { message_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     Ok(ClientPlan::new(positive(*message_bytes)?))

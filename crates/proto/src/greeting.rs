@@ -46,8 +46,8 @@ pub(crate) struct GreetingState {
 }
 
 impl GreetingState {
-    /// Searches `input` for the end of the greeting. If the greeting is now complete, returns the number of bytes of
-    /// `input` that belong to the greeting. If the greeting is still incomplete, returns `None`.
+    /// Searches `input` for the end of the greeting. Returns the number of bytes of `input` that belong to the
+    /// greeting, if the greeting is now complete. Returns `None` if the greeting is still incomplete.
     pub(crate) fn end_in(&mut self, input: &[u8]) -> Result<Option<usize>, Fault> {
         let before = self.received.len();
         self.received.extend_from_slice(input);

@@ -13,7 +13,7 @@ use crate::row::{Flag, FlagValue, ProtocolSpec, Scheme};
 
 pub use crate::grpc_messages::{MessageError, framed, messages};
 
-/// Entry of this protocol in the table of protocols.
+/// Entry of gRPC in the table of protocols.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "grpc",
     help: "gRPC: calls over HTTP/2, --streams at once on a connection; any status but 0 is an error",
@@ -130,14 +130,14 @@ const fn flag(name: &'static str, value: &'static str, help: &'static str, set: 
     Flag { name, short: None, requires: None, value, help, set }
 }
 
-/// Changes the settings in `plan` if they are those of a gRPC call. Does nothing if `plan` is for another protocol.
+/// Changes the settings in `plan`, if they belong to a gRPC call. Does nothing if `plan` is for another protocol.
 fn change(plan: &mut Protocol, change: impl FnOnce(&mut GrpcPlan)) {
     if let Protocol::Grpc(call) = plan {
         change(call);
     }
 }
 
-/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
+/// Checks the user's settings of gRPC, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     ClientPlan::calls(plan)
 }

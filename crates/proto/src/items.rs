@@ -1,5 +1,5 @@
 //! Requests of HTTP clients, from a set of requests or from the single request of the protocol's settings. Headers that
-//! all requests of a set share are added to each request.
+//! belong to all requests of a set are added to each request.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(crate) struct Item {
 pub(crate) const USER_AGENT: &str = concat!("loadline/", env!("CARGO_PKG_VERSION"));
 
 impl Item {
-    /// Returns true if the request has a header of this name.
+    /// Returns true if the request has a header called `name`.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
     }
@@ -40,9 +40,9 @@ pub(crate) enum ExpectedStatus {
     /// 2xx and 3xx.
     #[default]
     Usual,
-    /// Only this status, which the user named.
+    /// Only the status that the user named.
     Only(u16),
-    /// 2xx, 3xx and this status, which the server usually gave in a log or recording.
+    /// 2xx, 3xx, and the status in a log or recording.
     UsualOr(u16),
 }
 
@@ -56,7 +56,7 @@ impl ExpectedStatus {
         }
     }
 
-    /// Returns true if an answer with this status is right.
+    /// Returns true if an answer with the given status is right.
     pub(crate) fn takes(self, status: u16) -> bool {
         let is_usual = (200..400).contains(&status);
         match self {

@@ -17,7 +17,7 @@ impl Pace {
         Self { dues_ns, event_bytes, clock }
     }
 
-    /// Returns the number of bytes that may be sent after the first `sent` bytes: the rest of the current event.
+    /// Returns the number of bytes that may be sent after the first `sent` bytes (the rest of the current event).
     /// Returns 0 if the current event is not due yet.
     pub(crate) fn allowed(&self, sent: usize) -> usize {
         match self.due_ns(sent) {

@@ -79,7 +79,7 @@ pub fn spec(plan: &Protocol) -> &'static ProtocolSpec {
     PROTOCOLS.iter().find(|row| row.name == plan.name()).unwrap_or(&PROTOCOLS[0])
 }
 
-/// Returns the scheme with this name (in upper or lower case), and the table entry of the scheme's protocol.
+/// Returns the scheme called `name` (in upper or lower case), and the table entry of the scheme's protocol.
 pub fn by_scheme(name: &str) -> Option<(&'static ProtocolSpec, &'static Scheme)> {
     let all = PROTOCOLS.iter().flat_map(|row| row.schemes.iter().map(move |scheme| (row, scheme)));
     all.into_iter().find(|(_, scheme)| scheme.name.eq_ignore_ascii_case(name))

@@ -13,7 +13,7 @@ use crate::outbox::Outbox;
 use crate::row::{Flag, FlagValue, ProtocolSpec, Scheme};
 use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Which};
 
-/// Entry of this protocol in the table of protocols.
+/// Entry of the protocol `raw` in the table of protocols.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "raw",
     help: "sends the bytes of a file and expects a number of bytes, or the end of the connection",
@@ -68,7 +68,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
+/// Checks the user's settings of the protocol `raw`, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Raw { send_file, expect_bytes, read_first } = plan else {
         return Err(ProtoError::Unknown(plan.name()));

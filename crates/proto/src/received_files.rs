@@ -1,5 +1,5 @@
-//! Files that another host sent together with the settings of a load. On this host, the files' paths may name no file
-//! or a different file.
+//! Files that another host sent together with the settings of a load. On this host, the files may not exist, or may
+//! differ.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};

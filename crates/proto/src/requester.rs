@@ -16,9 +16,9 @@ use crate::{Fault, Progress, Trace};
 /// Each request that ends is reported by a call of `done`, before the method that got `done` returns. The session
 /// stores nothing about an ended request, so any number of requests may end in one piece of input.
 pub trait Requester {
-    /// Returns true if the session also sends bytes that belong to no request: a handshake, pings, or window updates.
-    /// If the result is true, more bytes may be sent than the requests have, and the caller completes every send before
-    /// the next one.
+    /// Returns true if the session also sends bytes that are not part of a request: a handshake, pings, or window
+    /// updates. In that case, more bytes than those of the requests may be sent, and the caller completes every send
+    /// before the next one.
     fn sends_unasked(&self) -> bool {
         false
     }
@@ -56,8 +56,8 @@ pub trait Requester {
         false
     }
 
-    /// Returns true if requests may start. Bytes that are sent or received before this function returns true belong to
-    /// a handshake, and never count as bytes of a request.
+    /// Returns true if requests may start. Bytes that are sent or received before that are part of a handshake, and
+    /// never count as bytes of a request.
     fn ready(&self) -> bool {
         true
     }
@@ -76,14 +76,13 @@ pub trait Requester {
         false
     }
 
-    /// Returns how early data was used since the last call, on this connection and on earlier connections of the
-    /// session.
+    /// Returns the counts of early data since the last call, on this and earlier connections of the session.
     fn take_early_data(&mut self) -> EarlyData {
         EarlyData::default()
     }
 
-    /// Returns true if the server accepted early data on this connection and has sent no ticket yet. If the connection
-    /// closed now, no other connection could resume its session with early data.
+    /// Returns true if the server accepted early data on this connection and has sent no ticket yet. Closing such a
+    /// connection would prevent another connection from resuming its session with early data.
     fn awaits_ticket(&self) -> bool {
         false
     }
@@ -93,8 +92,8 @@ pub trait Requester {
         None
     }
 
-    /// Returns a sentence with advice that explains a [`Fault`] or an unexpected answer, if the session knows more than
-    /// the fault itself tells.
+    /// Returns a sentence that explains a [`Fault`] or an unexpected answer, if the session has more information than
+    /// the fault.
     fn explain(&self) -> Option<String> {
         None
     }
@@ -130,8 +129,8 @@ pub trait Requester {
         None
     }
 
-    /// Returns true if more requests may start on this connection. After the result has become false, open requests are
-    /// still answered. [`Progress::close`] follows the last answer.
+    /// Returns true if more requests may start on this connection. Even if the result is false, open requests are still
+    /// answered. After the last answer, [`Progress::close`] follows.
     fn takes_more(&self) -> bool {
         true
     }
@@ -148,7 +147,7 @@ pub trait Requester {
         false
     }
 
-    /// Calls `begun` for each request whose answer has begun but is not complete. The same request may be reported
+    /// Calls `begun` for each request whose answer has begun, but is not complete. The same request may be reported
     /// again with each piece of its answer. The second argument of `begun` is the number of events of the answer since
     /// the last call; 0 if answers are no streams of events. By default, only the oldest request is reported, and only
     /// if answers arrive in order.
@@ -158,9 +157,9 @@ pub trait Requester {
         }
     }
 
-    /// Calls `sent` with the ID of each request that had to wait for a free stream (HTTP/2, HTTP/3), and whose headers
-    /// are now ready to be sent. The caller calls this method after each send. A request that still waits for a stream
-    /// is reported by a later call.
+    /// Calls `sent` with the ID of each request that waited for a free stream (HTTP/2, HTTP/3), and whose headers are
+    /// now ready to be sent. The caller calls this method after each send. A request that still waits for a stream is
+    /// reported by a later call.
     fn each_late_request(&mut self, _sent: &mut dyn FnMut(u16)) {}
 
     /// Tells the session the index of the server address to which the connection is opened.
@@ -188,7 +187,7 @@ pub trait Requester {
 
     /// Called when all bytes of the requests so far were handed to the system, and [`transmit`](Requester::transmit)
     /// has nothing more to send. Reports requests that expect no answer as complete, because they are complete as soon
-    /// as they are sent. These are the requests of the protocol `discard`, and raw requests for which no answer is
+    /// as they are sent. Examples are requests of the protocol `discard`, and raw requests for which no answer is
     /// expected.
     fn flushed(&mut self, _done: &mut dyn FnMut(Done)) -> Progress {
         Progress::default()

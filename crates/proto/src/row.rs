@@ -14,13 +14,13 @@ pub struct ProtocolSpec {
     pub schemes: &'static [Scheme],
     /// Returns the default settings.
     pub defaults: fn() -> Protocol,
-    /// Command-line flags that change the settings. The flags are applied in the order of this list.
+    /// Command-line flags that change the settings of the protocol. The flags are applied in the order of this list.
     pub flags: &'static [Flag],
     /// After all flags were applied, adds settings that follow from other settings. For example, if a file is sent as
     /// the body, HTTP adds a Content-Type header for the file.
     pub complete: fn(&mut Protocol),
-    /// Returns true if the user may combine a target URL of this protocol with a flag that selects another protocol.
-    /// The argument is the settings of the other protocol.
+    /// Returns true if the user may combine a target URL of this protocol with a flag for another protocol. The
+    /// argument contains the settings of the other protocol.
     pub takes: fn(&Protocol) -> bool,
     /// Adds a header to each request; the second argument is the length of the whole header in bytes. Returns false if
     /// the protocol cannot make requests longer.
@@ -41,8 +41,7 @@ pub struct ProtocolSpec {
     pub datagrams: bool,
     /// Exchange in clear text before TLS; absent if a connection begins with TLS.
     pub before_tls: Option<BeforeTls>,
-    /// Converts the settings for measurements without a network, in which there is no handshake and all answers are
-    /// constant.
+    /// Converts the settings for measurements without a network, which have no handshake and only constant answers.
     pub without_network: fn(Protocol) -> Protocol,
     /// Returns the prepared response to a request, whose bytes are the second argument, for measurements without a
     /// server. For an empty request, returns the first bytes that a server sends on a connection.
@@ -107,7 +106,7 @@ pub struct Flag {
     pub value: &'static str,
     /// Description of the flag for help texts, in one line.
     pub help: &'static str,
-    /// Name of another flag, without which this flag is not allowed.
+    /// Name of another flag that this flag needs.
     pub requires: Option<&'static str>,
     /// Effect of the flag on the protocol's settings.
     pub set: FlagValue,

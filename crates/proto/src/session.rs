@@ -5,13 +5,12 @@
 /// the crate `serve` (such as epoll, or one thread per connection) can therefore use the session.
 ///
 /// For every piece of data that arrives, the caller calls [`receive`](Session::receive), and then
-/// [`transmit`](Session::transmit) until it returns 0. The bytes of each call of `transmit` are sent by one write; a
-/// session that wants two writes returns two pieces. After all bytes of `transmit` were handed to the system, the
-/// caller calls [`flushed`](Session::flushed). After [`Progress::close`], the caller sends the remaining bytes of
-/// `transmit` and closes the connection. After a [`Fault`], the caller closes the connection at once.
+/// [`transmit`](Session::transmit) until it returns 0. One write sends the bytes of one call of `transmit`; a session
+/// that wants two writes returns two pieces. After all bytes of `transmit` were handed to the system, the caller calls
+/// [`flushed`](Session::flushed). After [`Progress::close`], the caller sends the remaining bytes of `transmit` and
+/// closes the connection. After a [`Fault`], the caller closes the connection at once.
 ///
-/// Sessions are used again: [`reset`](Session::reset) prepares a session for a new connection without allocating
-/// memory.
+/// Sessions are reused: [`reset`](Session::reset) prepares a session for a new connection without allocating memory.
 pub trait Session {
     /// Copies the next bytes to send into `out`, and returns their number; 0 if there is currently nothing to send.
     fn transmit(&mut self, out: &mut [u8]) -> usize;
@@ -32,8 +31,8 @@ pub trait Session {
     fn peer_closed(&mut self) -> Result<Progress, Fault>;
 
     /// Called when all bytes of [`transmit`](Session::transmit) were handed to the system, and `transmit` has nothing
-    /// more to send. The returned progress counts exchanges that sending alone completes, and says whether the
-    /// connection must now be closed.
+    /// more to send. The returned progress counts exchanges that are complete once they are sent, and says whether the
+    /// connection must be closed.
     fn flushed(&mut self) -> Progress {
         Progress::default()
     }
@@ -113,8 +112,7 @@ pub struct Progress {
     /// Number of exchanges that ended. At a server, an exchange ends with a complete request. At a client, an exchange
     /// ends with a response, and is also reported as a [`Done`](crate::Done).
     pub completed: u32,
-    /// Number of messages that the server sent without a request. Messages that no request asked for do not count as
-    /// answers.
+    /// Number of messages that the server sent without a request. These messages do not count as answers.
     pub unasked: u32,
     /// True if the connection must be closed after everything was sent.
     pub close: bool,
@@ -143,8 +141,8 @@ pub enum Fault {
     /// The bytes violate the protocol.
     #[error("the bytes do not follow the protocol: {0}")]
     Malformed(&'static str),
-    /// The server sent an answer without a request. If answers are matched with requests only by their order, all
-    /// answers of this connection are doubtful.
+    /// The server sent an answer without a request. If only the order matches answers with requests, all answers of the
+    /// connection are doubtful.
     #[error("the server sent {0}, so its answers cannot be matched with requests")]
     Unasked(&'static str),
     /// The response is complete, but its content or length is not the expected one.
@@ -159,8 +157,8 @@ pub enum Fault {
     /// The server refused one request without processing it.
     #[error("the server refused the stream of a request")]
     StreamRefused,
-    /// The server ends the connection without having processed this request, which can safely be sent again on another
-    /// connection.
+    /// The server closes the connection without having processed this request, which can safely be sent again
+    /// elsewhere.
     #[error("the server left before it looked at the request")]
     Unprocessed,
     /// An earlier answer announced the end of the connection, so the server does not process this request. The request
@@ -175,8 +173,8 @@ pub enum Fault {
     /// hash slot.
     #[error("the node redirected the command (MOVED)")]
     Moved,
-    /// A node of a Redis cluster did not process the command, but redirected this one command, because the key's hash
-    /// slot is moving to another node.
+    /// A node of a Redis cluster redirected this command without processing it, because the key's hash slot is moving
+    /// to another node.
     #[error("the node redirected the command (ASK)")]
     Asked,
     /// The input exceeded a limit of loadline (size of a header or a body).

@@ -1,8 +1,8 @@
 //! Source: the server sends as fast as the client reads, and the client counts the bytes. A load with the protocol
 //! `source` measures only the direction from server to client.
 //!
-//! The protocol is like chargen (RFC 864), but without lines. A server may end a connection after a given number of
-//! bytes, so that a test can count these bytes exactly.
+//! The protocol is like chargen (RFC 864), but without lines. A server may close a connection after a given number of
+//! bytes, so that a test can count the bytes exactly.
 
 use crate::pattern::Pattern;
 use run::Protocol;
@@ -11,7 +11,7 @@ use crate::client::{canned_bytes, message_bytes, positive};
 use crate::row::{ProtocolSpec, Scheme};
 use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Session};
 
-/// Entry of this protocol in the table of protocols.
+/// Entry of the protocol `source` in the table of protocols.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "source",
     help: "receives what the server sends and counts it in messages",
@@ -29,7 +29,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
+/// Checks the user's settings of the protocol `source`, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Source { message_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     Ok(ClientPlan::new(positive(*message_bytes)?))

@@ -22,7 +22,7 @@ pub enum ChangeResult {
     Done,
     /// The store was not changed.
     Unchanged,
-    /// The store has no room for the value.
+    /// The store has no space for the value.
     Full,
 }
 
@@ -43,7 +43,7 @@ impl Store {
         see(self.shard(key).entries.get(key).map(Vec::as_slice))
     }
 
-    /// Stores a value under a key. Returns false if there is no room.
+    /// Stores a value under a key. Returns false if the store has no space for the value.
     pub fn set(&self, key: &[u8], value: &[u8]) -> bool {
         self.shard(key).set(key, value)
     }
@@ -66,7 +66,7 @@ impl Store {
     }
 
     /// Increments a number, and returns the new number. A missing value counts as 0. Returns `None` if the value is not
-    /// a number, if the result would overflow, or if there is no room.
+    /// a number, if the result would overflow, or if the store is full.
     pub fn increment(&self, key: &[u8]) -> Option<i64> {
         let mut number = None;
         let changed = self.change(key, |value| {

@@ -30,8 +30,8 @@ pub(crate) enum Piece {
     /// A uniform random number from the first to the second number, both included.
     Random(u64, u64),
     Zipf(Zipf),
-    /// The captured value with this index in [`Source::captured`]. In a path, only the bytes that would end the path
-    /// are percent-encoded, because a captured value may be a whole path with a query.
+    /// The captured value with the contained index in [`Source::captured`]. In a path, only the bytes that would end
+    /// the path are percent-encoded, because a captured value may be a whole path with a query.
     Captured {
         at: usize,
         in_path: bool,
@@ -162,7 +162,7 @@ impl Source {
         }
     }
 
-    /// Returns the error for a placeholder that is neither a column nor a captured value nor a keyword.
+    /// Returns the error for a placeholder that names no column, captured value or keyword.
     fn unknown(&self, name: &str) -> ProtoError {
         let names = self.columns.iter().chain(&self.captured).map(String::as_str);
         let near = run::nearest(name, names.chain(["seq", "uuid", "random", "zipf"]));

@@ -1,6 +1,6 @@
 //! Trace contexts of requests. Source: W3C Trace Context (Recommendation, November 2021), section 3.2.
 
-/// Name of the header that carries a trace context.
+/// Name of the header with the trace context.
 pub(crate) const NAME: &str = "traceparent";
 /// Length of the header's value in characters: version, trace ID (16 bytes), span ID (8 bytes) and flags, in
 /// hexadecimal digits and separated by hyphens.

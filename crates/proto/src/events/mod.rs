@@ -74,8 +74,9 @@ impl EventCounter {
         self.marker.as_ref().map(EndMarker::has_ended)
     }
 
-    /// Ends the body, and prepares for another body. Returns the number of events that end with the body. Also returns
-    /// false if the body lacks the event that should have ended the stream.
+    /// Ends the body of an answer, and prepares for the next body. Returns the number of events that end with the body,
+    /// and true if the stream is complete. A stream is incomplete if the body lacks the event that should have ended
+    /// the stream.
     pub(crate) fn end(&mut self) -> (u32, bool) {
         let mut sink = EventSink::new(self.marker.as_mut());
         if let Splitter::Lines(lines) = &mut self.splitter {

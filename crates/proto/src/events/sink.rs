@@ -57,7 +57,7 @@ impl EndMarker {
         (!text.is_empty()).then(|| Self { text: finder(), search: Search::default(), ended: false })
     }
 
-    /// Ends the current event of the stream. Returns true if this event ends the stream.
+    /// Ends the current event of the stream. Returns true if the current event ends the stream.
     fn event_ends(&mut self) -> bool {
         let is_end = self.search.found();
         self.ended |= is_end;

@@ -1,6 +1,5 @@
 //! Server-sent events (WHATWG HTML, section 9.2). An event is a block of lines with a `data` field, and ends at an
-//! empty line. Blocks of lines without a `data` field, for example comments that keep the connection open, are no
-//! events.
+//! empty line. Blocks without a `data` field, such as comments that keep the connection open, are not events.
 
 use super::sink::EventSink;
 
@@ -12,11 +11,11 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Part of a line to which the next byte belongs.
 #[derive(Clone, Copy, Debug)]
 enum Position {
-    /// The reader is in the byte order mark at the start of the body. The number says how many bytes of the byte order
-    /// mark have arrived.
+    /// The reader is in the byte order mark at the start of the body. The number counts the bytes of the byte order
+    /// mark that have arrived.
     ByteOrderMark(u8),
-    /// The beginning of a line, whose field name is not yet known. The number says how many bytes of the line have
-    /// arrived; they match the beginning of [`FIELD`].
+    /// The reader is at the beginning of a line, whose field name is not yet known. The number counts the bytes of the
+    /// line that have arrived, all of which match [`FIELD`].
     Name(u8),
     /// The reader is in the rest of a line of the field `data`.
     Data,

@@ -10,7 +10,7 @@ use run::is_token_byte;
 /// Kind of byte that comes next in a chunked body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
-    /// A digit of the chunk size, or the byte after the size. The number says how many digits have arrived.
+    /// A digit of the chunk size, or the byte after the size. The number counts the digits that have arrived.
     Size(u8),
     /// The byte after white space that follows the size.
     SizeEnd,

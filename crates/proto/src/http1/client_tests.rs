@@ -95,7 +95,7 @@ fn a_408_on_an_idle_connection_is_named() {
     assert_eq!(s.close_words(), None);
 }
 
-/// The answer has more bytes than its head says, or has a body although its status allows none.
+/// The answer of this test has more bytes than its head says, or has a body although its status allows none.
 #[test]
 fn a_surplus_body_fails_its_request_and_nothing_else() {
     let no_content = "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello";

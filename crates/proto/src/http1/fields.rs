@@ -1,5 +1,5 @@
-//! Header fields that determine framing, connection and routing. The fields are read so strictly that no other reader,
-//! such as a proxy, can understand them differently.
+//! Header fields that determine framing, connection and routing. The fields are parsed so strictly that no other
+//! program, such as a proxy, can understand them differently.
 
 use std::net::Ipv6Addr;
 

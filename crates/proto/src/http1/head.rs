@@ -11,7 +11,7 @@ pub(crate) const MAX_HEADERS: usize = 256;
 pub enum Framing {
     /// The head gives no length.
     Undeclared,
-    /// The body has this many bytes.
+    /// The body has the contained number of bytes.
     Length(u64),
     /// The body consists of chunks, each with its length.
     Chunked,
@@ -97,8 +97,8 @@ impl HeadBuffer {
     }
 }
 
-/// Returns the position after the empty line that ends a head. The function searches from the position `from` on. The
-/// caller knows that no head ends before `from`.
+/// Returns the position after the empty line that ends a head. The search starts at the position `from`. The caller
+/// must know that no head ends before `from`.
 fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
     let newline = |i: usize| bytes[i] == b'\n';
     (from..bytes.len()).find_map(|i| {

@@ -1,6 +1,6 @@
 //! Cache of parsed response heads, which makes the client side fast.
 //!
-//! A response's head is not parsed if it has the same bytes as the last head for the same request in this thread. Most
+//! If a response's head equals the last head for the same request in this thread, the head is not parsed again. Most
 //! servers change their heads only once a second (the Date field), so nearly all heads are found in the cache.
 
 use std::cell::RefCell;
@@ -19,7 +19,7 @@ const CACHED_ITEMS: usize = 256;
 
 /// The response heads that this thread parsed last. One stored head may serve several requests. The cache never changes
 /// a result, because equal bytes always have the same meaning. Requests with equal response heads share one stored
-/// head, so that a mix of such requests needs no more CPU cache than a single request.
+/// head, so that a mix of requests needs no more CPU cache than one request.
 struct HeadCache {
     head_of_item: [u8; CACHED_ITEMS],
     heads: [CachedHead; CACHED_HEADS],

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::http_date;
 
-/// Maximum size, in bytes, of a body that is stored directly after its head. A response with a body of at most this
-/// size is produced by a single copy of bytes.
+/// Maximum size, in bytes, of a body that is stored directly after its head. Such a response is produced by a single
+/// copy of bytes.
 const MAX_INLINE_BODY: usize = 16 * 1024;
 
 /// A response of a server: its status, header fields and body.
@@ -42,7 +42,7 @@ pub(super) struct Form {
     pub(super) head_len: usize,
 }
 
-/// State of the connection after a response. The head of the response must tell the client whether the connection stays
+/// State of the connection after a response. The response's head must tell the client whether the connection stays
 /// open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
@@ -74,8 +74,9 @@ impl Page {
         Arc::new(Self { status: 200, fields, body, ready, coded: OnceLock::new(), grpc, by_message })
     }
 
-    /// Creates the answer to gRPC calls in which client and server take turns. The function `answer` makes the answer
-    /// to each message of the client. Neither its argument nor its result includes the gRPC prefix of a message.
+    /// Creates the answer to gRPC calls in which client and server send messages alternately. The function `answer`
+    /// makes the answer to each message of the client. Neither the argument nor the result of `answer` includes the
+    /// gRPC prefix of a message.
     pub fn grpc_by_message(answer: impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static) -> Arc<Self> {
         let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
         let (fields, by_message) = (GRPC_FIELDS.into(), Some(Box::new(answer) as MessageAnswer));
@@ -104,7 +105,7 @@ impl Page {
         self.coded.get_or_init(|| code(self))
     }
 
-    /// Creates a text page with the status and its reason phrase. The body is empty for a status below 200.
+    /// Creates a text page with a status and the status's reason phrase. For a status below 200, the body is empty.
     pub fn plain(status: u16, fields: &str) -> Arc<Self> {
         let body = if status < 200 { String::new() } else { format!("{status} {}\n", reason(status)) };
         Self::new(status, "text/plain", fields, body.into_bytes())
@@ -164,8 +165,8 @@ impl Form {
     const EMPTY: Self = Self { bytes: Vec::new(), head_len: 0 };
 }
 
-/// Returns true if a response with this status has content. A response without content ends with its head (RFC 9112,
-/// section 6.3).
+/// Returns true if a response with the given status has content. Without content, a response ends with its head (RFC
+/// 9112, section 6.3).
 const fn has_content(status: u16) -> bool {
     !matches!(status, 100..=199 | 204 | 304)
 }

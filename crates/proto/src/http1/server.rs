@@ -1,8 +1,8 @@
 //! HTTP/1 server: reads requests, and answers with pages of a [`Site`]. Bodies of requests are skipped.
 //!
-//! Fast path: if a head is repeated, the request gets the prepared bytes of an earlier answer. The request's head must
-//! equal the last head that this thread parsed, and the connection must have answered that head in the current second.
-//! On the fast path, nothing is parsed or looked up.
+//! Fast path: a request with a repeated head gets the prepared bytes of an earlier answer. The head must equal the last
+//! head parsed by this thread, and this connection must have answered it in the current second. On the fast path,
+//! nothing is parsed or looked up.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Reply {
         if at < end as u64 { &form.bytes[at as usize..end] } else { &self.page.body()[at as usize - form.head_len..] }
     }
 
-    /// Returns this answer for later requests with the head `head_id`.
+    /// Returns the answer, for later requests with the head `head_id`.
     fn cached(&self, head_id: u64) -> CachedAnswer {
         CachedAnswer { head_id, page: self.page.clone(), ready: self.ready.clone(), head_only: self.head_only }
     }
@@ -64,7 +64,7 @@ struct CachedAnswer {
 enum Phase {
     Head,
     Body(u64),
-    /// The body consists of chunks. The number says how many bytes of the body were skipped.
+    /// The body consists of chunks. The number counts the skipped bytes of the body.
     Chunks(Chunked, u64),
     /// The connection ends after the queued replies. All further input is dropped.
     Ignore,
@@ -193,8 +193,8 @@ impl ServerSession {
             if blank > 0 {
                 return blank;
             }
-            // A line feed without a carriage return does not end a line. The server refuses the request as soon as the
-            // line feed arrives, however the input is divided into pieces.
+            // A line feed without a carriage return does not end a line. The server refuses the request as soon as such
+            // a line feed arrives, whatever the pieces of the input are.
             if input.starts_with(b"\n") {
                 self.refuse(400, progress);
                 return input.len();
@@ -231,8 +231,8 @@ impl ServerSession {
         }
     }
 
-    /// Handles the usual case: a request with the same head was answered on this connection in the same second. Returns
-    /// the length of the head, or `None` if no such request was answered in this second.
+    /// Handles the usual case: this connection has answered a request with the same head in the current second. Returns
+    /// the length of the head, or `None` in all other cases.
     fn repeat(&mut self, input: &[u8], progress: &mut Progress) -> Option<usize> {
         let memo = self.memo.as_ref()?;
         let (facts, used) = last_head::find(memo.head_id, input)?;
@@ -248,8 +248,8 @@ impl ServerSession {
         Some(used)
     }
 
-    /// Parses a head and finds its page. The last returned value is true if later requests with this head get the same
-    /// page. If the request must be refused, returns the status of the error answer as the error.
+    /// Parses a head and finds its page. The last value of the result is true if later requests with the same head get
+    /// the same page. If the request must be refused, returns the status of the error answer as the error.
     fn answer(&self, head: &[u8]) -> Result<(HeadFacts, Reply, bool), u16> {
         let asked = request(head).map_err(|Refused { status, .. }| status)?.ok_or(400_u16)?;
         let (framing, minor, method) = (asked.framing, asked.minor, asked.method);

@@ -7,8 +7,7 @@ use crate::pace::Pace;
 
 /// Content of a server, which all of its connections share.
 pub trait Site: Send + Sync {
-    /// Returns the current time, seconds since 1970. The returned time is that of the latest pass of the server's event
-    /// loop.
+    /// Returns the current time, seconds since 1970. The time is that of the latest pass of the server's event loop.
     fn now_s(&self) -> u64;
 
     /// Returns the page for a known method and a decoded path without query. Pages for status 404 and 405 are also

@@ -63,7 +63,7 @@ const fn flag(name: &'static str, value: &'static str, help: &'static str, set: 
     Flag { name, short: None, requires: None, value, help, set }
 }
 
-/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
+/// Checks the user's settings of HTTP/1.1, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol, requests: Option<&RequestSet>) -> Result<ClientPlan, ProtoError> {
     ClientPlan::with_set(plan, requests)
 }

@@ -1,7 +1,7 @@
-//! Strict parsing of heads, for servers and intermediaries. A head that two readers could understand differently is
-//! refused. If this parser accepted an ambiguous head, a request could be hidden from another reader (request
-//! smuggling; RFC 9112, section 11.2). Both the reference server and the proxy use this parser. Where the standard
-//! allows a reader to repair or to refuse an input, this parser refuses the input.
+//! Strict parsing of heads, for servers and intermediaries. A head is refused if two programs could understand it
+//! differently. An ambiguous head could hide a request from another program (request smuggling; RFC 9112, section
+//! 11.2). Both the reference server and the proxy use this parser. If the standard allows a choice between repairing
+//! and refusing an input, this parser refuses.
 
 use std::mem::MaybeUninit;
 
@@ -95,7 +95,7 @@ fn complete(read: httparse::Result<usize>, bytes: &[u8]) -> Result<Option<usize>
         Err(httparse::Error::Version) => return Err(Refused { status: 505, why: "neither HTTP/1.0 nor HTTP/1.1" }),
         Err(_) => return Err(bad("the lines of the head")),
     };
-    // The standard permits lines that end with LF alone, without CR (RFC 9112, section 2.2). Not all readers accept
+    // The standard permits lines that end with LF alone, without CR (RFC 9112, section 2.2). Not all programs accept
     // lines without CR. The loop does not branch on single bytes, so that the compiler can use vector instructions.
     let wrong = bytes[..length].windows(2).fold(false, |wrong, two| wrong | ((two[1] == b'\n') & (two[0] != b'\r')));
     if wrong || bytes.starts_with(b"\n") { Err(bad("a line that does not end with CR LF")) } else { Ok(Some(length)) }

@@ -3,9 +3,9 @@
 use super::frame::{self, FrameHeader};
 use crate::Fault;
 
-/// Maximum size of a header block, over all its frames, bytes. It is the limit of the heads of HTTP/1.1. The client
-/// announces this limit as the maximum size of the decoded headers. A normal encoder never makes the block larger than
-/// that.
+/// Maximum size of a header block, over all its frames, bytes. Equals the limit of the heads of HTTP/1.1. The client
+/// announces the limit as the maximum size of decoded headers. A normal encoder never makes a header block larger than
+/// its decoded headers.
 pub(super) const MAX_BLOCK_BYTES: usize = crate::http1::HEAD_LIMIT;
 /// Minimum number of bytes that each frame of a header block counts towards [`MAX_BLOCK_BYTES`]. This minimum also
 /// limits the number of very small frames in a block.
@@ -31,8 +31,8 @@ impl HeaderBlock {
         self.began.is_some()
     }
 
-    /// Checks that a frame is allowed at this point of the connection's input. After an incomplete header block, only
-    /// CONTINUATION on its stream may follow.
+    /// Checks that a frame is allowed at the current point of the connection's input. After an incomplete header block,
+    /// only CONTINUATION on its stream may follow.
     pub(super) fn allows(&self, head: &FrameHeader) -> Result<(), Fault> {
         let goes_on = |began: FrameHeader| head.kind == frame::CONTINUATION && head.stream == began.stream;
         match self.began {

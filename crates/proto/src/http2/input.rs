@@ -13,8 +13,8 @@ pub(super) const GRPC_IN_HTTP1: Fault =
 
 /// A part of the input that is passed to the session.
 pub(super) enum Piece<'a> {
-    /// A part of a DATA frame. `body` is the part's content without padding. `length` is the number of bytes that count
-    /// for the flow-control window. `ends` is true if this part is the last one of its frame.
+    /// A part of a DATA frame. `body` is the content of the part, without padding. `length` is the number of bytes that
+    /// count for the flow-control window. `ends` is true for the last part of a frame.
     Data { head: FrameHeader, body: &'a [u8], length: usize, ends: bool },
     /// A complete frame.
     Frame { head: FrameHeader, payload: &'a [u8] },
@@ -114,7 +114,7 @@ impl Input {
             }
         };
         let after = left - n;
-        // The padding at the end of the frame is removed, as far as this part of the input contains it.
+        // Removes the padding at the end of the frame, if this part of the input contains some of it.
         body = &body[..body.len() - padding.saturating_sub(after).min(body.len())];
         let ends = after == 0;
         self.current = (!ends).then_some((head, after));

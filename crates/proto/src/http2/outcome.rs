@@ -27,7 +27,7 @@ pub(crate) fn outcome_of_http(status: u16, length: Option<u64>, body: u64, reque
     if is_refusal(status, request) { Outcome::Unexpected } else { Outcome::Expected }
 }
 
-/// Returns the outcome of a request after its body was examined. `has_text` looks for the expected text in the body.
+/// Returns the outcome of a request after its body was examined. `has_text` searches the body for the expected text.
 /// `is_complete` is false if the body is a stream of events without its last event.
 pub(crate) fn outcome_of_body(
     outcome: Outcome,

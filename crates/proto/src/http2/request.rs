@@ -14,7 +14,7 @@ use crate::memory::{Capture, captures};
 use crate::template::{Source, without_placeholders};
 use crate::{ProtoError, grpc_messages, http1};
 
-/// Headers that requests of HTTP/2 and HTTP/3 must not have: those about the connection (RFC 9113, section 8.2.2; RFC
+/// Headers that requests of HTTP/2 and HTTP/3 must not have: headers about the connection (RFC 9113, section 8.2.2; RFC
 /// 9114, section 4.2), and `host`, which `:authority` replaces.
 const CONNECTION_HEADERS: &[&str] =
     &["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "host"];
@@ -133,7 +133,7 @@ fn fields_of_call(call: &GrpcPlan, https: bool) -> Vec<(String, String)> {
     first.into_iter().chain(fixed).map(owned).chain(own.iter().cloned()).collect()
 }
 
-/// Returns the user's headers as header fields, without those about the connection.
+/// Returns the user's headers as header fields, without headers about the connection.
 fn own_fields(headers: &[(String, String)]) -> impl Iterator<Item = (String, String)> {
     let fields = headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
     fields.filter(|(name, _)| !CONNECTION_HEADERS.contains(&name.as_str()))

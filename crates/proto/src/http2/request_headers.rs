@@ -61,8 +61,7 @@ impl RequestHeaders {
         !self.wrong && !self.method.is_empty() && self.scheme && path
     }
 
-    /// Returns true if the headers that were read may be trailers: none of them is forbidden, and none is a
-    /// pseudo-header.
+    /// Returns true if the headers may be trailers: none of them is forbidden, and none is a pseudo-header.
     pub(crate) fn can_be_trailers(&self) -> bool {
         let pseudo = self.scheme || self.authority || !self.method.is_empty() || !self.path.is_empty();
         !self.wrong && !pseudo

@@ -105,7 +105,7 @@ impl TemplateState {
         self.memory.clear();
     }
 
-    /// Returns the storage for values from the answer. Returns `None` if the request captures no values and no cookies
+    /// Returns the storage for values from the answer. Returns `None` if the request captures no values, and no cookies
     /// are stored.
     pub(crate) fn hears(&mut self, captures: &[Capture]) -> Option<&mut Memory> {
         (self.cookies || !captures.is_empty()).then_some(&mut self.memory)

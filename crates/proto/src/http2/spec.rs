@@ -24,7 +24,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..http1::SPEC
 };
 
-/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
+/// Checks the user's settings of HTTP/2, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol, requests: Option<&RequestSet>) -> Result<ClientPlan, ProtoError> {
     ClientPlan::with_set(plan, requests)
 }

@@ -81,7 +81,7 @@ impl Streams {
         Some(self.0.swap_remove(at))
     }
 
-    /// Removes one stream whose number is above `last`.
+    /// Removes one stream whose ID is above `last`.
     pub(super) fn close_after(&mut self, last: u32) -> Option<Stream> {
         let at = self.0.iter().position(|stream| stream.number > last)?;
         Some(self.0.swap_remove(at))

@@ -21,15 +21,15 @@ const QPACK_DECOMPRESSION_FAILED: u64 = 0x200;
 const QPACK_ENCODER_STREAM_ERROR: u64 = 0x201;
 const QPACK_DECODER_STREAM_ERROR: u64 = 0x202;
 
-/// Fault for a frame of a known kind on a stream, or in a state, that does not allow it.
+/// Fault for a frame that is not allowed on its stream, or in its state, although its kind is known.
 pub(super) const UNEXPECTED: Fault = Fault::Malformed("a frame of HTTP/3 is at a place where it is not allowed");
 /// Fault for a frame whose length does not fit its content, or that ends with its stream.
 pub(super) const INCOMPLETE: Fault = Fault::Malformed("a frame of HTTP/3 is incomplete or too long");
 /// Fault for the end of the control stream.
 pub(super) const CONTROL_ENDED: Fault = Fault::Malformed("the control stream of HTTP/3 ended before its connection");
-/// Fault for a second stream of a kind of which only one may exist.
+/// Fault for a second stream of a kind that may exist only once.
 pub(super) const SECOND_STREAM: Fault = Fault::Malformed("a second control stream or QPACK stream of HTTP/3");
-/// Fault for a response that the server pushes. The client permits no push, because it sends no MAX_PUSH_ID.
+/// Fault for a response that the server pushes. The client permits no pushes, because it sends no MAX_PUSH_ID.
 pub(super) const PUSHED: Fault = Fault::Malformed("the server pushes a response, although the client permits none");
 /// Fault for settings that HTTP/3 forbids.
 pub(super) const WRONG_SETTINGS: Fault = Fault::Malformed("the SETTINGS of HTTP/3 are wrong");

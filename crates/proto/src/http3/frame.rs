@@ -112,7 +112,7 @@ pub(super) struct Piece<'a> {
     pub(super) ends: bool,
 }
 
-/// Splits the bytes of a stream into frames. Content is not stored, so frames of any length take no memory.
+/// Splits the bytes of a stream into frames. Content is not stored, so a long frame takes no memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FrameReader {
     integer: IntegerReader,

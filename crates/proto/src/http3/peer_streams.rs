@@ -85,8 +85,8 @@ impl PeerStreams {
         self.read(connection, id)
     }
 
-    /// Reads bytes of a stream without a connection. Tests use this function with the bytes of a hostile peer. `ends`
-    /// is true if the stream ends with these bytes.
+    /// Reads bytes of a stream that belongs to no connection. Tests use this function with the bytes of a hostile peer.
+    /// `ends` is true if the stream ends with these bytes.
     pub(super) fn receive(&mut self, id: StreamId, bytes: &[u8], ends: bool) -> Result<(), Fault> {
         let at = self.streams.iter().position(|stream| stream.id == id).unwrap_or_else(|| {
             self.streams.push(PeerStream::new(id));
@@ -201,8 +201,8 @@ impl PeerStreams {
             return frame::check_settings(content);
         }
         let id = frame::integer(&mut content).filter(|_| content.is_empty()).ok_or(INCOMPLETE)?;
-        // The GOAWAY of a server names a request, and the streams of requests have the IDs 0, 4, 8, … The GOAWAY of a
-        // client names a push.
+        // The GOAWAY of a server names a request, whose stream has an ID of 0, 4, 8, … The GOAWAY of a client names a
+        // push.
         let is_request = self.side == Side::Server || id.is_multiple_of(4);
         if !is_request || self.goaway.is_some_and(|before| before < id) {
             return Err(WRONG_GOAWAY);

@@ -76,9 +76,9 @@ const READS: &[&str] = &["get", "gets", "mg", "mn", "version", "stats"];
 impl Client for ClientPlan {
     type Session = ClientSession;
 
-    /// Each connection sends the commands one after another. If a request is sent again on another connection, a
-    /// different command may be sent. The requests of this client are idempotent only if none of its commands changes
-    /// data.
+    /// Each connection sends the commands one after another. If a request is sent again on another connection, that
+    /// connection may send a different command. The requests of this client are idempotent only if none of its commands
+    /// changes data.
     fn is_idempotent(&self, _: u16) -> bool {
         self.0.only_read
     }
@@ -210,7 +210,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Handles a complete line of the server's answer. If the answer ends with this line, returns the outcome.
+    /// Handles a complete line of the server's answer. Returns the outcome if the answer ends with this line.
     fn whole_line(&mut self) -> Result<Option<Outcome>, Fault> {
         const INVALID: Fault = Fault::Malformed("an answer that is not memcached's");
         let line = self.line.strip_suffix(b"\r\n").ok_or(INVALID)?;

@@ -19,7 +19,7 @@ const MAX_VALUE: usize = 1 << 20;
 const MAX_OWED: usize = 64 << 20;
 /// Maximum size of a buffer that an idle connection keeps, bytes.
 const KEPT_BYTES: usize = 16 * 1024;
-/// Number of bytes that hold the client's flags. The client's flags precede each value in the store.
+/// Number of bytes of the client's flags. In the store, the client's flags precede each value.
 const FLAGS_BYTES: usize = 4;
 
 /// Operation that uses the value after a command line.
@@ -50,7 +50,7 @@ pub struct ServerSession {
     line: Vec<u8>,
     incoming: Option<IncomingValue>,
     key: Vec<u8>,
-    /// Flags of the current value, followed by those bytes of the value that have arrived.
+    /// Flags of the current value, followed by the bytes of the value that have arrived.
     value: Vec<u8>,
     over: bool,
     outgoing: SendBuffer,
@@ -126,7 +126,7 @@ impl ServerSession {
         ended
     }
 
-    /// Handles a complete line. Returns true if the command ends with this line, and false if a value follows.
+    /// Handles a complete line. Returns true if the command ends with the line, and false if a value follows.
     fn command(&mut self, words: &mut Words<'_>) -> bool {
         let name = words.next().unwrap_or_default();
         match name {
@@ -167,8 +167,8 @@ impl ServerSession {
         true
     }
 
-    /// Writes the answer to a command, unless the client wants none. `None` stands for a malformed command, for which
-    /// an error is always written.
+    /// Writes the answer to a command, unless the client wants none. `None` means a malformed command, to which an
+    /// error is always the answer.
     fn answer(&mut self, said: Option<&[u8]>, words: &mut Words<'_>) {
         let quiet = words.next() == Some(b"noreply");
         match said {

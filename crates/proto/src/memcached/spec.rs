@@ -32,7 +32,7 @@ const fn flag(name: &'static str, value: &'static str, set: fn(&mut Protocol, &s
     Flag { name, short: None, requires: None, value, help, set: FlagValue::Text(set) }
 }
 
-/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
+/// Checks the user's settings of memcached, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     ClientPlan::new(plan)
 }

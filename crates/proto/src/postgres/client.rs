@@ -25,7 +25,7 @@ pub struct ClientPlan {
     credentials: Option<Arc<Credentials>>,
 }
 
-/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
+/// Checks the user's settings of PostgreSQL, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol, set: Option<&RequestSet>) -> Result<ClientPlan, ProtoError> {
     let Protocol::Postgres { user, database, password, prepared, local } = plan else {
         return Err(ProtoError::Unknown(plan.name()));

@@ -31,7 +31,7 @@ pub enum LoginError {
     /// The server wants the password in clear text over a network.
     #[error("it wants the password in clear text, and loadline sends it over no network without TLS")]
     ClearText,
-    /// The server offers no kind of login that loadline knows.
+    /// The server offers no login method that loadline supports.
     #[error("it offers no login that loadline knows: allow trust, scram-sha-256 or md5 in its pg_hba.conf")]
     UnknownMethod,
     /// The server refused the login.
@@ -40,7 +40,7 @@ pub enum LoginError {
     /// The server's messages break the protocol.
     #[error("its answer is no answer of PostgreSQL")]
     Protocol,
-    /// SCRAM failed: the server does not know the password, or its messages are wrong.
+    /// SCRAM failed, because the server does not know the password, or sends wrong messages.
     #[error("the login by SCRAM failed: {0}")]
     Scram(std::io::Error),
 }

@@ -49,7 +49,7 @@ impl ServerError {
         }
     }
 
-    /// Returns true if the server ends the connection after this error.
+    /// Returns true if the server closes the connection after this error.
     pub fn is_fatal(&self) -> bool {
         matches!(self.severity.as_str(), "FATAL" | "PANIC")
     }

@@ -6,7 +6,7 @@ use quinn_proto::{ConnectionError, TransportErrorCode};
 const MAX_SHOWN: usize = 200;
 /// First error code of TLS alerts (RFC 9001, section 4.8).
 const FIRST_ALERT: u64 = 0x100;
-/// TLS alert that a server sends if it speaks none of the protocols that the client offers (RFC 7301, section 3.2).
+/// TLS alert from a server that supports none of the protocols that the client offers (RFC 7301, section 3.2).
 const NO_APPLICATION_PROTOCOL: u64 = FIRST_ALERT + 120;
 
 /// Names of QUIC's own error codes (RFC 9000, section 20.1), indexed by code.

@@ -12,8 +12,8 @@ use super::output::Output;
 use super::{CLIENT_DATAGRAM_BYTES, monotonic_ns};
 use crate::tls::{CertificateCheck, take_check, take_new_ticket};
 
-/// Address that quinn-proto gets in place of the server's address. The socket is connected, so quinn-proto never
-/// decides where a datagram goes.
+/// Address that quinn-proto gets instead of the server's address. The socket is connected, so quinn-proto need not know
+/// where a datagram goes.
 pub(super) const PLACEHOLDER_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 /// Maximum number of datagrams that one system call sends. All datagrams of one call together fit into the smallest
 /// send buffer of the drivers, 16 KiB.
@@ -100,7 +100,7 @@ impl Link {
     pub(crate) fn transmit(&mut self, now: Instant, out: &mut [u8]) -> usize {
         let bytes = self.output.cut(usize::from(CLIENT_DATAGRAM_BYTES), out.len());
         let count = bytes.len();
-        // Every caller provides room for at least one datagram. If `out` were too short, the datagram would be dropped,
+        // Callers must provide space for at least one datagram. If `out` were too short, the datagram would be dropped,
         // as if the network had lost it.
         let copied = out.get_mut(..count).map_or(0, |out| {
             out.copy_from_slice(bytes);

@@ -36,7 +36,8 @@ impl Output {
     }
 
     /// Returns the waiting datagrams that one system call can send, if the call cuts its bytes into datagrams of `cut`
-    /// bytes. If the group has datagrams of another size, or does not fit into `room` bytes, returns one datagram.
+    /// bytes. If a datagram of the group has another size, or the group exceeds `room` bytes, returns a single
+    /// datagram.
     pub(crate) fn cut(&self, cut: usize, room: usize) -> &[u8] {
         let (waiting, size) = self.group();
         let is_whole = (size == cut || waiting.len() <= size) && waiting.len() <= room;

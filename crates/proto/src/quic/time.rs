@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-/// Instant that stands for 0 ns of the callers' clocks. quinn-proto only compares and subtracts instants.
+/// Instant that represents 0 ns of the callers' clocks. quinn-proto only compares and subtracts instants.
 static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// Converts a time of the caller's clock, nanoseconds.

@@ -52,10 +52,10 @@ impl Client for ClientPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
-    /// A request was sent, and the head of its answer has not arrived completely. The number says how many bytes were
-    /// requested.
+    /// A request was sent, and the head of its answer has not arrived completely. The number is the number of requested
+    /// bytes.
     Head(u32),
-    /// The body of an answer is arriving. The number says how many bytes of the body are still to come.
+    /// The body of an answer is arriving. The number is the number of bytes of the body that are still missing.
     Body(u32),
 }
 

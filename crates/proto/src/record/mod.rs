@@ -61,8 +61,8 @@ pub enum Status {
     PastEnd,
     /// The file no longer exists.
     Vanished,
-    /// The server has no free buffer for a large read. A client that gets this status requests the record again in
-    /// parts of [`SPLIT_BYTES`].
+    /// The server has no free buffer for a large read. The client then requests the record again, in parts of
+    /// [`SPLIT_BYTES`].
     NoBuffer,
     /// The header is invalid.
     Malformed,
@@ -110,7 +110,7 @@ pub struct Head {
     pub operation: Operation,
     /// Result of the operation; `None` in a request.
     pub status: Option<Status>,
-    /// Origin of the record in a reply: the first flag is true for the page cache, and the second for the disk. Both
+    /// Origin of the record in a reply: the first flag stands for the page cache, and the second for the disk. Both
     /// flags are true if one part of the record came from the page cache and another part from the disk.
     pub origin: (bool, bool),
     /// Position of the record in the file.

@@ -27,7 +27,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
+/// Checks the user's settings of the protocol `record`, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Record { record_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     let fits = u32::try_from(*record_bytes).ok().filter(|n| (1..=MAX_BYTES).contains(n));

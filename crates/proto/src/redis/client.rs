@@ -106,9 +106,9 @@ const READS: &[&str] = &[
 impl Client for ClientPlan {
     type Session = ClientSession;
 
-    /// Each connection sends the commands one after another. If a request is sent again on another connection, a
-    /// different command may be sent. The requests of this client are idempotent only if none of its commands changes
-    /// data.
+    /// Each connection sends the commands one after another. If a request is sent again on another connection, that
+    /// connection may send a different command. The requests of this client are idempotent only if none of its commands
+    /// changes data.
     fn is_idempotent(&self, _: u16) -> bool {
         self.commands.only_read
     }
@@ -325,7 +325,7 @@ mod tests {
         assert!(session.receive(b"+more\r\n", &mut drop).is_err());
     }
 
-    /// The password file begins with a byte order mark, as files of editors on Windows do. An earlier version of
+    /// As written by editors on Windows, the password file begins with a byte order mark. An earlier version of
     /// loadline sent this mark as a part of the password, and the server answered `WRONGPASS`.
     #[test]
     fn a_byte_order_mark_is_no_part_of_the_password() {

@@ -1,7 +1,7 @@
 //! Routing of commands in a Redis cluster. Each key belongs to a hash slot, and each slot belongs to a node. A
-//! connection sends, one after another, the commands whose keys belong to its node. A node without the key's hash slot
-//! redirects the command. The redirection MOVED applies to all later commands for the hash slot, and ASK applies only
-//! to the redirected command. Source: the Redis cluster specification.
+//! connection sends the commands for its node, one after another. A node without the key's hash slot redirects the
+//! command. The redirection MOVED applies to all later commands for the hash slot, and ASK applies only to the
+//! redirected command. Source: the Redis cluster specification.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -179,9 +179,8 @@ impl NodeQueue {
     }
 
     /// Chooses the next command that the connection sends. Commands that were redirected to this node come first. After
-    /// the redirected commands, the connection sends, one after another, commands whose hash slots this node owns. If
-    /// this node owns the hash slot of none of the commands, the connection sends another node's command, and this node
-    /// redirects it.
+    /// the redirected commands, the connection sends commands whose hash slots belong to this node. If no command
+    /// belongs to this node, the connection sends another node's command, and this node redirects it.
     fn choose(&mut self, commands: &Commands) {
         self.to_send -= 1;
         (self.sent, self.next) = (0, self.next % commands.encoded().len());
@@ -228,7 +227,7 @@ mod tests {
     use crate::{Client as _, Done, Outcome, Request, Requester as _};
     use run::Protocol;
 
-    /// The keys a, b and c belong to hash slots 15495, 3300 and 7365.
+    /// The keys a, b and c have the hash slots 15495, 3300 and 7365.
     fn plan() -> ClientPlan {
         plan_of("GET a\nGET b\nGET c", [(0, 5460, 1), (5461, 10_922, 2), (10_923, 16_383, 3)])
     }

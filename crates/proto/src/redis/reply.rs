@@ -5,7 +5,7 @@ use crate::Fault;
 
 /// Maximum depth to which the parts of a reply may be nested.
 const MAX_DEPTH: usize = 32;
-/// Maximum number of stored bytes per line. This number of bytes is enough for a length or for the text of an error.
+/// Maximum number of stored bytes per line. This length is enough for a number or for the text of an error.
 const EXAMINED_BYTES: usize = 200;
 /// Maximum length of a line (a simple string, an error, or a big number), bytes.
 const MAX_LINE: usize = 1 << 20;
@@ -15,7 +15,7 @@ const MAX_LENGTH: i64 = 512 << 20;
 /// Kind of a complete reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A reply that is neither an error nor a push message.
+    /// A reply that is not an error and not a push message.
     Good,
     /// A reply that reports an error.
     Error,
@@ -28,7 +28,7 @@ pub(super) enum Kind {
 struct Level {
     /// Number of elements that are still to come.
     left: i64,
-    /// True if the elements belong to an attribute, which only describes the reply after it.
+    /// True if the elements form an attribute, which only describes the next reply.
     attribute: bool,
 }
 
@@ -95,7 +95,7 @@ impl Reader {
         &self.error
     }
 
-    /// Handles a complete line. Returns true if this line completes a reply.
+    /// Handles a complete line. Returns true if the line completes a reply.
     fn whole_line(&mut self) -> Result<bool, Fault> {
         let first = *self.line.first().unwrap_or(&0);
         let outermost = self.levels.is_empty();
@@ -142,8 +142,8 @@ impl Reader {
         }
     }
 
-    /// Begins a nested reply, which has `each` times as many elements as the line says (2 for a map). Returns true if
-    /// the outermost reply is complete, because the nested reply has no elements.
+    /// Begins a nested reply, with `each` times as many elements as the line says (2 for a map). Returns true if the
+    /// outermost reply is complete, because the nested reply has no elements.
     fn open(&mut self, each: i64, attribute: bool) -> Result<bool, Fault> {
         let left = self.number()? * each;
         if left <= 0 {

@@ -95,7 +95,7 @@ const fn flag(name: &'static str, value: &'static str, help: &'static str, set: 
     Flag { name, short: None, requires: None, value, help, set: FlagValue::Text(set) }
 }
 
-/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
+/// Checks the user's settings of Redis, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     ClientPlan::new(plan)
 }

@@ -24,8 +24,8 @@ use crate::{Client, ProtoError, ProtocolSpec};
 
 const TLS_VERSIONS: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
 
-/// Maximum number of sessions that a server with early data stores. When a new session would exceed the maximum number,
-/// the oldest session is dropped.
+/// Maximum number of sessions that a server with early data stores. If a new session would exceed this number, the
+/// oldest session is dropped.
 const MAX_SESSIONS: usize = 16_384;
 
 /// Creates the client of a protocol within TLS.

@@ -29,7 +29,7 @@ pub(super) fn facts(certificate: &[u8]) -> Option<Facts<'_>> {
     if rest.first() == Some(&VERSION) {
         rest = first_element(rest)?.2;
     }
-    // This loop skips the serial number, the signature algorithm and the issuer.
+    // Skips the serial number, the signature algorithm and the issuer.
     for _ in 0..3 {
         rest = first_element(rest)?.2;
     }
@@ -56,7 +56,7 @@ fn common_name(mut subject: &[u8]) -> Option<&[u8]> {
     found
 }
 
-/// Splits the first element from `bytes`, if the element has this tag. Returns the element's content, and the bytes
+/// Splits the first element from `bytes`, if the element's tag is `tag`. Returns the element's content, and the bytes
 /// after the element.
 fn element(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     first_element(bytes).filter(|(found, ..)| *found == tag).map(|(_, content, rest)| (content, rest))

@@ -6,7 +6,7 @@ use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerMisb
 const RENEGOTIATION_ADVICE: &str = "it asks for a second handshake on a connection that had one (renegotiation of TLS 1.2), which is \
      refused here; turn that off at the server (a client certificate that only some of its paths want, say), or serve TLS 1.3";
 
-/// Sentence about a server that speaks none of the offered protocols. HTTP/2 and gRPC offer `h2`; other HTTP clients
+/// Sentence about a server that supports none of the offered protocols. HTTP/2 and gRPC offer `h2`; other HTTP clients
 /// offer `http/1.1`.
 const NO_COMMON_PROTOCOL: &str = "it speaks none of the protocols that were offered (ALPN): give --http2 if it speaks only \
                                   HTTP/2, and leave --http2 out if it speaks only HTTP/1.1";

@@ -1,6 +1,6 @@
-//! Observes the checks of server certificates. quinn-proto does not tell whether a handshake resumed an earlier
-//! session, or why a certificate was refused. Only a full handshake checks a certificate, so the checks show which
-//! handshakes resumed a session and why certificates were refused.
+//! Observes the checks of server certificates. quinn-proto does not report whether a handshake resumed a session, or
+//! why it refused a certificate. Only a full handshake checks a certificate, so the checks show which handshakes
+//! resumed a session and why certificates were refused.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ thread_local! {
 /// Result of the check of a server's certificate. The error is a sentence with advice.
 pub(crate) type CertificateCheck = Result<(), String>;
 
-/// Returns the result of a check that happened on this thread since the last call; `None` if there was none.
+/// Returns the result of a check on this thread since the last call; `None` if there was no check.
 pub(crate) fn take_check() -> Option<CertificateCheck> {
     LAST_CHECK.take()
 }

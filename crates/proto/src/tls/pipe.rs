@@ -11,7 +11,7 @@ use crate::Fault;
 use crate::outbox::SendBuffer;
 
 /// Maximum number of stored bytes of an incomplete record or message. rustls accepts handshake messages of up to 64
-/// KiB. Besides an incomplete message, this limit must leave room for the bytes of one receive call.
+/// KiB. Besides an incomplete message, the bytes of one receive call must fit.
 const MAX_WAITING: usize = 256 * 1024;
 /// Maximum size of each buffer that is kept for the next connection, bytes.
 const KEPT_BYTES: usize = 32 * 1024;
@@ -168,8 +168,7 @@ impl<E: Engine> Pipe<E> {
                 }
                 Ok(_) => true,
                 Err(e) => {
-                    // After an error, rustls may have an alert for the peer. After an error, rustls must not be called
-                    // again if it has no alert for the peer.
+                    // After an error, rustls may only be called while it has an alert for the peer.
                     while engine.has_alert()
                         && let Ok(ConnectionState::EncodeTlsData(data)) = engine.process(&mut []).state
                     {

@@ -197,7 +197,7 @@ fn endless_handshake_messages_are_bounded() {
     assert!(outcome.is_some(), "it never said that it is too much");
 }
 
-/// The certificates are like those of `openssl req -x509`: each is its own authority.
+/// The certificates are like those of `openssl req -x509`: each one is its own authority.
 #[test]
 fn a_servers_own_certificate_is_trusted_if_it_is_given() {
     let authority = |names: &[&str], ended: bool| {

@@ -18,8 +18,8 @@ thread_local! {
     static NEW_TICKET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns true if a ticket for TLS 1.3 was stored on this thread since the last call. quinn-proto does not tell that a
-/// server has sent a ticket.
+/// Returns true if a ticket for TLS 1.3 was stored on this thread since the last call. quinn-proto does not report new
+/// tickets.
 pub(crate) fn take_new_ticket() -> bool {
     NEW_TICKET.take()
 }

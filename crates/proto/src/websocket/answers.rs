@@ -14,8 +14,8 @@ use crate::{Fault, Outcome, ProtoError, Which};
 
 /// Maximum size, in bytes, of a message that the client searches for an ID.
 const MAX_MESSAGE: usize = 1 << 20;
-/// Close codes that report no error: the connection has fulfilled its purpose, or the server goes away (RFC 6455,
-/// section 7.4.1).
+/// Close codes that are not errors: the connection has served its purpose, or the server shuts down (RFC 6455, section
+/// 7.4.1).
 const NORMAL_CLOSES: [u16; 2] = [1000, 1001];
 /// Explanation of a message that no request asked for.
 const PUSHES: &str = "it sends messages that no request asked for, so an answer is not known from them. Say how answers are \
@@ -40,7 +40,7 @@ pub(super) enum AnswerRule {
 }
 
 impl AnswerRule {
-    /// Reads the rule for answers from the user's settings. Also returns the message to send, with room for an ID if
+    /// Reads the rule for answers from the user's settings. Also returns the message to send, with space for an ID if
     /// the rule needs one.
     pub(super) fn new(plan: &Protocol, message: Arc<[u8]>) -> Result<(Self, Arc<[u8]>), ProtoError> {
         let Protocol::Websocket {

@@ -10,8 +10,8 @@ use crate::http1::MAX_HEADERS;
 /// Suffix that a server appends to the key (section 1.3).
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// Returns the key (Sec-WebSocket-Key) of all client connections in this process. The key serves only to prove that the
-/// server speaks WebSocket, and protects no secret. One key per process is enough, so the request is built only once.
+/// Returns the key (Sec-WebSocket-Key) of all client connections in this process. The key is not secret, because it
+/// only proves that the server speaks WebSocket. One key per process is enough, so the request is built only once.
 pub(super) fn key() -> &'static str {
     static KEY: OnceLock<String> = OnceLock::new();
     KEY.get_or_init(|| STANDARD.encode(fastrand::u128(..).to_ne_bytes()))

@@ -19,13 +19,13 @@ pub(super) struct MessageIds {
     in_answer: JsonPointer,
     /// JSON pointer to the ID in answers, as the user gave it.
     pub(super) pointer: String,
-    /// ID of the next message. IDs are unique over all connections, because a server may send the answer for one
-    /// connection to the other connections, too.
+    /// ID of the next message. IDs are unique over all connections, because a server may send an answer to several
+    /// connections.
     next: AtomicU32,
 }
 
 impl MessageIds {
-    /// Finds the position of the ID in the message. Also returns a copy of the message with room for an ID of ten
+    /// Finds the position of the ID in the message. Also returns a copy of the message with space for an ID of ten
     /// digits.
     pub(super) fn new(
         pointer: &str,

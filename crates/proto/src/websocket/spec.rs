@@ -160,7 +160,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
+/// Checks the user's settings of WebSocket, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     ClientPlan::new(plan)
 }

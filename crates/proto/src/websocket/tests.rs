@@ -224,8 +224,8 @@ fn a_message_that_nobody_asked_for_is_no_answer() {
     assert!(first.receive(&[&answer[..], &news].concat(), &mut |_| ended += 1).is_err());
     assert_eq!(ended, 1);
     assert!(first.explain().unwrap().contains("--expect-text"), "{:?}", first.explain());
-    // Because the server sent a message without a request, no message of this server counts as an answer any more, on
-    // any connection.
+    // Because the server sent a message without a request, none of its messages counts as an answer any more, on any
+    // connection.
     assert!(second.receive(&answer, &mut |_| ended += 1).is_err() && ended == 1);
     let mut early = open(0);
     early.begin(Request::default());
@@ -242,7 +242,7 @@ fn a_message_that_nobody_asked_for_is_no_answer() {
 }
 
 /// Feeds text messages to a session. Returns the IDs of the requests that the messages end, and the number of messages
-/// that belong to no request.
+/// without a request.
 fn ended(session: &mut ClientSession, messages: &[&str]) -> Result<(Vec<Which>, u32), Fault> {
     let mut all = Vec::new();
     let bytes: Vec<u8> = messages.iter().flat_map(|text| framed(FIN | frame::TEXT, text.as_bytes())).collect();

@@ -8,7 +8,7 @@ use crate::http1::request::Request;
 use crate::{Done, Fault, Outcome, Progress, Which};
 
 impl ClientSession {
-    /// Reads bytes of a response's head, and returns the number of bytes that belonged to the head.
+    /// Reads bytes of a response's head, and returns how many bytes belonged to the head.
     pub(super) fn receive_head(&mut self, input: &[u8], progress: &mut Progress) -> Result<usize, Fault> {
         // Some servers write an empty line after a body.
         if matches!(input[0], b'\r' | b'\n') && self.head.is_empty() {
@@ -164,7 +164,7 @@ fn wrong_line(head: &[u8]) -> Option<String> {
     Some(format!("a line in the head of its response is no header: {:?}; correct the server", run::visible(&shown)))
 }
 
-/// Returns an error if the first bytes of a response cannot be HTTP/1, without waiting for the end of a line.
+/// Returns an error if the first bytes of a response cannot be HTTP/1. Does not wait for the end of a line.
 fn check_begin(head: &[u8]) -> Result<(), Fault> {
     if begins_answer(head) { Ok(()) } else { Err(Fault::Malformed("the response does not begin with HTTP/1.")) }
 }

@@ -1,4 +1,4 @@
-//! Handles frames from the server, apart from the headers and data of responses (see `answers.rs`).
+//! Handles frames from the server, except for headers and data of responses (see `answers.rs`).
 
 use super::completions::Completions;
 use super::{ClientSession, Table};
@@ -48,8 +48,8 @@ impl ClientSession {
         let Some(settings) = frame::settings(head, payload)? else { return Ok(()) };
         for (name, value) in settings {
             match name {
-                // After its table has become smaller, the server expects a header block that sets the size of the table
-                // (section 4.3.1). The blocks that do not use the table set its size to 0.
+                // If its table has become smaller, the server expects a header block that sets the size of the table
+                // (section 4.3.1). Blocks that do not use the table set its size to 0.
                 frame::HEADER_TABLE_SIZE if (value as usize) < TABLE_BYTES => self.table = Table::None,
                 frame::MAX_CONCURRENT_STREAMS => self.max_streams = value,
                 frame::INITIAL_WINDOW_SIZE => {
@@ -77,8 +77,8 @@ impl ClientSession {
         self.owed()
     }
 
-    /// Returns an error if the unsent answers have reached their maximum size. The returned error ends the connection
-    /// if a server sends SETTINGS or PING without end and does not read the answers.
+    /// Returns an error if the unsent answers to SETTINGS and PING have reached their maximum size. The error ends the
+    /// connection of a server that sends SETTINGS or PING without end and does not read the answers.
     fn owed(&self) -> Result<(), Fault> {
         match self.outgoing.waiting() {
             0..MAX_OWED => Ok(()),
@@ -137,8 +137,8 @@ impl ClientSession {
 
     /// Handles GOAWAY: the server accepts no more requests on this connection. Requests that the server did not process
     /// may be sent again on another connection. The server completes the requests that it has begun to process. If the
-    /// server processed no request at all, the connection counts as refused. The server would probably refuse a new
-    /// connection at once, too.
+    /// server processed no request at all, the connection counts as refused. Such a server would probably also refuse a
+    /// new connection at once.
     fn goaway(&mut self, head: &FrameHeader, payload: &[u8], completions: &mut Completions<'_>) -> Result<(), Fault> {
         let last = frame::number(payload).filter(|_| head.stream == 0);
         let last = last.ok_or(Fault::Malformed("a GOAWAY of HTTP/2 of a stream"))? & 0x7fff_ffff;

@@ -39,8 +39,8 @@ use refusals::Refusals;
 /// Largest stream ID of a connection (section 5.1.1).
 const LAST_STREAM: u32 = (1 << 31) - 1;
 
-/// State of the server's header table (HPACK dynamic table). This enum says whether the header table contains the
-/// headers of the client's requests.
+/// State of the server's header table (HPACK dynamic table). Says whether the server's table contains the headers of
+/// the client's requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Table {
     /// The server's header table does not contain our headers yet.
@@ -150,7 +150,7 @@ impl ClientSession {
                 }
                 Piece::Frame { head, payload } => self.frame(&head, payload, completions)?,
             }
-            // The connection takes no further requests and has no open stream, so all further input is ignored.
+            // All further input is ignored, because the connection takes no further requests and has no open stream.
             if self.is_over() {
                 break;
             }
@@ -160,7 +160,7 @@ impl ClientSession {
 }
 
 impl ClientSession {
-    /// Returns advice if requests are waiting because the server permits no request on this connection.
+    /// Returns advice if requests wait because the server permits no request on this connection.
     fn permission_words(&self) -> Option<String> {
         let why = "the server permits no request on this connection (its SETTINGS_MAX_CONCURRENT_STREAMS is 0): is it \
                    shutting down, or is its limit of streams set to 0?";
@@ -182,8 +182,8 @@ impl Requester for ClientSession {
     }
 
     fn explain(&self) -> Option<String> {
-        // This method explains an unexpected answer only if it answers a gRPC call. For HTTP, the unexpected answer
-        // itself is shown to the user.
+        // An unexpected answer is explained here only if it answers a gRPC call. For HTTP, the user sees the unexpected
+        // answer itself.
         self.close_words().or_else(|| self.refusals.explain_call()).or_else(|| self.permission_words())
     }
 

@@ -65,7 +65,7 @@ impl Client for ClientPlan {
         if !is_right {
             return Err(ProtoError::wrong_stream(stream));
         }
-        // The requests were just built, so `self` holds the only reference to them.
+        // The requests were just built, so `self` has the only reference to them.
         let all = [Arc::get_mut(&mut self.requests), Arc::get_mut(&mut self.https)];
         all.into_iter().flatten().flatten().for_each(|request| request.is_examined = true);
         Ok(Self { stream: Some(stream.clone()), ..self })

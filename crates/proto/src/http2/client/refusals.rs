@@ -1,11 +1,11 @@
 //! Texts of answers with an unexpected status: the beginning of the body, or the message of a gRPC status. Pieces of
-//! several bodies arrive in mixed order, so the text of each refusal is stored separately.
+//! several bodies arrive in mixed order, so the text of each refusal is kept separately.
 
 use crate::grpc_messages;
 use crate::refusal::Refusal;
 
-/// Maximum number of refusals whose bodies a connection stores at the same time. The bodies of refusals beyond this
-/// maximum are not stored.
+/// Maximum number of refusals whose bodies a connection stores at the same time. The bodies of further refusals are not
+/// stored.
 const MAX_STREAMS: usize = 16;
 
 /// Maximum number of bytes that are stored of the message in gRPC trailers.
@@ -34,7 +34,7 @@ impl Refusals {
         }
     }
 
-    /// Adds a piece of a body, if the answer on this stream is a refusal.
+    /// Adds a piece of a body if the answer on the stream is a refusal.
     #[inline]
     pub(crate) fn add(&mut self, stream: u32, piece: &[u8]) {
         let refusal = self.open.iter_mut().find(|(number, _)| *number == stream);
@@ -49,8 +49,7 @@ impl Refusals {
         match (kept, is_refusal) {
             (Some(kept), true) => self.free.push(std::mem::replace(&mut self.last, kept)),
             (Some(kept), false) => self.free.push(kept),
-            // The body of this refusal was not stored. Deletes the stored body of the previous refusal, which must not
-            // be shown for this refusal.
+            // The body of this refusal was not stored, so the body of the previous refusal is deleted and not shown.
             (None, true) => self.last.begin(true),
             (None, false) => {}
         }

@@ -68,8 +68,8 @@ impl ClientSession {
             return self.streams.open(Stream::new(number, (id, item), length, self.sending.initial));
         }
         let block = match self.table {
-            // A client with several different requests does not use the peer's header table, because the entries of one
-            // request do not fit the other requests.
+            // With several different requests, the peer's table is not used, because the entries of one request do not
+            // fit the others.
             _ if self.requests.len() > 1 => &blocks.plain,
             Table::Empty => &blocks.first,
             Table::Filled => &blocks.later,

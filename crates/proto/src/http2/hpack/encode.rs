@@ -18,8 +18,8 @@ pub(crate) struct FieldCoding {
     pub(crate) blocks: fn(&[(String, String)]) -> Blocks,
 }
 
-/// Functions of HPACK (HTTP/2). The prefix sets the size of the peer's dynamic table to 0, because the table is not
-/// used. A peer that has made its table smaller than the default size expects such a prefix (RFC 9113, section 4.3.1).
+/// Functions of HPACK (HTTP/2). The prefix of a block sets the size of the peer's dynamic table to 0, because the table
+/// is not used. A peer with a smaller table than the default expects this prefix (RFC 9113, section 4.3.1).
 pub(crate) const HPACK: FieldCoding = FieldCoding { prefix: &[0x20], write_field, write_name, blocks: Blocks::new };
 
 /// Appends a header without storing it in the peer's table. A header in the static table is written as an index;
@@ -48,9 +48,9 @@ pub(crate) fn write_fields<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>)
     block
 }
 
-/// Header blocks of a request that is sent many times. The block of the first request contains the headers, and the
-/// blocks of later requests contain only references to the peer's table. If the headers do not fit into a table of the
-/// default size, all three blocks are the same, and do not use the table.
+/// Header blocks of a request that is sent many times. The first block contains the headers, and the blocks of later
+/// requests contain only references to the peer's table. If the headers do not fit into a table of the default size,
+/// all three blocks are the same, and do not use the table.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     /// Encoded headers of a request (header block) to a peer whose dynamic table cannot be used.
@@ -95,8 +95,8 @@ impl Blocks {
             write_integer(&mut blocks.later, 0x80, 7, STATIC_TABLE.len() + 1 + to_keep);
             blocks.table += name.len() + value.len() + ENTRY_OVERHEAD;
         }
-        // The peer's table has the default size. If the headers do not fit into it, the peer evicts some of them, and
-        // no block may refer to an evicted header.
+        // The peer's table has the default size. If the headers do not fit into the table, the peer evicts some of
+        // them, so no block may refer to an evicted header.
         if blocks.table > TABLE_BYTES {
             (blocks.first, blocks.later) = (blocks.plain.clone(), blocks.plain.clone());
         }

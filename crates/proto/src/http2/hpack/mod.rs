@@ -98,7 +98,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Looks up a name in the static and the dynamic table. If `whole` is true, also looks up the value.
+    /// Looks up the name at `index` in the static and the dynamic table. If `whole` is true, also looks up the value.
     fn named(&mut self, index: usize, whole: bool) -> Result<(), Fault> {
         self.name.clear();
         self.value.clear();
@@ -140,7 +140,7 @@ impl Decoder {
     }
 
     /// Drops the oldest entries until the table has at most `room` bytes. Returns the entry that was dropped last, so
-    /// that its memory can be used again.
+    /// that its memory can be reused.
     fn evict(&mut self, room: usize) -> Option<Entry> {
         let mut last = None;
         while self.size > room {

@@ -86,8 +86,8 @@ proptest! {
     }
 }
 
-/// The decoder's table has the default size. An entry that does not fit evicts older entries (RFC 7541, section 4.4),
-/// so an earlier version of the encoder referred to entries that the decoder had dropped.
+/// The decoder's table has the default size. In an earlier version, the encoder referred to entries that the decoder
+/// had evicted (RFC 7541, section 4.4).
 #[test]
 fn headers_that_do_not_fit_into_the_table_are_not_referred_to() {
     let headers = pairs(&[(":method", "GET"), ("cookie", &"v".repeat(TABLE_BYTES)), ("accept", "x")]);

@@ -1,4 +1,4 @@
-//! Handles frames from the client, apart from the headers and data of requests (see `requests.rs`).
+//! Handles frames from the client, except for headers and data of requests (see `requests.rs`).
 
 use super::ServerSession;
 use crate::http1::Site;
@@ -9,7 +9,7 @@ use crate::http2::stream_list::AnyStream;
 use crate::{Fault, Progress};
 
 impl<S: Site> ServerSession<S> {
-    /// Writes our settings, and the flow-control window of the connection.
+    /// Writes the server's settings, and the flow-control window of the connection.
     pub(super) fn greet(&mut self) {
         let settings = [(frame::MAX_CONCURRENT_STREAMS, self.max_streams), (frame::INITIAL_WINDOW_SIZE, STREAM_WINDOW)];
         frame::write_settings(self.outgoing.end(), &settings);

@@ -1,5 +1,5 @@
-//! HTTP/2 server: answers requests on many streams with pages of a [`Site`]. The streams take turns in sending. Bodies
-//! of requests are skipped, except those of gRPC calls whose messages are answered one by one.
+//! HTTP/2 server: answers requests on many streams with pages of a [`Site`]. The streams send alternately. Request
+//! bodies are skipped, unless each message of a gRPC call gets its own answer.
 //!
 //! A violation of the protocol ends the connection with a GOAWAY. If only one request is wrong, the server resets that
 //! request's stream and keeps the connection. Memory use is limited: at most `max_streams` answers are being sent at a

@@ -138,8 +138,8 @@ impl<S: Site> ServerSession<S> {
         self.received.take(length)?;
         // Data for a request that has ended counts only for the connection's window.
         let Some(stream) = self.streams.find(head.stream).filter(|stream| !stream.asked) else {
-            // On a stream that the server reset, some data may still arrive. If the server did not reset the stream,
-            // the client has ended it and must not send more data.
+            // On a stream that the server reset, some data may still arrive; on any other ended stream, the client must
+            // not send data.
             if !self.ended.contains(&head.stream) {
                 self.reset_stream(head.stream, frame::STREAM_CLOSED);
             }

@@ -299,7 +299,7 @@ fn protocol_errors_have_a_message() {
     }
 }
 
-/// HTTP/1.1 accepts a header of this size, too.
+/// HTTP/1.1 also accepts a header of this size.
 #[test]
 fn a_header_of_60_kb_is_read_and_the_limit_is_announced() {
     let greeting = sent(&mut super::plan().session());
@@ -331,8 +331,8 @@ fn a_window_is_given_back_before_it_runs_short() {
     assert_eq!(given, [1]);
 }
 
-/// An earlier version of the client did not say that the server permits no requests. The error message of the earlier
-/// version only said that no complete response came.
+/// An earlier version of the client did not report that the server permits no requests, but that no complete response
+/// came.
 #[test]
 fn a_server_that_permits_no_request_is_named() {
     let mut session = settled(&[(frame::MAX_CONCURRENT_STREAMS, 0)]);

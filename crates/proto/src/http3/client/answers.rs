@@ -123,7 +123,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Decodes the header block of a response. Most blocks have the same bytes as the preceding block. For such a
+    /// Decodes the header block of a response. Most blocks have the same bytes as the preceding block. For an unchanged
     /// block, returns the preceding result, unless header values are captured.
     fn decode(&mut self, at: usize, block: &[u8]) -> Result<ResponseHeaders, Fault> {
         let captures = &self.requests[usize::from(self.streams[at].item)].capture;
@@ -135,8 +135,8 @@ impl ClientSession {
         self.decoder.decode(block, |name, value| {
             says.header(name, value);
             first_answer.header(name, value);
-            // `:status` must come before all other headers, so the status is known here. Values in interim responses
-            // and in trailers are not captured.
+            // `:status` must come before all other headers, so the status is known. Values in interim responses and in
+            // trailers are not captured.
             if let Some(memory) = memory.as_deref_mut().filter(|_| says.status >= 200) {
                 memory.header(name, value, captures);
             }

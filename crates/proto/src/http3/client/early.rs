@@ -42,7 +42,7 @@ impl ClientSession {
         self.open_control_stream()
     }
 
-    /// Returns true if the request with this index in the set may be sent now.
+    /// Returns true if the request with the index `item` may be sent now.
     pub(super) fn may_send(&self, item: u16) -> bool {
         self.connected || self.early.is_open && self.requests.get(usize::from(item)).is_some_and(may_be_early)
     }

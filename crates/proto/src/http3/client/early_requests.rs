@@ -16,7 +16,7 @@ pub(super) struct EarlyRequests {
     pub(super) is_open: bool,
     /// Requests that were sent as early data and have no complete answer.
     pub(super) sent: Vec<Request>,
-    /// Counts since they were last taken.
+    /// Counts of early requests since the counts were last taken.
     pub(super) counts: EarlyData,
 }
 

@@ -27,7 +27,7 @@ impl ClientSession {
 
     /// Handles GOAWAY: the server accepts no more requests on this connection. Requests that the server did not process
     /// may be sent again on another connection; the server completes the others. If the server processed no request at
-    /// all, the connection counts as refused, because further attempts would fail immediately.
+    /// all, the connection counts as refused, because new connections would fail, too.
     pub(super) fn heed_goaway(&mut self, completions: &mut Completions<'_>) {
         let Some(first) = self.peer.goaway() else { return };
         self.leaving = true;

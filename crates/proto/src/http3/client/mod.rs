@@ -195,7 +195,7 @@ impl ClientSession {
         match self.setup.as_ref().ok_or_else(without_tls).and_then(|setup| setup.connect(self.now)) {
             Ok(link) => {
                 self.link = Some(Box::new(link));
-                // If the limits of the earlier connection leave no room for early data, no early data is sent.
+                // If the earlier connection's limits do not allow any early data, no early data is sent.
                 self.early.is_open = self.begin_early().is_ok() && self.early.is_open;
             }
             Err(why) => self.ended_by_server = Some(why),

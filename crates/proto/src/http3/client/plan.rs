@@ -55,7 +55,7 @@ impl Client for ClientPlan {
         if !matches!(stream.format, StreamFormat::Sse | StreamFormat::Ndjson | StreamFormat::Chunks) {
             return Err(ProtoError::wrong_stream(stream));
         }
-        // The requests were just built, so `self` holds the only reference to them.
+        // The requests were just built, so `self` has the only reference to them.
         let all = Arc::get_mut(&mut self.requests);
         all.into_iter().flatten().for_each(|request| request.is_examined = true);
         Ok(Self { stream: Some(stream.clone()), ..self })

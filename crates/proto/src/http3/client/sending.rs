@@ -120,7 +120,7 @@ fn send_rest(connection: &mut Connection, stream: &mut Stream, body: &[u8]) {
     stream.finished = true;
 }
 
-/// Gives up the rest of a request.
+/// Stops sending the rest of a request.
 pub(super) fn abandon(connection: &mut Connection, stream: &mut Stream) {
     if !stream.finished {
         let _ = connection.send_stream(stream.id).reset(VarInt::from_u32(REQUEST_CANCELLED as u32));
@@ -129,7 +129,7 @@ pub(super) fn abandon(connection: &mut Connection, stream: &mut Stream) {
     (stream.unsent, stream.finished) = (0, true);
 }
 
-/// Gives up the rest of a request, and its response.
+/// Stops sending the rest of a request, and ignores its response.
 pub(super) fn cancel(connection: &mut Connection, stream: &mut Stream) {
     abandon(connection, stream);
     // The error is ignored, because it means only that the response has ended already.

@@ -29,7 +29,7 @@ pub(super) struct Stream {
     pub(super) unsent_head: Vec<u8>,
     /// Number of bytes of the request's body that were not passed to QUIC yet.
     pub(super) unsent: usize,
-    /// True once QUIC knows the end of the request.
+    /// True once QUIC was told that the request is complete.
     pub(super) finished: bool,
 }
 

@@ -65,8 +65,8 @@ impl Decoder {
     }
 }
 
-/// Skips the prefix of a header block. The required insert count must be 0, and the base has no meaning without a
-/// dynamic table.
+/// Skips the prefix of a header block. The required insert count must be 0. The base has no meaning without a dynamic
+/// table.
 fn skip_prefix(block: &mut &[u8]) -> Result<(), Fault> {
     match block.split_first() {
         Some((0, rest)) => *block = rest,

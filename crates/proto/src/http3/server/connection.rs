@@ -26,7 +26,7 @@ pub(super) struct ServerConnection {
     peer: PeerStreams,
     /// True between the end of the handshake and the end of the connection.
     is_open: bool,
-    /// True if the shard lists this connection among those that may have something to send.
+    /// True if the shard lists this connection as one that may have something to send.
     pub(super) listed: bool,
 }
 

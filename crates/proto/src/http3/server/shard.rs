@@ -20,8 +20,8 @@ use crate::quic::instant;
 
 /// Maximum number of connections of a shard. Connections beyond this maximum are refused.
 const MAX_CONNECTIONS: usize = 100_000;
-/// Maximum number of answers of the endpoint itself that wait to be sent, such as a refusal. Answers beyond this
-/// maximum are dropped; a client then sends its datagram again.
+/// Maximum number of answers of the endpoint itself that wait to be sent, such as a refusal. Further answers are
+/// dropped, and the client then sends its datagram again.
 const MAX_REPLIES: usize = 256;
 
 /// All connections of one UDP socket. The caller passes the current time, in nanoseconds of any monotonic clock.
@@ -92,7 +92,7 @@ impl<S: Site> ServerShard<S> {
         touched.into_iter().for_each(|at| self.handle_events(now, at, completed));
     }
 
-    /// Reads one datagram, and returns the number of the connection that it belongs to.
+    /// Reads one datagram, and returns the number of its connection.
     fn datagram(&mut self, now: Instant, from: SocketAddr, datagram: BytesMut) -> Option<usize> {
         let mut reply = Vec::new();
         match self.endpoint.handle(now, from, None, None, datagram, &mut reply)? {

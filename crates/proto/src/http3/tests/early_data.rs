@@ -81,7 +81,7 @@ fn early_data_is_answered_with_the_first_packets_of_the_server() {
     assert_eq!(pair.server.take_counts().requests, 1 + 5 * u64::from(REQUESTS));
 }
 
-/// The server resumes the session but takes no early data, or it does not know the session.
+/// In this test, the server resumes the session but accepts no early data, or it does not know the session.
 #[test]
 fn rejected_early_data_is_sent_again_on_the_same_connection() {
     let config = config();

@@ -29,8 +29,8 @@ fn outcomes(http: HttpPlan, answers: &[Vec<u8>], piece: usize) -> Vec<(u16, Outc
     exchange.done.iter().map(|done| (done.status, done.outcome, done.bytes)).collect()
 }
 
-/// Checks that the answer of each case ends the connection with the error code of the case, and with a fault whose text
-/// contains the words of the case.
+/// Checks that each case ends the connection with the case's error code, and with a fault whose text contains the
+/// case's words.
 fn check(cases: Vec<(&str, u64, Vec<u8>)>) {
     for (words, code, answer) in cases {
         let act = |server: &mut OddServer, _: StreamId| {
@@ -181,6 +181,6 @@ fn an_answer_before_the_end_of_the_request_is_complete() {
         assert_eq!((exchange.done[request].outcome, exchange.done[request].bytes), (Outcome::Expected, 5));
     }
     assert!(exchange.client.close_words().is_none(), "{:?}", exchange.client.close_words());
-    // The client itself gave up only the second request.
+    // The client gave up only the second request.
     assert_eq!(exchange.reset(), [(exchange.server.requests[1], 0x10c)]);
 }

@@ -145,8 +145,8 @@ fn a_reset_stream_fails_its_request_and_is_named() {
     }
 }
 
-/// A server that does not want the rest of a request should answer it or reset it. If the server asks the client to
-/// stop without an answer or a reset, the text of the failure names the error code.
+/// A server that does not need the rest of a request should answer the request or reset it. If the server stops the
+/// client without an answer or a reset, the text of the failure names the error code.
 #[test]
 fn stop_sending_stops_a_request_and_is_named() {
     let dir = tempfile::tempdir().unwrap();

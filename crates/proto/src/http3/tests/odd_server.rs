@@ -1,4 +1,4 @@
-//! A server over QUIC that speaks HTTP/3 only as far as a test writes its bytes.
+//! A server over QUIC that sends only the HTTP/3 bytes that a test writes.
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -36,7 +36,7 @@ pub(super) fn integer(value: u64) -> Vec<u8> {
     bytes
 }
 
-/// A QUIC server that behaves oddly, as the test tells it to.
+/// A QUIC server that behaves oddly, as a test demands.
 pub(super) struct OddServer {
     endpoint: Endpoint,
     connection: Option<Connection>,
@@ -94,7 +94,7 @@ impl OddServer {
         assert_eq!(self.connection().send_stream(id).write(bytes).unwrap(), bytes.len());
     }
 
-    /// Writes on the stream of a request, the first of which has the index 0.
+    /// Writes on the stream of a request; the first request has the index 0.
     pub(super) fn answer(&mut self, request: usize, bytes: &[u8]) {
         self.write(self.requests[request], bytes);
     }

@@ -11,8 +11,8 @@ use crate::http3::frame::{
 };
 use crate::{Outcome, Requester};
 
-/// Unknown kinds of streams, frames and settings: three numbers that are reserved to test that peers ignore unknown
-/// kinds (RFC 9114, sections 6.2.3 and 7.2.8), and one that is not assigned.
+/// Unknown kinds of streams, frames and settings: three numbers reserved for tests of unknown kinds (RFC 9114, sections
+/// 6.2.3 and 7.2.8), and one unassigned number.
 const UNKNOWN: [u64; 4] = [0x21, 0x40, 0x1f * 1_000_000 + 0x21, 0x4242];
 
 fn ok() -> Vec<u8> {
@@ -189,8 +189,8 @@ fn an_acknowledgement_of_entries_that_were_not_sent_ends_the_connection() {
     ]);
 }
 
-/// The examples are those of RFC 9204, appendix B.2: one sets the table's capacity to 220 bytes, and the other inserts
-/// an entry.
+/// The examples come from RFC 9204, appendix B.2: one sets the table's capacity to 220 bytes, and the other inserts an
+/// entry.
 #[test]
 fn a_server_that_insists_on_a_dynamic_table_is_told_so() {
     const TABLE: &str = "dynamic table";

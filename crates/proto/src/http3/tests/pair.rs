@@ -79,7 +79,7 @@ pub(super) struct Pair {
     up: Way,
     down: Way,
     pub(super) now_ns: u64,
-    /// One in `lost_of` datagrams is lost on average; 0 if no datagram is lost.
+    /// On average, one in `lost_of` datagrams is lost; 0 if none is lost.
     pub(super) lost_of: u32,
     pub(super) rng: fastrand::Rng,
     pub(super) done: Vec<Done>,
@@ -162,7 +162,7 @@ impl Pair {
         }
     }
 
-    /// Runs until `until` holds. Panics after 30 virtual seconds.
+    /// Runs the simulation until `until` returns true. Panics after 30 virtual seconds.
     pub(super) fn run(&mut self, until: impl Fn(&Self) -> bool) {
         let (from, end_ns): (SocketAddr, u64) = ("10.0.0.1:4433".parse().unwrap(), self.now_ns + 30_000_000_000);
         while !until(self) {
