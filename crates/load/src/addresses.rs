@@ -72,8 +72,7 @@ pub(crate) struct AddressTurns {
     first: usize,
     next: u16,
     weighted: Option<WeightedTurns>,
-    /// Number of turns from one connection of this thread to the next connection of this thread. The turns in between
-    /// belong to other threads.
+    /// Distance, in turns, between two connections of this thread; the turns in between belong to other threads.
     step: usize,
 }
 
@@ -85,8 +84,8 @@ impl AddressTurns {
         Self { count, first, next: (first % usize::from(count.max(1))) as u16, weighted: None, step: threads.max(1) }
     }
 
-    /// Gives each address a share of the connections in proportion to its weight. Does nothing unless there is a
-    /// positive weight for each address.
+    /// Gives each address a share of the connections in proportion to its weight. Does nothing unless each address has
+    /// a positive weight.
     #[must_use]
     pub(crate) fn weighted(mut self, weights: &[f64]) -> Self {
         if self.count() > 1 && weights.len() == self.count() && weights.iter().all(|weight| *weight > 0.0) {

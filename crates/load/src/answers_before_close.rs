@@ -1,12 +1,12 @@
-//! Number of answers after which a server closes its connections without announcing it.
+//! Number of answers after which a server closes its connections without an announcement.
 //!
-//! Some servers close each connection after the same number of answers. A close may come before the server has received
-//! the next request; the missing acknowledgement of the request shows this. A close may also come later, when the next
-//! request has already arrived, and the client then gets a reset. If a close before and a close after the arrival of a
-//! request follow the same number of answers, both have the same cause. A server that fails or dies ends its
-//! connections after different numbers of answers, or only after it received a request.
+//! Some servers close each connection after the same number of answers. If the next request is not acknowledged, the
+//! server closed the connection before it received the request. If the next request arrives just before the close, the
+//! client gets a reset instead. If both kinds of closes follow the same number of answers, they have the same cause. A
+//! server that fails or dies ends its connections after varying numbers of answers, or only after it received a
+//! request.
 
-/// Number of answers after which a server closes a connection, if this number is always the same. One value counts only
+/// Number of answers after which a server closes a connection, if this number is always the same. One value covers only
 /// connections of one kind: closed right after an answer, or closed while idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum AnswersBeforeClose {

@@ -38,7 +38,7 @@ pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
             }
             std::thread::sleep(length);
         }
-        // Closing the channel would stop the load, so this thread keeps the channel open during the drain.
+        // Closing the channel would stop the load, so the channel stays open during the drain.
         std::thread::sleep(MEASURE);
     };
     let conductor = std::thread::Builder::new()

@@ -65,7 +65,7 @@ impl ClassTimes {
         Self { counts: counts.into(), full: Vec::new(), log: log.into(), logged: 0, used: false }
     }
 
-    /// Sets all counts to 0. If no time has been counted, the memory stays untouched.
+    /// Sets all counts to 0. If no time was counted, the memory is not touched.
     pub(crate) fn clear(&mut self) {
         self.flush();
         if std::mem::take(&mut self.used) {

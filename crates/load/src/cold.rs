@@ -22,7 +22,7 @@ use crate::{LoadError, share};
 const COMMAND_POLL_NS: u64 = 20_000_000;
 /// Time after the last planned connect at which all connects that are not yet established count as failed.
 const CONNECT_TIMEOUT_NS: u64 = 10_000_000_000;
-/// Beginning of a request whose head never ends. The bytes of this beginning are sent one by one.
+/// Beginning of a request whose head never ends. The bytes of this request are sent one by one.
 const ENDLESS_REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: cold\r\nX: ";
 
 struct ColdConnection {
@@ -43,10 +43,9 @@ struct ColdClient<'a> {
     refused: Option<Errno>,
 }
 
-/// Opens the cold (idle) connections. Sends `Ready` to the conductor (controlling process) when each connection is
-/// established or has failed. The conductor (controlling process) may also end the wait for the connects early. After
-/// the wait, holds the connections until the conductor (controlling process) ends or sends `Stop`. Returns the counts
-/// of the connections.
+/// Opens the cold (idle) connections. Sends `Ready` to the conductor (controlling process) once each connection is
+/// established or has failed. The conductor may also end the wait for the connects early. Afterwards, holds the
+/// connections until the conductor ends or sends `Stop`. Returns the counts of the connections.
 pub fn hold(
     plan: &ColdPlan,
     addr: &Address,

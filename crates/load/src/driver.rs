@@ -1,7 +1,7 @@
 //! Interface of a driver: the connection engine submits operations, and then waits for completions until a deadline.
 //! The connection engine is compiled once for each driver, so operations on sockets need no dynamic dispatch.
 //!
-//! A driver owns descriptors, buffers and generation numbers. A driver knows nothing of requests, protocols or rates.
+//! A driver owns descriptors, buffers and generation numbers. A driver does not deal with requests, protocols or rates.
 //! After a connection is closed, the driver reports no more completions of this connection.
 
 use sys::Errno;
@@ -23,7 +23,7 @@ pub enum Completion<'a> {
         /// Connection that was established.
         conn: u32,
     },
-    /// Another process established this connection, sent a request on it and passed it on.
+    /// Another process established the connection, sent a request on it and passed it to this process.
     Adopted {
         /// Connection that was taken over.
         conn: u32,
@@ -51,7 +51,7 @@ pub enum Completion<'a> {
         /// Connection that accepts bytes again.
         conn: u32,
     },
-    /// The peer will send nothing more on this connection.
+    /// The peer will send nothing more on the connection.
     PeerClosed {
         /// Connection whose peer sent its FIN.
         conn: u32,
@@ -106,12 +106,12 @@ pub trait Ops {
     /// Reads the clock again, and returns its time.
     fn refresh(&mut self) -> u64;
 
-    /// Sets the index of the address to which the next connect of a connection goes. A driver without a network ignores
-    /// the address.
+    /// Sets the address, by its index, for the next connect of a connection. A driver without a network ignores the
+    /// address.
     fn aim(&mut self, _conn: u32, _address: u32) {}
 
     /// Opens a socket for connection `conn` and starts the connect. `conn` is an unused number below the driver's
-    /// capacity. If this method returns an error, no connect was started.
+    /// capacity. If this method returns an error, the connect was not started.
     fn connect(&mut self, conn: u32) -> Result<(), Errno>;
 
     /// Gives up an unfinished connect, and starts a new connect with the same connection index.
@@ -132,12 +132,12 @@ pub trait Ops {
     }
 
     /// After [`Completion::PeerClosed`], returns the number of sent bytes that the peer had not received when it closed
-    /// the connection. Returns 0 if the number of these bytes is unknown.
+    /// the connection. Returns 0 if this number is unknown.
     fn unreceived(&mut self, _conn: u32) -> usize {
         0
     }
 
-    /// Closes a connection. The driver reports no more completions of this connection.
+    /// Closes a connection. After this call, the driver reports no more completions of the connection.
     fn close(&mut self, conn: u32);
 
     /// Closes the sending side of an established connection, and continues to receive. Returns false if the driver
@@ -152,14 +152,14 @@ pub trait Ops {
         Err(Errno::NOSYS)
     }
 
-    /// Tells the process that handles connections that a phase starts at `at_ns`. The process that handles connections
-    /// gets this message after all connections that were passed to it earlier.
+    /// Tells the process that handles connections that a phase starts at `at_ns`. This process gets the message after
+    /// all connections that were passed to it earlier.
     fn tell_phase(&mut self, _phase: run::Phase, _at_ns: u64) {}
 }
 
 /// A mechanism that moves bytes between the generator and its sockets.
 pub trait Driver {
-    /// Operations of this driver.
+    /// Type of this driver's operations.
     type Ops: Ops;
 
     /// True if a wait may end slightly after its deadline, as with real timers.

@@ -1,9 +1,9 @@
-//! Counts of early keep-alive races. In an early race, a connection ends as in a keep-alive race. A race is early if
-//! the server has not yet closed any connection that was idle or had only unread requests.
+//! Counts of early keep-alive races. In an early race, a connection ends as in a keep-alive race, but before the server
+//! has closed any idle or unread connection.
 //!
 //! A server with a short keep-alive timeout closes many idle connections, and only rarely closes a connection just when
-//! a request is sent. If the server closes no idle or unread connection in the whole trial (one load), early races
-//! count as failures.
+//! a request is sent. If the server closes no such connection in the whole trial (one load), early races count as
+//! failures.
 
 use run::ErrorKind;
 
@@ -51,8 +51,7 @@ impl EarlyRaces {
         counts.failed += u64::from(!race.is_first_resent) + race.behind_failed;
     }
 
-    /// Returns the two kinds of failure that an early race can look like, each with the counts of the early races that
-    /// look like it.
+    /// Returns the two kinds of failure that an early race can look like, each with its counts of early races.
     pub(crate) fn by_kind(self) -> [(ErrorKind, RaceCounts); 2] {
         [(ErrorKind::ShortResponse, self.closed), (ErrorKind::Reset, self.reset)]
     }

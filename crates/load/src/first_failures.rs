@@ -1,5 +1,5 @@
 //! The first failure of each kind in a shard (generator thread), with its reason. Later failures of the same kind need
-//! no reason, so recording them takes no time.
+//! no reason, so recording them is quick.
 
 use proto::Fault;
 use run::{ErrorKind, FailureKind, FirstFailure, MAX_FIRST_FAILURES};
@@ -91,7 +91,7 @@ mod tests {
             }
         }
         // A later answer, with a known status, follows in the same received bytes. After both answers, the session
-        // holds only the error text of the later answer.
+        // contains only the error text of the later answer.
         first.refused(429);
         first.refused(503);
         assert_eq!(first.take_new_status(), None);

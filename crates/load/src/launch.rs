@@ -50,8 +50,8 @@ pub fn run(
     make(plan, &addr.into(), start, control, report)
 }
 
-/// Does the work of [`run`], but without a type parameter. Without a type parameter, the loops of all drivers are
-/// compiled only once, in this crate. With a type parameter, each calling crate would compile these loops again.
+/// Does the work of [`run`], but without a type parameter. The loops of all drivers are therefore compiled only once,
+/// in this crate. With a type parameter, each calling crate would compile these loops again.
 fn make(
     plan: &LoadPlan,
     addr: &Address,
@@ -69,7 +69,7 @@ fn make(
     if let Some(whole) = drivers::asked(plan.io).and_then(|row| row.whole) {
         return whole(&plan, report, &|| wait_for_start(start, &control).is_some());
     }
-    // The null driver has no network, so its plan is simpler and has no TLS.
+    // The null driver uses no network, so its plan is simpler and has no TLS.
     let network = plan.io != run::Io::Null;
     let tls = plan.tls.clone().filter(|_| network);
     let plan = if network { plan } else { share::without_network(plan) };
@@ -143,8 +143,8 @@ fn with_client(
     Ok(part)
 }
 
-/// Conducts the running load. Meanwhile, watches for pauses of this machine if the load plan has limits on the response
-/// time, and reads the counts of each slot if the plan has slots.
+/// Conducts the running load. Meanwhile, watches for pauses of this machine if the plan limits the response time, and
+/// reads the counts of each slot if the plan has slots.
 fn conduct_watched(
     common: &Arc<LoadContext>,
     control: &Receiver<AgentCommand>,
@@ -257,7 +257,7 @@ fn shard_thread(
 }
 
 /// Starts the processes that handle the connections of two-process S-Clients (sockets that connect again and again),
-/// one for each thread. For a plan without two-process S-Clients, starts no process.
+/// one for each thread. Without two-process S-Clients, starts no process.
 fn partners(common: &LoadContext, client: &dyn AnyClient) -> Result<Vec<Partner>, LoadError> {
     let mut partners = Vec::new();
     if !share::two_process(&common.plan) {
@@ -294,7 +294,7 @@ fn setup(common: &LoadContext, task: &crate::core::Task, client: &dyn AnyClient)
 }
 
 /// Returns the size of the longest request, bytes. Returns `None` if a request needs several writes or differs between
-/// connections. Also returns `None` if a session sends anything else than requests.
+/// connections. Also returns `None` if a session sends other data than requests.
 fn written(client: &dyn AnyClient, trace: Trace) -> Option<usize> {
     let mut sessions = client.sessions(1);
     let session = sessions.session(0);

@@ -20,9 +20,9 @@ pub(crate) struct ServerEnds {
 struct Moment {
     begin_ns: u64,
     connections: u64,
-    /// Number of open connections when the first connection of this group ended.
+    /// Number of open connections when the first connection of the group ended.
     open: u64,
-    /// Shortest and longest idle time of this group's connections when the server closed them, nanoseconds.
+    /// Shortest and longest idle time of the group's connections when the server closed them, nanoseconds.
     idle_ns: (u64, u64),
 }
 

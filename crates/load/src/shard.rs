@@ -11,13 +11,13 @@ use crate::driver::{Driver, Ops as _};
 use crate::status_counts::PublishedStatusCounts;
 
 /// Maximum time for which the loop waits, nanoseconds. The maximum is short, so that each generator thread soon notices
-/// that a new phase of the load begins. A generator that is not idle waits for less than this maximum time.
+/// a new phase of the load. A busy generator waits for less than this maximum.
 pub(crate) const MAX_WAIT_NS: u64 = 2_000_000;
 /// Interval at which a shard (generator thread) publishes its counts, nanoseconds.
 const PUBLISH_INTERVAL_NS: u64 = 5_000_000;
-/// Interval at which a shard (generator thread) publishes details for the live view, nanoseconds. At this interval, the
-/// generator thread also adjusts how many answers it collects before it handles them. In an experiment with slots
-/// (short periods), the thread adjusts the number of collected answers more often.
+/// Interval at which a shard (generator thread) publishes details for the live view, nanoseconds. At the same interval,
+/// the thread adjusts how many answers it collects before it handles them. With slots (short periods) of an experiment,
+/// the thread adjusts this number more often.
 const DETAIL_INTERVAL_NS: u64 = 20_000_000;
 /// Interval at which a shard (generator thread) publishes its counts if an experiment reads them in each of its slots
 /// (short periods), nanoseconds.
@@ -259,8 +259,8 @@ pub(crate) fn run_with<D: Driver>(
         let mut edge_ns = current.next_ns;
         driver.wait(until, core.batch(), |ops, completion| {
             if ops.now() >= edge_ns {
-                // The phase has started while this thread had no CPU, so this event and all later events belong to the
-                // new phase.
+                // The phase began while this thread had no CPU, so this event and all later events belong to the new
+                // phase.
                 edge_ns = u64::MAX;
                 let current = order(ops.now(), phase);
                 core.edge(current.phase, current.at_ns, ops.now());

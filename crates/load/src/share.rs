@@ -54,7 +54,7 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
     task
 }
 
-/// Returns the part of the load plan's intensity that this shard (generator thread) gets.
+/// Returns the part of the load's intensity for this shard (generator thread).
 fn shape(plan: &LoadPlan, (shard, shards): (u32, u32), phase: f64, limit: u64) -> Shape {
     match &plan.intensity {
         Intensity::Closed { connections, pipeline, think } => Shape::Closed {
@@ -96,8 +96,8 @@ fn turns(plan: &LoadPlan, shard: u32) -> AddressTurns {
     AddressTurns::new(count, (plan.phase * count as f64) as usize + shard as usize, threads)
 }
 
-/// Returns the indexes of the requests that this shard (generator thread) sends, in the order of the recording. Empty
-/// for a load plan without recorded requests.
+/// Returns the indexes of the requests for this shard (generator thread), in the order of the recording. The list is
+/// empty for a plan without recorded requests.
 fn items(plan: &LoadPlan, (shard, shards): (u32, u32)) -> Box<[u16]> {
     let times = plan.recorded();
     let all = times.map_or(&[][..], |times| &times.items);
@@ -173,7 +173,7 @@ pub(crate) fn peer(addr: &Address) -> Result<Peer, LoadError> {
 }
 
 /// Checks the local addresses by binding to each once. The local addresses must belong to this host, and to the address
-/// family of the server. Without this check, failed binds to a wrong local address would look like a lack of ports.
+/// family of the server. Without this check, a wrong local address would look like a lack of ports.
 pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), LoadError> {
     if let (Peer::Unix(_), Some(&source_addr)) = (target, sources.first()) {
         let why = "a unix socket has no addresses to bind to; leave --source out";

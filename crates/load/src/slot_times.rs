@@ -13,7 +13,7 @@ pub(crate) struct SlotTimes {
 }
 
 impl SlotTimes {
-    /// Creates the counts of response times for each slot (short period). If the load plan has no slots, nothing is
+    /// Creates the counts of response times for each slot (short period). Without slots in the load plan, nothing is
     /// counted.
     pub(crate) fn new(plan: Option<SlotPlan>) -> Self {
         let slots = plan.map_or(0, |plan| plan.count as usize);

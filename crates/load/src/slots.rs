@@ -14,14 +14,14 @@ use sys::clock;
 /// more requests complete in the slot (short period), one request more or less changes the rate by less than 2 %.
 const MAX_FRACTIONAL: u64 = 50;
 /// Minimum length of the measured part of a slot (short period) for which the times of completed requests are recorded,
-/// nanoseconds. Slots are shorter than this minimum only if the server completes many requests, for which whole numbers
-/// are accurate enough.
+/// nanoseconds. Shorter slots are used only if the server completes many requests, so that whole numbers are accurate
+/// enough.
 const MIN_TIMED_NS: u64 = 100_000_000;
 /// Interval between two reads of the count while times are recorded, nanoseconds. The interval is a hundredth of the
 /// shortest slot (short period) with recorded times.
 const LOOK_INTERVAL_NS: u64 = 1_000_000;
-/// Maximum time to sleep between two checks whether the load has ended, nanoseconds. Because of this maximum, a load
-/// that the user ends early stops within 50 ms, even in the middle of a long slot (period).
+/// Maximum time to sleep between two checks whether the load has ended, nanoseconds. A load that the user ends early
+/// therefore stops within 50 ms, even in the middle of a long slot (period).
 const CHECK_INTERVAL_NS: u64 = 50_000_000;
 /// Maximum gap between completed requests that count as one group, as a share of the mean gap. Workers that run
 /// synchronously complete several requests at nearly the same time, and then none for a while.
@@ -42,8 +42,8 @@ struct SeenSlot {
     was_seen: bool,
 }
 
-/// Returns the rate in each slot (short period), requests per second. The rate is NaN for a slot (short period) most of
-/// which this thread missed. Returns early when `over` returns true.
+/// Returns the rate in each slot (short period), requests per second. The rate is NaN if this thread missed most of the
+/// slot. Returns early when `over` returns true.
 pub(crate) fn rates(plan: &SlotPlan, origin_ns: u64, count: impl Fn() -> u64, over: impl Fn() -> bool) -> Vec<f64> {
     let mut watch = Watch { origin_ns, count, over, seen: Vec::new() };
     let mut slots = Vec::with_capacity(plan.count as usize);

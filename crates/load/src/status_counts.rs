@@ -1,10 +1,10 @@
 //! Counts of responses with an unexpected status, for each status. Servers use few different statuses, so a short list
-//! suffices.
+//! is enough.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
-/// Maximum number of different statuses that are counted. Statuses beyond this maximum are not counted.
+/// Maximum number of different statuses that are counted. Further statuses are not counted.
 const MAX_STATUSES: usize = 16;
 
 /// Counts of responses for each status, in the order in which the statuses first occurred. Unused entries have the
@@ -23,7 +23,7 @@ impl StatusCounts {
     }
 
     /// Returns the growth of the counts since an earlier copy. A status has the same position in these counts and in
-    /// the earlier copy. A status that first occurred after the copy was made has the count 0 in the copy.
+    /// the earlier copy. If a status first occurred after the copy was made, its count in the copy is 0.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self(std::array::from_fn(|i| (self.0[i].0, self.0[i].1 - earlier.0[i].1)))
     }

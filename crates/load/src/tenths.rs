@@ -17,15 +17,15 @@ const FIXED_COUNTERS: usize = 3;
 pub(crate) struct TenthCounter {
     limits_ns: Box<[u64]>,
     /// Counts for each tenth of a second: answered requests, the sum of their response times in nanoseconds, and failed
-    /// requests. Also counts, for each tenth of a second and each limit on the response time, the answers that took
-    /// longer than the limit.
+    /// requests. For each limit on the response time, the answers that took longer are also counted per tenth of a
+    /// second.
     counts: Box<[u64]>,
     last: usize,
 }
 
 impl TenthCounter {
     /// Creates a counter of the responses in each tenth of a second. The counter compares response times with the
-    /// limits `limits_us`, microseconds. If there is no limit on the response time, nothing is counted.
+    /// limits `limits_us`, microseconds. Without a limit on the response time, nothing is counted.
     pub(crate) fn new(limits_us: &[f64], window_s: f64) -> Self {
         if limits_us.is_empty() {
             return Self::default();

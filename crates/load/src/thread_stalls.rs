@@ -1,17 +1,17 @@
 //! Stalls of a generator thread: the thread woke up late, or a pass of its loop took far longer than its work should
-//! take. A separate thread that only sleeps (`sys::hiccups::HiccupMeter`) notices only stalls of the whole host. The
-//! measurement in this module also notices when a single generator thread gets no CPU.
+//! take. A separate thread that only sleeps (`sys::hiccups::HiccupMeter`) notices only stalls of the whole host. This
+//! module also notices when a single generator thread gets no CPU.
 
 use run::Window;
 
 use crate::counts::Counts;
 
-/// Minimum length of a stall that is recorded, nanoseconds. The minimum length is above 0, because waking up and
-/// scheduling a thread takes some time even without a stall.
+/// Minimum length of a stall that is recorded, nanoseconds. The minimum is above 0, because waking up and scheduling a
+/// thread always takes some time.
 const MIN_STALL_NS: u64 = 2_000_000;
-/// Maximum number of stalls that are stored. The memory for the stored stalls is allocated before the load begins. When
-/// more stalls than this maximum are found, the minimum length is doubled, and shorter stalls are dropped. A load that
-/// lasts for hours may have more than `MAX_STALLS` stalls, but its long stalls stay stored.
+/// Maximum number of stalls that are stored. The memory for the stored stalls is allocated before the load begins. If
+/// more stalls are found, the minimum length is doubled, and shorter stalls are dropped. A load that lasts for hours
+/// may have more stalls, but its long stalls are always kept.
 const MAX_STALLS: usize = 1_000;
 
 /// Stalls of one generator thread.

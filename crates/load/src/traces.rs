@@ -1,4 +1,4 @@
-//! Trace contexts: which requests carry one, and which of these requests are the slowest.
+//! Trace contexts: which requests have one, and which of these requests are the slowest.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,11 +7,11 @@ use fastrand::Rng;
 use proto::Trace;
 use run::{MAX_TRACES, TracedRequest};
 
-/// Difference between the numbers of two consecutive traces. If the difference is odd, all 2^64 numbers come before a
-/// number comes twice.
+/// Difference between the numbers of two consecutive traces. Because the difference is odd, all 2^64 numbers come
+/// before a number is repeated.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Choice of the requests that carry a trace context.
+/// Choice of the requests with a trace context.
 #[derive(Debug)]
 pub(crate) struct TraceChoice {
     share: f64,
@@ -26,7 +26,7 @@ impl TraceChoice {
         Self { share, number: Rng::new().u64(..), rng: Rng::with_seed(seed) }
     }
 
-    /// Returns the trace context of the next request, or [`Trace::NONE`] if the request carries none.
+    /// Returns the trace context of the next request, or [`Trace::NONE`] for a request without one.
     #[inline]
     pub(crate) fn next(&mut self) -> Trace {
         if self.share <= 0.0 || self.rng.f64() >= self.share {
@@ -39,11 +39,11 @@ impl TraceChoice {
     }
 }
 
-/// The slowest requests in the measured window that carry a trace context.
+/// The slowest requests with a trace context in the measured window.
 #[derive(Debug)]
 pub(crate) struct SlowTraces(BinaryHeap<Reverse<(u64, Ended)>>);
 
-/// End of a request that carries a trace context.
+/// End of a request with a trace context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ended {
     /// Time of the end, nanoseconds since the start of the load.

@@ -1,6 +1,6 @@
 //! Tests how the connections of a block (connections that send one after another) end. If the load plan sets `compat`,
 //! connections end as in the article of Jones and Deshpande (2000). The client first ends its own side, and closes the
-//! socket when the server has ended the other side.
+//! socket once the server has ended the other side.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 

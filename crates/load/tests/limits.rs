@@ -1,5 +1,5 @@
 //! Tests in which descriptors or local ports run out. The failed connects must be counted by kind and reported with
-//! advice, and the load must continue on the other connections. Each limit is set in a process of its own, because the
+//! advice, and the load must continue on the other connections. Each limit is set in a separate process, because the
 //! change cannot be undone.
 
 #![allow(clippy::unwrap_used, reason = "test code")]

@@ -1,4 +1,4 @@
-//! Tests of every kind of load with both drivers, against a server that counts. Client and server must count the same
+//! Tests of every kind of load with both drivers, against a server that counts. Client and server must count equal
 //! numbers of connections and requests.
 
 mod common;

@@ -18,7 +18,7 @@ fn sclients(descriptors: u32, timeout_ms: f64, mean_ms: f64) -> Intensity {
     Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think, pace: None }
 }
 
-/// Opens a listener whose accept queue has room for one connection, and fills this queue. Returns the listener, its
+/// Opens a listener whose accept queue has space for one connection, and fills the queue. Returns the listener, its
 /// address, and the connection.
 fn full_listener() -> (std::os::fd::OwnedFd, std::net::SocketAddr, std::net::TcpStream) {
     let any = "127.0.0.1:0".parse().unwrap();
@@ -30,7 +30,7 @@ fn full_listener() -> (std::os::fd::OwnedFd, std::net::SocketAddr, std::net::Tcp
     (fd, addr, one)
 }
 
-/// Runs the function `what`, and returns its result. Also returns for how many seconds a thread of the load waited for
+/// Runs the function `what`, and returns its result. Also returns the seconds for which a thread of the load waited for
 /// a CPU, or the whole machine stood still.
 fn kept_from_its_processor<T>(what: impl FnOnce() -> T) -> (T, f64) {
     let (over, meter) = (AtomicBool::new(false), sys::hiccups::HiccupMeter::start().unwrap());

@@ -1,11 +1,11 @@
 //! Poisson arrivals whose rate has a peak once per period (bursty traffic of Banga and Druschel, USITS 1997). The rate
-//! at the peak of a burst is `peak` times the mean rate. The peak of the rate lasts for a share of the period.
+//! at the peak of a burst is `peak` times the mean rate. The peak lasts for a share of the period.
 
 use fastrand::Rng;
 
 use super::row::{ArrivalSpec, Gaps, Parameter, Unit, exponential};
 
-/// Row of this arrival process in [`ARRIVALS`](super::ARRIVALS).
+/// Row of bursty arrivals in [`ARRIVALS`](super::ARRIVALS).
 pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
     name: "bursty",
     help: "Poisson arrivals with peaks: PEAK times the mean rate for SHARE of each PERIOD",

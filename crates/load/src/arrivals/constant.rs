@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 use super::row::{ArrivalSpec, Gaps};
 
-/// Row of this arrival process in [`ARRIVALS`](super::ARRIVALS).
+/// Row of arrivals with equal gaps in [`ARRIVALS`](super::ARRIVALS).
 pub(super) const SPEC: ArrivalSpec =
     ArrivalSpec { name: "constant", help: "equal gaps, also over all threads together", parameters: &[] };
 

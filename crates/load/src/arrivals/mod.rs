@@ -1,10 +1,9 @@
 //! Due times of the requests of an open loop. Each arrival process has its own file and a row in [`ARRIVALS`].
 //!
 //! An arrival process is a sequence of gaps, which depends only on its parameters and a seed. Two copies of an arrival
-//! process thus yield the same times. Because the copies yield the same times, a generator thread needs no list of the
-//! requests that are due but not yet sent. One copy of the arrival process counts the due requests. A second copy of
-//! the arrival process yields the due time of the next request to send. The second copy of the arrival process runs
-//! behind the first one.
+//! process therefore give the same times. A generator thread therefore needs no list of the requests that are due but
+//! not yet sent. One copy of the arrival process counts the due requests. A second copy gives the due time of the next
+//! request to send. The second copy lags behind the first one.
 
 mod bursty;
 mod constant;
@@ -172,8 +171,7 @@ impl Arrivals {
         true
     }
 
-    /// Returns the most recent due time again. If the rate has changed since this due time was computed, returns the
-    /// corrected due time.
+    /// Returns the most recent due time again. If the rate has changed in the meantime, returns the corrected due time.
     pub fn latest_ns(&mut self) -> u64 {
         self.manual_rate.as_mut().map_or(self.at_ns as u64, |manual_rate| manual_rate.due_ns(self.at_ns))
     }

@@ -1,11 +1,10 @@
-//! Poisson arrivals: exponentially distributed gaps, like those between the requests of many independent users
-//! together.
+//! Poisson arrivals: exponentially distributed gaps, as between the requests of many independent users.
 
 use fastrand::Rng;
 
 use super::row::{ArrivalSpec, Gaps, exponential};
 
-/// Row of this arrival process in [`ARRIVALS`](super::ARRIVALS).
+/// Row of Poisson arrivals in [`ARRIVALS`](super::ARRIVALS).
 pub(super) const SPEC: ArrivalSpec =
     ArrivalSpec { name: "poisson", help: "exponential gaps, as independent users make", parameters: &[] };
 

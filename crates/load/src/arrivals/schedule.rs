@@ -1,16 +1,16 @@
 //! Schedules, which set the rate of arrivals over time: a rate that changes in stages, or recorded times.
 //!
-//! An arrival process with a constant rate yields times, and each time multiplied by the rate is a number of requests,
+//! An arrival process with a constant rate gives times; each time, multiplied by the rate, is a number of requests,
 //! `n`. A schedule with the rate `r(t)` makes request number `n` due at the time `t` at which the integral of `r` from
-//! 0 to `t` reaches `n`. With a schedule, the arrivals keep their kind (constant, Poisson or self-similar), whatever
+//! 0 to `t` reaches `n`. The kind of arrivals (constant, Poisson or self-similar) therefore stays the same, whatever
 //! the rate. (Cinlar, *Introduction to Stochastic Processes*, 1975, section 4.7.)
 
 use std::sync::Arc;
 
 use run::{RecordedTimes, Stage};
 
-/// Due time that means "never", nanoseconds. `NEVER_NS` is later than the end of any load. This time is small enough
-/// that adding a start time cannot overflow.
+/// Due time that means "never", nanoseconds. This time is later than the end of any load. It is small enough that
+/// adding a start time to `NEVER_NS` cannot overflow.
 const NEVER_NS: u64 = u64::MAX / 4;
 /// Length of the windows in which recorded requests are counted to find the peak of their rate, nanoseconds.
 const PEAK_WINDOW_NS: u64 = 100_000_000;
@@ -19,7 +19,7 @@ const PEAK_WINDOW_NS: u64 = 100_000_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     begin_ns: f64,
-    /// Number of requests that are due before this segment.
+    /// Number of requests that are due before the segment.
     before: f64,
     /// Rate at the start of the segment, requests per nanosecond.
     rate: f64,
@@ -33,7 +33,7 @@ pub(super) enum Schedule {
     /// Stages as segments, index of the current segment, and mean rate of all generator threads together in requests
     /// per nanosecond.
     Stages { segments: Arc<[Segment]>, on: usize, rate_ns: f64 },
-    /// Recorded times in nanoseconds, and index of the next time that this generator thread uses. The thread uses every
+    /// Recorded times in nanoseconds, and index of the next time for this generator thread. The thread uses every
     /// `step`-th time.
     Recorded { at_ns: Arc<[u64]>, next: usize, step: usize },
 }
@@ -90,7 +90,7 @@ impl Schedule {
                 let root = (segment.rate * segment.rate + 2.0 * segment.slope * more).max(0.0).sqrt();
                 let after_ns = match more > 0.0 {
                     true => 2.0 * more / (segment.rate + root),
-                    // A segment whose rate begins at 0 and does not grow has no arrival.
+                    // A segment whose rate begins at 0 and never grows has no arrival.
                     false if segment.rate <= 0.0 && segment.slope <= 0.0 => f64::INFINITY,
                     false => 0.0,
                 };

@@ -7,7 +7,7 @@ use fastrand::Rng;
 
 use super::row::{ArrivalSpec, Gaps, Parameter, Unit, exponential};
 
-/// Row of this arrival process in [`ARRIVALS`](super::ARRIVALS).
+/// Row of self-similar arrivals in [`ARRIVALS`](super::ARRIVALS).
 pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
     name: "self-similar",
     help: "many on-off sources with Pareto periods, which make bursts on every time scale",

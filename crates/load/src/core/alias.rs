@@ -1,11 +1,11 @@
 //! Weighted random choice in constant time (A. Walker's alias method, Electronics Letters 10, 1974). Each draw needs
-//! one random number and reads one line of the table.
+//! one random number, and reads one line of the table.
 
 use fastrand::Rng;
 
-/// One line of the table from which random indexes are drawn. When a draw selects this line, 32 further random bits are
-/// compared with `keep`. If the random bits are below `keep`, the draw's result is the line's own index. If the random
-/// bits are not below `keep`, the draw's result is `other`.
+/// One line of the table for drawing random indexes. When a draw selects this line, 32 further random bits are compared
+/// with `keep`. If the random bits are below `keep`, the result is the line's own index. Otherwise, the result is
+/// `other`.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     keep: u32,

@@ -1,4 +1,4 @@
-//! Times at which a block (a group of connections that send one after another) sends on each of its connections: see
+//! Times at which each connection of a block (a group of connections that send one after another) sends: see
 //! [`super::blocks`].
 
 use run::{Blocks, LoadPlan};
@@ -12,8 +12,8 @@ pub(crate) struct BlockTurns {
     pub(super) connect_ns: u64,
     /// Number of messages per connection; `u32::MAX` for no limit.
     pub(super) messages: u32,
-    /// True if the client first ends its own side of a connection. The client closes the connection when the server has
-    /// ended the other side (Jones and Deshpande, 2000).
+    /// True if the client first ends its own side of a connection. The client then closes the connection after the
+    /// server has ended the other side (Jones and Deshpande, 2000).
     pub(super) compat: bool,
 }
 

@@ -1,14 +1,14 @@
 //! Blocks of connections in the closed loop (A. Jones, A. Deshpande, *Windows Sockets 2.0*, 2000). This file sets the
 //! times at which each connection is opened, sends and is closed. The client sends on one connection of a block,
 //! pauses, then sends on the next connection of the block. Each connection therefore sends once per period. The period
-//! is the pause times the number of connections in a full block, also for a smaller last block. If an answer is late,
-//! its connection misses a period, as in the article of Jones and Deshpande.
+//! is the pause, multiplied by the number of connections in a full block, even for a smaller last block. If an answer
+//! is late, its connection misses a period, as in the article of Jones and Deshpande.
 //!
-//! A connection that fails is not replaced, and the counts show how many connections remained open. Each connection has
-//! 1 + x messages, where x is `sends_per_connection`; 0 stands for no limit. When all messages are answered, the client
-//! closes the connection with a FIN. When the client closes, no message is in flight, so no half-close is needed. If
-//! `compat` is set, the client closes as in the article of Jones and Deshpande: it ends its own side first, and closes
-//! when the server has ended the other side.
+//! A connection that fails is not replaced, but the counts show how many connections stayed open. Each connection has 1
+//! + x messages, where x is `sends_per_connection`; 0 stands for no limit. Once all messages are answered, the client
+//! closes the connection with a FIN. At this moment, no message is in flight, so no half-close is needed. If `compat`
+//! is set, the client closes as in the article of Jones and Deshpande: it ends its own side first, and closes when the
+//! server has ended the other side.
 
 use super::{BlockTurns, Core, State};
 use crate::driver::Ops;

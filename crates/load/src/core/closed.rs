@@ -1,11 +1,11 @@
-//! The closed loop: a fixed number of clients that each wait for an answer before the next request. If the load plan
-//! sets `new_connections`, the clients are the simple clients of Banga and Druschel (USITS 1997). A simple client
+//! The closed loop: a fixed number of clients, each of which waits for an answer before its next request. If the load
+//! plan sets `new_connections`, the clients are the simple clients of Banga and Druschel (USITS 1997). A simple client
 //! repeats these steps: connect, send one request, receive the answer, close.
 //!
 //! Simple clients ask the server to close (HTTP `Connection: close`). If the server agrees, it may send its FIN first,
-//! and then the server has the connection in TIME_WAIT ([`super::closing`]). The client does not wait for the server's
-//! FIN before it connects again. If the server does not agree to close, the client sends the first FIN, and the client
-//! has the connection in TIME_WAIT. If connections in TIME_WAIT use up the client's ports, the failed connects count as
+//! so its side has the connection in TIME_WAIT ([`super::closing`]). The client does not wait for the server's FIN
+//! before it connects again. If the server does not agree, the client sends the first FIN, and the client's side has
+//! the connection in TIME_WAIT. If connections in TIME_WAIT use up the client's ports, the failed connects count as
 //! `client_ports`.
 
 use super::{Core, Mode, State};
@@ -13,7 +13,7 @@ use crate::driver::Ops;
 
 impl Core {
     /// Connects all clients at once, or at a limited rate. Without a limit, the connects of clients with a think time
-    /// are spread over one think time. The requests of clients with a think time are thus evenly spaced from the start.
+    /// are spread over one think time. The requests of these clients are therefore evenly spaced from the start.
     pub(super) fn closed_start<O: Ops>(&mut self, ops: &mut O) {
         if let Some(turns) = self.task.blocks {
             return self.blocks_start(ops, turns);
@@ -117,9 +117,9 @@ impl Core {
         }
     }
 
-    /// Replaces a connection that ended. If `due_ns` is given, the new connect starts at this time. Otherwise, the new
-    /// connect starts at once if requests must be sent again, or after the think time if there are none. The next
-    /// request is due when the connect starts, so its response time includes the client's wait for the connect.
+    /// Replaces a connection that ended. If `due_ns` is given, the new connect starts at this time. Otherwise, it
+    /// starts at once if requests must be sent again, and after the think time if not. The next request is due when the
+    /// connect starts, so its response time includes the connect.
     pub(super) fn closed_replace<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         self.record.record_service();
         self.conns[conn as usize].is_awaited = true;

@@ -1,19 +1,19 @@
-//! Connections for which the server has announced the end (`Connection: close`, GOAWAY). Most servers close a
-//! connection at once when they have announced its end, so the connection is in TIME_WAIT on the server's side. The
-//! connection keeps its number until the server's FIN arrives. Until the FIN arrives, the connection's client uses
-//! another connection with another number, so no client waits for the end of an old connection.
+//! Connections whose end the server has announced (`Connection: close`, GOAWAY). Most servers close a connection at
+//! once after they have announced its end, so the server's side has the connection in TIME_WAIT. The connection keeps
+//! its index until the server's FIN arrives. Meanwhile, its client uses another connection with another index, so no
+//! client waits for the end of an old connection.
 //!
-//! Some servers leave the close to the client. If the server leaves the close to the client, a worker of the server
-//! stays occupied until the client closes the connection. The first late FIN shows that the server leaves the close to
-//! the client. After a late FIN, the generator closes connections itself. About once a second, the generator waits for
-//! one FIN, to see whether the server now closes.
+//! Some servers leave the close to the client. In that case, one of the server's workers stays occupied until the
+//! client closes the connection. The first late FIN shows that the server leaves the close to the client. After a late
+//! FIN, the generator closes connections itself. About once a second, the generator waits for one FIN, to see whether
+//! the server now closes.
 
 use super::fin_wait::Closer;
 use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 impl Core {
-    /// Handles a connection whose end the server has announced. The client of this connection continues at once on
+    /// Handles a connection whose end the server has announced. The client of this connection continues at once with
     /// another connection.
     pub(super) fn end_announced<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (now, due_ns) = (ops.now(), self.think_end(conn));

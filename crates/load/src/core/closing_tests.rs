@@ -109,7 +109,8 @@ fn a_request_that_the_server_did_not_receive_is_sent_again_once() {
     assert_eq!(ended(0), (0, 0, vec![(ErrorKind::ShortResponse, 2)]), "the server read the request, and then closed");
 }
 
-/// The server closed an idle connection, and the kernel learns of the close before the client sends the next request.
+/// In this test, the server closes an idle connection, and the kernel learns of the close before the client sends the
+/// next request.
 #[test]
 fn a_request_whose_send_fails_after_the_close_of_the_server_is_sent_again() {
     let ended = |errno| {
@@ -159,7 +160,7 @@ fn the_first_failure_of_a_kind_is_kept_with_the_words_of_the_server() {
     assert!(first[1].2.contains("an end that it is told of"), "{first:?}");
 }
 
-/// Bytes that follow an answer on an idle connection belong to no request.
+/// Bytes that follow an answer on an idle connection are not part of any request.
 #[test]
 fn surplus_bytes_without_a_request_are_no_second_outcome() {
     let mut fixture = Fixture::ready(1, 10.0, &[1.0]);

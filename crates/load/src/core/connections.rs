@@ -129,7 +129,8 @@ impl Core {
     pub(super) fn handshaking<O: Ops>(&mut self, ops: &mut O, conn: u32, bytes: &[u8]) {
         let counts = &mut self.record.counts;
         counts.handshake_bytes_received += bytes.len() as u64;
-        // Only requests in early data can end here: their answers may arrive together with the end of the handshake.
+        // Only requests sent as early data can end here: their answers may arrive together with the end of the
+        // handshake.
         let (heard, answered) = self
             .record_completions(ops.now(), conn, |session, sink| session.receive(bytes, &mut |done| sink.done(done)));
         self.conns[conn as usize].state = State::Handshaking;

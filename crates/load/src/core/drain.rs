@@ -1,8 +1,8 @@
 //! The drain, which ends a load: no new requests start, and the load ends when all requests are answered.
 //!
-//! In some protocols, only the order of the answers shows to which requests they belong. In these protocols, if a
-//! server sends two answers to one request, the client takes the second answer for the answer to another request.
-//! Surplus answers arrive even after all requests are answered, so the drain waits a little longer for them.
+//! In some protocols, only the order of the answers tells which request they answer. If a server then sends two answers
+//! to one request, the client takes the second answer for the answer to another request. Surplus answers may arrive
+//! after all requests are answered, so the drain waits a little longer.
 
 use super::{Conn, Core, Mode, State};
 use crate::core::InFlightRequest;
@@ -10,13 +10,13 @@ use crate::driver::Ops;
 use crate::record::Record;
 
 /// Time to wait for surplus answers, as a multiple of the mean response time. If a server delays its second answers,
-/// the client measures this delay as the response time of every other request. If the server delays every second
-/// answer, the mean response time is thus about half of the delay.
+/// the client takes this delay for the response time of every other request. The mean response time is then about half
+/// of the delay.
 const LISTEN_RESPONSES: f64 = 3.0;
 /// Shortest and longest time to wait for surplus answers, nanoseconds. A server without TCP_NODELAY holds the second
 /// answer back until the client acknowledges the first. If a client has nothing to send, its kernel delays the
-/// acknowledgement by 40 ms, so the shortest time is longer than 40 ms. A search for the maximum rate waits for this
-/// time in each of its steps, so the longest time limits how much time a search loses on an overloaded server.
+/// acknowledgement by 40 ms, so the shortest time must be longer. Each step of a search for the maximum rate waits for
+/// this time, so the longest time limits the loss on an overloaded server.
 const LISTEN_NS: (u64, u64) = (60_000_000, 250_000_000);
 
 impl Core {

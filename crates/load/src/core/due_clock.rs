@@ -1,7 +1,7 @@
-//! Clock that yields the due times of requests. Requests that are due but not started are not stored. This clock runs
-//! two copies of the arrival process instead of storing a list of waiting requests. The first copy of the arrival
-//! process counts the due requests, and the second copy yields the due time of the oldest waiting request. Because
-//! waiting requests are not stored, they need no memory, even if a server stalls for minutes.
+//! Clock that gives the due times of requests. Requests that are due but not yet started are not stored. This clock
+//! runs two copies of the arrival process instead of storing a list of waiting requests. The first copy counts the due
+//! requests, and the second copy gives the due time of the oldest waiting request. Waiting requests therefore need no
+//! memory, even if a server stalls for minutes.
 
 use crate::arrivals::Arrivals;
 
@@ -89,8 +89,8 @@ impl DueClock {
         (0..self.waiting).for_each(|_| visit(self.origin_ns + behind.next_ns()));
     }
 
-    /// Takes the next request if it is due by `now`, and returns its due time. After this call, the request counts as
-    /// waiting.
+    /// Takes the next request if it is due at the time `now`, and returns its due time. After this call, the request
+    /// counts as waiting.
     pub(super) fn take_due(&mut self, now: u64) -> Option<u64> {
         if self.next_ns > now {
             return None;
@@ -108,5 +108,5 @@ impl DueClock {
 }
 
 /// Maximum number of due requests that are started in one pass of the event loop. Without this maximum, a generator
-/// that is far behind would send for a long time without reading answers.
+/// that is far behind would send for a long time, and read no answers.
 pub(super) const MAX_DUE_PER_PASS: u32 = 256;

@@ -2,15 +2,15 @@
 //! complete. If the server rejects early data, the session sends the requests again after the handshake, and their
 //! response times include the delay.
 //!
-//! A connection with requests in early data keeps the state `Handshaking`, and takes no other requests until it is
-//! ready. If the handshake fails, the requests are sent again on another connection (see [`super::requeue`]). However,
-//! if each request has its own connection, or during the drain, requests in early data fail together with the
+//! Until it is ready, a connection with requests in early data stays in the state `Handshaking`, and takes no other
+//! requests. If the handshake fails, the requests are sent again on another connection (see [`super::requeue`]).
+//! However, if each request has its own connection, or during the drain, these requests fail together with the
 //! handshake.
 //!
 //! Each session can be resumed once, by a ticket of the server, and servers send tickets after the handshake. The
 //! answer to a request in early data usually arrives before the ticket. If each request has its own connection, the
-//! connection therefore stays open until its ticket has come, while its client continues on another connection. If
-//! connections did not wait for their tickets, only some connections could send early data.
+//! connection therefore stays open until its ticket has come, while its client continues on another connection.
+//! Otherwise, only some connections could send early data.
 
 use super::in_flight::Requeued;
 use super::requeue::without_answer;
@@ -62,7 +62,7 @@ impl Core {
     }
 
     /// Continues with a connection that sent requests as early data, and whose handshake is now complete. `answered` of
-    /// these requests have ended already.
+    /// these requests have already ended.
     pub(super) fn ready_after_early<O: Ops>(&mut self, ops: &mut O, conn: u32, answered: u32) {
         let started = self.conns[conn as usize].in_flight + answered;
         match &self.mode {
@@ -92,7 +92,7 @@ impl Core {
         }
         self.conns[conn as usize].failures = 0;
         self.keep_until_closed(ops, conn, TICKET_WAIT_NS);
-        // The bytes that `farewell` sends here are the acknowledgement of the answer.
+        // `farewell` sends the acknowledgement of the answer here.
         self.farewell(ops, conn);
         self.continue_elsewhere(ops, None);
     }

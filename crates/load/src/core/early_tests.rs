@@ -145,8 +145,8 @@ fn an_open_loop_sends_due_requests_as_early_data() {
     let connects = fixture.wire.connects;
     fixture.up();
     assert_eq!(fixture.sent().concat(), b"HR\0\0");
-    // The next request does not wait for the handshake of this connection, because the connection has no room for
-    // another request.
+    // The next request does not wait for the handshake of this connection, because the connection cannot take another
+    // request.
     fixture.at_ms(2);
     assert_eq!(fixture.wire.connects, connects + 1);
     fixture.up();

@@ -42,8 +42,8 @@ fn no_wait_for_a_fin_enters_the_rate() {
         assert_eq!((closes.total.closes_left_to_client, closes.total.error_count()), (0, 0), "{pipeline}");
         let leaves = run(&plan(20, pipeline, 0.0), &SimServer { leaves_close: true, ..server });
         // An answer takes 0.05 ms to reach the client, and the simulated server notices the client's close at once.
-        // Once a second, the client waits 10 ms for a FIN, to see whether the server closes. While the client waits for
-        // the FIN, one of the workers is occupied.
+        // Once a second, the client waits 10 ms for a FIN to see whether the server closes. During this wait, one of
+        // the workers is occupied.
         let expected = full / 1.05 * (1.0 - 0.01 / f64::from(workers));
         assert!((rate(&leaves) / expected - 1.0).abs() < 0.01, "{pipeline}: {}", rate(&leaves));
         assert_eq!(leaves.total.error_count(), 0, "{pipeline}");
@@ -147,7 +147,7 @@ fn requests_that_meet_an_unannounced_close_are_sent_again() {
         } else if method == "GET" {
             assert_eq!((t.resent, t.error_count(), t.sent), (t.keep_alive_races, 0, t.completed), "{t:?}");
             // A request that is sent again takes one and a half round trips longer than other requests. Half a round
-            // trip passes until the client sees the close, and the connect takes a whole round trip.
+            // trip passes until the client sees the close, and a whole one until the connect is complete.
             let response = Summary::of(&part.histograms["response"]);
             assert!(response.max > response.p50 + 90.0, "{response:?}");
         } else {

@@ -1,5 +1,5 @@
 //! Waiting for the FIN of a server that has announced the end of a connection. This module decides which connections
-//! wait for a FIN, how long they wait, and which side closes first.
+//! wait for the FIN, for how long, and which side closes first.
 
 use std::collections::VecDeque;
 
@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 /// server loses its CPU between its answer and its close, the FIN comes only after tens of milliseconds.
 const KNOWN_WAIT_NS: u64 = 100_000_000;
 /// Maximum time to wait for a FIN to test whether the server closes connections, nanoseconds. The client makes this
-/// test if it does not yet know whether the server closes connections, or if the server did not close first in the last
-/// test. If the machine is idle, a FIN comes within 0.1 ms after the answer.
+/// test if it does not know yet whether the server closes connections, or if the server did not do so in the last test.
+/// On an idle machine, the FIN comes within 0.1 ms after the answer.
 const TRIAL_WAIT_NS: u64 = 10_000_000;
 /// Interval between two tests of a server that has left the close to the client, nanoseconds. Each test shows whether
 /// the server now closes connections, and occupies one worker of the server for [`TRIAL_WAIT_NS`], which is 1 % of the
@@ -20,8 +20,8 @@ const MAX_SPARES: u32 = 256;
 /// Minimum number of additional connection indexes. Even with few clients, several FINs may be late at the same time.
 const MIN_SPARES: u32 = 16;
 
-/// Returns the number of connection indexes for connections that wait for a FIN, in addition to one index for each of
-/// the `clients` clients. All connection indexes together, including the indexes for clients, are at most `room`.
+/// Returns the number of further connection indexes, besides one per client, for connections that wait for a FIN. All
+/// connection indexes together are at most `room`.
 pub(crate) fn spares(clients: u32, room: u32) -> u32 {
     clients.clamp(MIN_SPARES, MAX_SPARES).min(room.saturating_sub(clients))
 }
@@ -32,8 +32,8 @@ pub(super) enum Closer {
     /// No wait for a FIN has ended so far, so it is not known which side closes.
     Unknown,
     Server,
-    /// The client closes first. The next test of whether the server now closes connections is due at `trial_ns`. The
-    /// first connection whose end is announced after this time waits for the server's FIN.
+    /// The client closes first. The next test whether the server closes connections is due at `trial_ns`. The first
+    /// connection whose end is announced after that time waits for the server's FIN.
     Client {
         trial_ns: u64,
     },

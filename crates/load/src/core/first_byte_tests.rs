@@ -43,8 +43,8 @@ fn the_first_byte_of_an_answer_that_is_refused_or_cut_off_is_timed() {
     }
 }
 
-/// The server begins an answer, but then says that it did not process the request. The request is sent again, and its
-/// answer arrives in one piece.
+/// In this test, the server begins an answer, but then says that it did not process the request. The request is sent
+/// again, and its answer arrives in one piece.
 #[test]
 fn the_first_byte_of_an_answer_to_an_earlier_send_does_not_count() {
     let mut fixture = Fixture::ready(1, 0.0, &[1.0]);

@@ -88,7 +88,7 @@ impl InFlight {
     }
 
     /// Adds a request to the requests in flight, and returns the request's ID on this connection. Returns `None` if all
-    /// slots (memory for requests) are used.
+    /// slots (memory for requests) are in use.
     #[inline]
     pub(super) fn begin(&mut self, conn: u32, begun: InFlightRequest) -> Option<u16> {
         let mut list = self.lists[conn as usize];

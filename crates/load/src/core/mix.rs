@@ -19,14 +19,14 @@ pub(super) struct Mix {
 enum Selection {
     One,
     Weighted(Alias),
-    /// Each connection sends the requests in the order of the set, again and again. The value has the indexes of the
-    /// requests in one round: each request as often as its weight says.
+    /// Each connection sends the requests in the order of the set, again and again. The value contains the indexes of
+    /// the requests in one round: each request as often as its weight says.
     Sequence(Box<[u16]>),
     /// Indexes of requests in the order of a recording, and the position of the next index to use. After the last index
     /// of the recording, the first index follows.
     Recorded(Box<[u16]>, usize),
-    /// Requests in random order. Each round has all requests, as often as their weights say, in a new order. The second
-    /// value is the number of requests that the current round has already taken from the shuffled list.
+    /// Requests in random order. Each round contains all requests, as often as their weights say, in a new order. The
+    /// second value is the number of requests already taken from the shuffled list in this round.
     Shuffle(Box<[u16]>, usize),
 }
 
@@ -87,9 +87,8 @@ impl Mix {
     }
 }
 
-/// Returns the indexes of the requests in one round. The check of the plan has already refused weights that are not in
-/// a ratio of whole numbers. For weights of this kind, the function would return each request with a positive weight
-/// once.
+/// Returns the indexes of the requests in one round. The check of the plan has already refused weights without a ratio
+/// of whole numbers. For such weights, the function would return each request with a positive weight once.
 fn round(weights: &[f64]) -> Box<[u16]> {
     let once = || (0..=u16::MAX).zip(weights).filter(|(_, weight)| **weight > 0.0).map(|(item, _)| item).collect();
     run::round_of(weights).unwrap_or_else(once).into()

@@ -1,8 +1,7 @@
-//! The connection engine manages connections, requests and their times. Each call of the engine gets the operations of
-//! a driver as an argument, so the same engine works with every driver and with the simulator. The connection engine is
-//! compiled once per driver. The connection engine calls the protocol's sessions through dynamic dispatch, which takes
-//! some nanoseconds per request. If the connection engine were also compiled once for each protocol, every build would
-//! take a minute longer.
+//! The connection engine manages connections, requests and their times. The operations of a driver are an argument of
+//! each call, so the same engine works with every driver and with the simulator. The connection engine is compiled once
+//! per driver. The connection engine calls the protocol's sessions through dynamic dispatch, which takes some
+//! nanoseconds per request. Compiling the engine once for each protocol, too, would make every build a minute longer.
 //!
 //! Three kinds of load use the engine: [`closed`], [`open`] and [`sclients`] decide when a request or a connect starts.
 //! All later steps are the same for all three kinds of load: see [`requests`] and [`connections`].
@@ -57,8 +56,8 @@ pub(crate) use in_flight::InFlightRequest;
 use mode::{Mode, has_due_times};
 pub(crate) use task::{Paced, Shape, Task, Think};
 
-/// Maximum number of timers that are handled in one pass of the event loop. A generator that is late may have thousands
-/// of timers to handle, but must still read commands and answers.
+/// Maximum number of timers that are handled in one pass of the event loop. A late generator may have thousands of
+/// timers to handle, but must still read commands and answers.
 const MAX_TIMERS_PER_PASS: usize = 256;
 
 /// The connection engine of one shard (generator thread).
@@ -189,8 +188,7 @@ impl Core {
     /// call.
     pub(crate) fn start<O: Ops>(&mut self, ops: &mut O) {
         if self.task.measured_from_begin {
-            // The command of the conductor (controlling process) may come after the first recorded request, so the
-            // measured window begins here.
+            // The conductor's command may come after the first recorded request, so the measured window begins here.
             self.edge(run::Phase::Measure, 0, ops.now());
         }
         match &self.mode {
@@ -253,9 +251,8 @@ impl Core {
     }
 }
 
-/// Returns true if requests that the server did not process are sent again on another connection. Requests of a
-/// sequence may need values that earlier requests on the same connection captured, so they are not sent again on a
-/// connection that lacks these values.
+/// Returns true if requests that the server did not process are sent again on another connection. In a sequence, a
+/// request may need values captured on the same connection, so it is not sent again on another connection.
 fn takes_over(task: &Task, mode: &Mode, order: RequestOrder) -> bool {
     let one_connection = task.new_connections || task.blocks.is_some();
     let is_sequence = order == RequestOrder::Sequence;

@@ -32,8 +32,8 @@ impl Mode {
         }
     }
 
-    /// Returns the maximum number of connections that may wait for a FIN, for kinds of load without additional
-    /// connection indexes; 0 for the other kinds.
+    /// Returns the maximum number of connections that may wait for a FIN if there are no additional connection indexes;
+    /// otherwise 0.
     pub(super) fn max_closing(&self, capacity: usize) -> usize {
         match self {
             Self::SClients(_) | Self::Handling => capacity / 2,

@@ -1,7 +1,7 @@
 //! The open loop: requests start when they are due, whatever the server does. A due request takes an idle connection,
-//! or waits for one while the pool grows. If the pool cannot grow, the request is sent on a busy connection that has
-//! room in its pipeline. The generator does not skip a request because the server is slow. If a request never gets a
-//! connection, it counts as due but not as sent.
+//! or waits for one while the pool grows. If the pool cannot grow, the request is sent on a busy connection whose
+//! pipeline is not full. The generator does not skip a request because the server is slow. A request that never gets a
+//! connection counts as due but not as sent.
 
 use super::due_clock::MAX_DUE_PER_PASS;
 use super::pool::Pool;
@@ -9,8 +9,8 @@ use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 /// Maximum number of connections that a pool may be opening at the same time. After the generator has paused for a few
-/// milliseconds, hundreds of requests may wait. Opening hundreds of connections would take longer than the pause that
-/// made the requests wait, and would thus cause the next pause.
+/// milliseconds, hundreds of requests may wait. Opening all their connections at once would take longer than the pause,
+/// and so cause the next pause.
 const MAX_OPENING: usize = 128;
 
 impl Core {
@@ -68,8 +68,8 @@ impl Core {
         }
     }
 
-    /// Opens a connection for a waiting request. If no connection can be opened, sends the request on a busy connection
-    /// with room.
+    /// Opens a connection for a waiting request, if possible. Otherwise, sends the request on a busy connection whose
+    /// pipeline is not full.
     pub(super) fn grow_or_join<O: Ops>(&mut self, ops: &mut O) {
         if !self.grow(ops)
             && let Some(conn) = self.next_with_room()
@@ -78,8 +78,8 @@ impl Core {
         }
     }
 
-    /// Finds busy connections with room for another request, and returns the connection that was listed first. Returns
-    /// `None` if no busy connection has room.
+    /// Returns the first listed busy connection that can take another request. Returns `None` if no busy connection can
+    /// take another request.
     fn next_with_room(&mut self) -> Option<u32> {
         loop {
             let conn = self.pool()?.with_room.pop_front()?;
@@ -147,8 +147,8 @@ impl Core {
         }
     }
 
-    /// Sends waiting requests on a connection while it has room, the oldest first. `blocked` is true if the requests
-    /// have been waiting for a connection. A connection without any request in flight becomes idle.
+    /// Sends waiting requests on a connection until its pipeline is full, the oldest first. `blocked` is true if the
+    /// requests have been waiting for a connection. A connection without any request in flight becomes idle.
     fn serve_waiting<O: Ops>(&mut self, ops: &mut O, conn: u32, blocked: bool) {
         let now = ops.now();
         let mut started = false;
@@ -162,7 +162,8 @@ impl Core {
         }
     }
 
-    /// Starts the oldest waiting request on a connection with room. Returns false if no waiting request may start.
+    /// Starts the oldest waiting request on a connection whose pipeline is not full. Returns false if no waiting
+    /// request may start.
     fn start_waiting(&mut self, now: u64, conn: u32, blocked: bool) -> bool {
         if self.start_requeued(now, conn) {
             return true;
@@ -179,8 +180,8 @@ impl Core {
         true
     }
 
-    /// Adds a connection to the list of idle connections, or to the list of busy connections with room for more
-    /// requests.
+    /// Adds a connection to the list of idle connections, or to the list of busy connections whose pipeline is not
+    /// full.
     fn list(&mut self, conn: u32) {
         let (c, depth) = (&mut self.conns[conn as usize], self.depth);
         let Mode::Open(pool) = &mut self.mode else { return };
@@ -225,8 +226,8 @@ impl Core {
     }
 
     /// Adds the time of an answer to the estimate of how many connections the pool needs. The connection may end with
-    /// this answer. Does nothing if each request opens its own connection, because the size of the pool then has no
-    /// limit but the maximum.
+    /// this answer. Does nothing if each request opens its own connection, because only the maximum then limits the
+    /// pool.
     #[inline]
     pub(super) fn open_measured(&mut self, now: u64, conn: u32) {
         if self.task.new_connections || !matches!(self.mode, Mode::Open(_)) {

@@ -1,6 +1,6 @@
 //! S-Clients (sockets that connect again and again) with an arrival process. Each arrival starts one connect on a free
-//! descriptor (there are D descriptors). If a connect is not established after the timeout T, the client gives it up
-//! and does not repeat it. If no descriptor is free, the arrival waits, and already counts as due.
+//! descriptor (there are D descriptors). If a connect is not established within the timeout T, the client gives the
+//! connect up and does not repeat it. If no descriptor is free, the arrival waits, and counts as due.
 
 use super::descriptors::{Descriptors, Pace};
 use super::due_clock::MAX_DUE_PER_PASS;

@@ -10,8 +10,8 @@ pub(super) struct Pool {
     pub(super) dues: DueClock,
     pub(super) demand: PoolDemand,
     pub(super) idle: Vec<u32>,
-    /// Busy connections that had room for another request when they were added to this list. Each connection is listed
-    /// at most once.
+    /// Busy connections whose pipeline was not full when they were added to this list. Each connection is listed at
+    /// most once.
     pub(super) with_room: VecDeque<u32>,
     pub(super) opening: u64,
 }

@@ -24,8 +24,8 @@ impl Core {
         }
     }
 
-    /// Puts a request on a connection. Returns false if the connection has no room. If `counts` is true, the request
-    /// will count as sent when all of its bytes are sent.
+    /// Puts a request on a connection. Returns false if the connection's pipeline is full. If `counts` is true, the
+    /// request counts as sent once all of its bytes are sent.
     #[inline]
     pub(super) fn put(&mut self, now: u64, conn: u32, begun: InFlightRequest, counts: bool) -> bool {
         let c = &mut self.conns[conn as usize];
@@ -83,8 +83,8 @@ impl Core {
         }
     }
 
-    /// Sends bytes of the session that belong to no request, such as pings, window updates or the end of a handshake.
-    /// Does nothing if the connection is not established.
+    /// Sends bytes of the session that are not part of a request, such as pings, window updates or the end of a
+    /// handshake. Does nothing if the connection is not established.
     #[inline]
     pub(super) fn flush_unasked<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let established = matches!(self.conns[conn as usize].state, State::Idle | State::Thinking | State::Busy);
@@ -94,14 +94,14 @@ impl Core {
     }
 
     /// Handles a send that is complete. In the protocol `discard`, a request is complete when it is sent. The next
-    /// request of the protocol `discard` starts in the next pass of the event loop. If the next request started here,
-    /// this function would call itself repeatedly while the socket accepts all data.
+    /// request of the protocol `discard` starts in the next pass of the event loop. If it started here, this function
+    /// would call itself repeatedly while the socket accepts all data.
     #[inline]
     fn flushed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (progress, ended) = self.record_completions(ops.now(), conn, |session, sink| {
             session.flushed(&mut |done| {
                 // A request of the protocol `discard` lasts as long as its send. The time of this pass of the event
-                // loop was read before the send, so the clock is read again.
+                // loop was read before the send, so the clock must be read again.
                 sink.now = ops.refresh();
                 sink.done(done);
             })
@@ -155,8 +155,8 @@ impl Core {
         }
     }
 
-    /// For answers that are not yet complete, stores the time of the first byte, and records events that arrived. For
-    /// an answer in one piece, nothing is stored or recorded here.
+    /// For answers that are not yet complete, stores the time of the first byte, and records the events that arrived.
+    /// For an answer that arrives in one piece, does nothing.
     #[inline]
     pub(super) fn mark_begun_answers(&mut self, now: u64, conn: u32) {
         let c = &mut self.conns[conn as usize];
@@ -224,7 +224,7 @@ impl Core {
         };
         // Errors are ignored, because the connection is lost in any case. One pass of the event loop may read two
         // packets of the server, the second of which contains the fault. If the answer to the first packet still waits
-        // to be sent, the driver queues the last bytes after this answer.
+        // to be sent, the driver puts the last bytes behind this answer.
         let _ = if c.pending { ops.send_last(conn, call) } else { ops.send(conn, call).is_ok() };
         self.record.counts.bytes_sent += bytes as u64;
         if c.state == State::Handshaking {
@@ -260,7 +260,7 @@ impl Core {
             }
         }
         // The session may have more bytes to send. A request may need several exchanges (such as parts of a record),
-        // and some bytes belong to no request.
+        // and some bytes are not part of a request.
         self.flush_unasked(ops, conn);
         self.take_over(ops);
     }

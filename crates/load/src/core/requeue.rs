@@ -1,22 +1,21 @@
 //! Requests that are sent again on another connection, because the server did not process them. There are four kinds
 //! of requests that are sent again:
 //!
-//! - Requests that a server left unprocessed when it closed their connection: these requests came after the last
-//!   request that the server processed. In HTTP/2, the streams of unprocessed requests come after the last stream that
-//!   a GOAWAY frame names. In HTTP/1, an earlier answer announced the close (`Connection: close`).
+//! - Requests that a server left unprocessed when it closed their connection. In HTTP/2, the streams of unprocessed
+//!   requests come after the last stream that a GOAWAY frame names. In HTTP/1, an earlier answer announced the close
+//!   (`Connection: close`).
 //! - Pipelined requests that followed a request whose connection ended without an announcement. The server may have
-//!   read the first of several pipelined requests, and then failed, so the first request counts as failed. The requests
-//!   that followed the first one are sent again if they are idempotent (RFC 9112, section 9.3.2).
+//!   read the first of these requests and then failed, so the first request counts as failed. The other requests are
+//!   sent again if they are idempotent (RFC 9112, section 9.3.2).
 //! - Requests of a keep-alive race: they were sent on an idle connection that the server was just closing. A server may
-//!   close a connection after an idle time, or after some number of answers ([`crate::answers_before_close`]). A
-//!   request of a keep-alive race is sent again only if it is idempotent (RFC 9110, section 9.2.2), or if the server
-//!   has shown that it did not read the request. For example, an answer with status 408 shows that the server has not
-//!   read the request.
+//!   close a connection after an idle time, or after some number of answers ([`crate::answers_before_close`]). Such a
+//!   request is sent again only if it is idempotent (RFC 9110, section 9.2.2), or if the server shows that it did not
+//!   read the request. An answer with status 408, for example, shows that the server has not read the request.
 //! - Commands that a node of a Redis cluster redirected to another node.
 //!
-//! Requests to be sent again are sent on the next connection that has room, the oldest first. Requests to be sent again
-//! are sent before any new request, even during the drain. A request that is sent again keeps its intended start, so
-//! its response time includes the delay. A request that is sent several times counts as sent only once.
+//! Requests to be sent again use the next connection that can take a request, the oldest request first. Requests to be
+//! sent again are sent before any new request, even during the drain. A request that is sent again keeps its intended
+//! start, so its response time includes the delay. A request that is sent several times counts as sent only once.
 
 use proto::{Done, Fault, Outcome, Which};
 use run::ErrorKind;
@@ -78,7 +77,7 @@ pub(super) fn without_answer(request: &InFlightRequest) -> InFlightRequest {
 
 impl Core {
     /// Starts the oldest request of the queue on a connection. Returns false if the queue is empty, or if the
-    /// connection has no room.
+    /// connection's pipeline is full.
     #[inline]
     pub(super) fn start_requeued(&mut self, now: u64, conn: u32) -> bool {
         let Some(&Requeued { begun, sent }) = self.requeued.front() else { return false };
@@ -113,7 +112,7 @@ impl Core {
     /// Returns true if a connection ended, or may have ended, in a keep-alive race. In a keep-alive race, the server
     /// closes the connection without reading the requests, and sends neither a byte of an answer nor a reason. The
     /// oldest of the unread requests was sent while no other request was in flight. If another request was in flight,
-    /// the connection was in use, and the server failed the oldest request.
+    /// the connection was in use, so the server failed the oldest request.
     pub(super) fn is_keep_alive_race<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) -> bool {
         let ended = matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse);
         let c = &self.conns[conn as usize];
@@ -153,13 +152,12 @@ impl Core {
     }
 
     /// Returns true if a connection may have ended in a keep-alive race, but nothing proves the race. For example, the
-    /// connection may have been reset, or closed by a server behind a proxy that had already received the requests.
+    /// connection may have been reset, or closed by a server behind a proxy that had received the requests.
     ///
     /// A server that fails requests by closing their connections would look like a server with keep-alive races. A real
-    /// keep-alive race happens only if a close and a request coincide by chance. A server with keep-alive races also
-    /// closes other connections: idle connections after the same idle time, or connections whose requests it has not
-    /// received. If busy connections end more often than chance explains, the requests on these connections count as
-    /// failed.
+    /// keep-alive race happens only if a close and a request coincide by chance. A server with such races also closes
+    /// other connections: idle ones after the same idle time, or ones whose requests did not arrive. If busy
+    /// connections end more often than chance explains, the requests on these connections count as failed.
     fn may_be_race(&self, conn: u32, kind: ErrorKind) -> bool {
         let (c, record) = (&self.conns[conn as usize], &self.record);
         let is_possible = match c.idle_ns {
@@ -176,8 +174,8 @@ impl Core {
         session.is_answering() != Some(false) || session.close_words().is_some()
     }
 
-    /// If a connection ended before any byte of the requests in flight was sent, records a keep-alive race and returns
-    /// true. The server cannot have read requests of which no byte was sent.
+    /// If a connection ended before any byte of its requests was sent, records a keep-alive race and returns true. The
+    /// server cannot have read requests of which no byte was sent.
     pub(super) fn ended_before_send<O: Ops>(&mut self, ops: &mut O, conn: u32) -> bool {
         let c = self.conns[conn as usize];
         let is_unsent = c.state == State::Busy && c.sent_bytes == 0 && c.has_answers();
@@ -217,8 +215,8 @@ impl Core {
         Some(again.is_some())
     }
 
-    /// Sends all requests in flight on a connection again, of which the oldest `sent` count as sent. Returns the number
-    /// of requests that are sent again, and the number of requests that failed.
+    /// Sends all requests in flight on a connection again; the oldest `sent` of them count as sent. Returns the numbers
+    /// of requests that are sent again, and of requests that failed.
     fn resend_all(&mut self, now: u64, conn: u32, mut sent: u32) -> (u64, u64) {
         let (mut resents, mut failures) = (0, 0);
         while let Some(is_resent) = self.resend_oldest(now, conn, sent > 0) {

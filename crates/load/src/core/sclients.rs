@@ -1,15 +1,15 @@
 //! S-Clients (Banga and Druschel, "Measuring the Capacity of a Web Server", USITS 1997). At all times, D descriptors
-//! (sockets) try to connect, each for at most the timeout (T). When a connect succeeds, a request is sent on the new
-//! connection, and another connect starts at once in place of the successful one. A connect that is not established
-//! after T is closed and replaced at once. Whatever the server does, the offered rate is therefore at least D/T, and
-//! proportional to D.
+//! (sockets) try to connect, each for at most the timeout (T). When a connect succeeds, a request is sent on the
+//! connection, and another connect replaces the successful one at once. A connect that is not established after T is
+//! closed and replaced at once. Whatever the server does, the offered rate is therefore at least D/T, and proportional
+//! to D.
 //!
-//! If a connect is refused, its descriptor is not used again until T has passed. Because a refused descriptor is not
-//! used again before T, the offered rate stays at D/T, and a dead server causes no storm of connects.
+//! If a connect is refused, its descriptor is not used again until T has passed. The offered rate therefore stays at
+//! D/T, and a dead server causes no burst of connects.
 //!
 //! The load plan may have an arrival process, which generalises the think times of Banga and Druschel. With an arrival
-//! process, each arrival starts one connect on one of the D descriptors. With an arrival process, the client gives up a
-//! connect after T and does not repeat it. If all D descriptors are connecting, arrivals wait, and count as due.
+//! process, each arrival starts one connect on one of the D descriptors. The client then gives up a connect after T,
+//! and does not repeat it. If all D descriptors are connecting, arrivals wait, and count as due.
 
 use run::ErrorKind;
 use sys::Errno;
@@ -42,7 +42,7 @@ impl Core {
         }
     }
 
-    /// Handles a connect that was not established after T: closes it, and replaces it unless the connects follow an
+    /// Handles a connect that was not established within T: closes it, and replaces it unless the connects follow an
     /// arrival process.
     pub(super) fn sclients_timed_out<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.pace().is_some() {

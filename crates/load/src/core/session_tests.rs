@@ -116,7 +116,7 @@ fn one_request_may_fail_alone_and_a_strange_name_is_nothing() {
 }
 
 /// Lets the server answer one of three requests, leave the other two unprocessed, and end the connection. Returns the
-/// fixture when the next connection is ready for requests.
+/// fixture once the next connection is ready for requests.
 fn left(drains: bool) -> Fixture {
     let mut fixture = Fixture::ready(3, 0.0, &[1.0]);
     assert_eq!(fixture.sent(), [b"R\0\0R\x01\0R\x02\0".to_vec()]);

@@ -49,7 +49,7 @@ impl Core {
             if talks && session_due_ns.is_some_and(|due_ns| due_ns <= ops.now()) {
                 self.session_timer(ops, conn);
             } else if talks {
-                // The session's timer was moved to a later time after this entry of the heap was made.
+                // The session's timer was moved to a later time after this entry was made.
                 self.arm_session(conn);
             }
         }
@@ -60,7 +60,7 @@ impl Core {
         let heard = self.conns[conn as usize].heard;
         self.tick(ops, conn);
         self.received(ops, conn, &[]);
-        // The expired timer brought no data, so it must not set the flag `heard`.
+        // The expired timer brought no data, so the flag `heard` must stay as it was.
         self.conns[conn as usize].heard = heard;
         self.flush_unasked(ops, conn);
         self.arm_session(conn);

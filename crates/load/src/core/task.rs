@@ -32,14 +32,14 @@ pub(crate) struct Task {
     pub(crate) slots: bool,
     /// Response times in each slot (short period) of an experiment; used by open loops.
     pub(crate) slot_times: crate::slot_times::SlotTimes,
-    /// Gap between two events of a stream above which the stream counts as stalled, seconds. `None` if the answers are
+    /// Gap between two events of a stream, seconds, above which the stream counts as stalled. `None` if the answers are
     /// not streams.
     pub(crate) stall_s: Option<f64>,
     /// Counts in each tenth of a second of the measured window.
     pub(crate) tenths: crate::tenths::TenthCounter,
     /// True if requests may be sent as early data (0-RTT).
     pub(crate) early_data: bool,
-    /// Share of the requests that carry a trace context.
+    /// Share of the requests with a trace context.
     pub(crate) trace_share: f64,
     /// Order in which connections use the server's addresses.
     pub(crate) turns: AddressTurns,
@@ -59,8 +59,8 @@ pub(crate) enum Shape {
     /// process that establishes connections passes them to the handling process.
     Handling { connections: u32, paced: bool },
     /// S-Clients ([`super::sclients`]): number of descriptors D, connect timeout T, and maximum number of established
-    /// connections in addition to the D descriptors. `phase` (0 to below 1) delays the first connects of this shard by
-    /// this share of T/D, so that the shards do not connect at the same moments.
+    /// connections besides. `phase` (0 to below 1) delays the first connects of this shard by this share of T/D, so
+    /// that connects of different shards do not coincide.
     SClients { descriptors: u32, timeout_ns: u64, think: Think, established: u32, phase: f64, pace: Option<Paced> },
 }
 
@@ -90,9 +90,8 @@ impl Think {
         self.mean_ns <= 0.0
     }
 
-    /// Draws the remaining time of a pause, seen from a random moment within the pause. The remaining time of an
-    /// exponential pause is also exponentially distributed. For a constant pause, the remaining time is uniformly
-    /// distributed.
+    /// Draws the rest of a pause, from a random moment within the pause. For an exponential pause, the rest is also
+    /// exponentially distributed. For a constant pause, the rest is uniformly distributed.
     pub(crate) fn rest(self, rng: &mut Rng) -> u64 {
         if self.exponential { self.draw(rng) } else { (rng.f64() * self.mean_ns) as u64 }
     }

@@ -75,8 +75,8 @@ fn a_pipeline_keeps_its_depth_in_flight() {
 #[test]
 fn a_stall_shows_in_the_open_loop_at_its_full_length() {
     // The rate is 100 per second, the service time is 1 ms, and the server stalls for 2 s of 10 s. The requests that
-    // become due during the stall are a fifth of all requests, and wait for 1 s on average. If the generator measured
-    // from the time of sending, it would see only one slow request (coordinated omission).
+    // become due during the stall are a fifth of all requests, and wait for 1 s on average. A generator that measured
+    // from the time of sending would see only one slow request (coordinated omission).
     let server = SimServer {
         service: Service::Constant,
         stalls_ns: vec![(4_000_000_000, 6_000_000_000)],
@@ -181,8 +181,8 @@ fn an_open_loop_pipelines_once_its_pool_is_full() {
 #[test]
 fn a_pipelined_pool_opens_connections_first() {
     let server = SimServer { service: Service::Constant, service_ns: 10_000_000, workers: 100, ..SimServer::default() };
-    // If 500 requests start per second and each takes 10 ms, 5 requests are in flight. Each of these requests gets its
-    // own connection, although a connection could take four.
+    // If 500 requests start per second and each takes 10 ms, 5 requests are in flight. Each of them gets its own
+    // connection, although one connection could take four.
     let open = Intensity::Open { rate: 500.0, arrival: Arrival::Constant, max_connections: 8, pipeline: 4 };
     let (part, seen) = simulate(&plan(open, 5.0), &server).unwrap();
     assert!((5..=8).contains(&seen.syns_ns.len()), "{}", seen.syns_ns.len());
@@ -209,8 +209,8 @@ fn a_request_with_its_own_connection_begins_with_the_connect() {
 
 #[test]
 fn connects_under_way_at_the_end_have_an_age() {
-    // The server's only worker serves one of the five connections, and the accept queue holds a second one. The other
-    // three clients try to connect until the end of the load.
+    // The server's only worker serves one of the five connections, and a second one waits in the accept queue. The
+    // other three clients try to connect until the end of the load.
     let closed = Intensity::Closed { connections: 5, pipeline: 1, think: ThinkTime::default() };
     let mut plan = LoadPlan { new_connections: true, warmup_s: 1.0, drain_s: 0.0, ..plan(closed, 2.0) };
     plan.connect_timeout_s = 60.0;
@@ -246,8 +246,8 @@ fn overloaded(descriptors: u32, timeout_ms: f64, seconds: f64) -> (LoadPart, Sim
 #[test]
 fn s_clients_offer_d_over_t_to_the_arrival() {
     // There are 50 descriptors, and T is 500 ms. The first two connects succeed: the worker serves one connection, and
-    // the accept queue holds the other. Each of the two successful connects is replaced by another connect at once. All
-    // later connects start exactly 10 ms apart.
+    // the other waits in the accept queue. Each of the two successful connects is replaced by another connect at once.
+    // All later connects start exactly 10 ms apart.
     let (part, seen) = overloaded(50, 500.0, 10.0);
     assert_eq!(part.total.connected, 2);
     assert_eq!(part.total.attempted, 1000 + 2);
@@ -268,8 +268,8 @@ fn an_established_connection_leaves_the_descriptors_at_once() {
     // The server answers in 1 µs, so each descriptor connects for one round trip of 2 ms.
     let server = SimServer { service: Service::Constant, service_ns: 1000, rtt_ns: 2_000_000, ..SimServer::default() };
     let (part, _) = simulate(&plan(sclients(10, 500.0), 1.0), &server).unwrap();
-    // The first connects are spread over 500 ms, and the mean start is at 225 ms. After its start, each of the 10
-    // descriptors connects every 2 ms, so there are 10 × (1000 - 225) / 2 connects.
+    // The starts of the first connects are spread over 500 ms, and the mean start is at 225 ms. After its start, each
+    // of the 10 descriptors connects every 2 ms, so there are 10 × (1000 - 225) / 2 connects.
     let expected = 10.0 * (1000.0 - 225.0) / 2.0;
     assert!((part.total.attempted as f64 / expected - 1.0).abs() < 0.01, "{}", part.total.attempted);
     assert_eq!(part.total.completed, part.total.sent);
@@ -377,7 +377,7 @@ fn the_first_connects_of_several_processes_interleave() {
 }
 
 /// If a generator is far behind, all of its descriptors are due at the same time. One pass of the event loop must not
-/// handle the connects of all descriptors.
+/// handle all of these connects.
 #[test]
 fn descriptors_due_at_once_take_turns() {
     use crate::driver::{Batch, Driver as _};

@@ -2,13 +2,13 @@
 
 use super::{Core, Mode, due_clock};
 
-/// Lateness of timers for which the loop compensates, nanoseconds: the loop sets its timers this much earlier than the
-/// due time. In a virtual machine, the median lateness was 33 µs, and 1 % of the wake-ups were more than 100 µs late.
+/// Lateness of timers that the loop compensates, nanoseconds: the loop sets its timers this much earlier than the due
+/// time. In a virtual machine, the median lateness was 33 µs, and 1 % of the wake-ups were more than 100 µs late.
 const TIMER_LATENESS_NS: u64 = 90_000;
 /// Maximum share of the time that the loop may busy-wait for due times.
 const MAX_SPIN_SHARE: f64 = 0.45;
-/// Rate above which the loop does not busy-wait, requests per second. At rates above this maximum, the loop hardly
-/// sleeps anyway, and requests need the CPU time.
+/// Rate above which the loop does not busy-wait, requests per second. Above this rate, the loop hardly sleeps anyway,
+/// and requests need the CPU time.
 const MAX_SPIN_RATE_PER_S: f64 = 20_000.0;
 
 impl Core {

@@ -1,5 +1,5 @@
-//! Chooses the driver for a load plan. A note in the result says if this host refuses a preferred driver. Another note
-//! says if two-process S-Clients cannot use the requested driver.
+//! Chooses the driver for a load plan. A note says if this host refuses a preferred driver. Another note says if
+//! two-process S-Clients cannot use the requested driver.
 
 use run::{Intensity, LoadPlan};
 use sys::Errno;

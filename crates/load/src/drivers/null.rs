@@ -12,7 +12,7 @@ use super::shard::Shard;
 use crate::driver::{Batch, Completion, Driver, Ops, Sent};
 use crate::{LoadError, ceiling};
 
-/// Row of this driver in [`DRIVERS`](super::DRIVERS).
+/// Row of the null driver in [`DRIVERS`](super::DRIVERS).
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Null,
     name: "null",
@@ -20,7 +20,7 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
     ..DriverSpec::DEFAULT
 };
 
-/// Runs one shard (generator thread) with this driver.
+/// Runs one shard (generator thread) with the null driver.
 pub(super) fn run(shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let (request, answer) = ceiling::exchange(shard.plan, shard.client);
     let mut driver = NullDriver::new(shard.setup.capacity, request, &answer);

@@ -8,7 +8,7 @@ use crate::LoadError;
 /// A row of [`DRIVERS`](super::DRIVERS).
 #[derive(Clone, Copy, Debug)]
 pub struct DriverSpec {
-    /// Value that selects this driver in a load plan. A plan file contains the driver's `name` in place of this value.
+    /// Value that selects this driver in a load plan. A plan file contains the driver's `name` instead.
     pub io: Io,
     /// Name of the driver in plans and flags.
     pub name: &'static str,
@@ -24,16 +24,17 @@ pub struct DriverSpec {
     /// descriptors, because they use a socket for several connects, and may pass it to another process.
     pub(crate) plain_descriptors: bool,
     /// True if one receive returns several datagrams (GRO). For a protocol over UDP, `auto` chooses a driver with GRO.
-    /// In measurements of HTTP/3 on 10 connections with 10 streams each, the generator needed 3.7 µs of CPU time per
-    /// request with GRO, and 8.7 µs without GRO (medians of three alternating runs).
+    /// For HTTP/3 on 10 connections with 10 streams each, the generator needed 3.7 µs of CPU time per request with GRO,
+    /// and 8.7 µs without (medians of three alternating runs).
     pub(crate) joins_datagrams: bool,
     /// Function that runs a whole load plan on one thread. After the start, it needs no command from a conductor
     /// (controlling process). Only a driver with its own clock has this function.
     pub(crate) whole: Option<RunWhole>,
 }
 
-/// Function that runs a whole load plan, and sends reports such as `Ready`. After `Ready`, it calls the last argument,
-/// which waits for the start of the load. If the last argument returns false, the load was stopped before its start.
+/// Function that runs a whole load plan, and sends reports such as `Ready`. After `Ready`, this function calls the last
+/// argument, which waits for the start of the load. If the last argument returns false, the load was stopped before its
+/// start.
 pub(crate) type RunWhole = fn(&LoadPlan, &mut dyn FnMut(AgentReport), &dyn Fn() -> bool) -> Result<LoadPart, LoadError>;
 
 impl DriverSpec {

@@ -7,7 +7,8 @@ use sys::peer::Peer;
 /// Parameters with which a driver is created.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
-    /// Number of connections that can exist at a time, including those that wait for a FIN. Their indexes begin at 0.
+    /// Number of connections that can exist at a time, including those that wait for a FIN. The indexes of these
+    /// connections begin at 0.
     pub(crate) capacity: u32,
     /// Maximum number of descriptors that this shard (generator thread) may have open.
     pub(crate) descriptors: u32,

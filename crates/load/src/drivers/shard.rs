@@ -1,4 +1,4 @@
-//! One generator thread's part of a load (shard).
+//! The part of a load that one generator thread runs (shard).
 
 use std::sync::mpsc::Sender;
 
@@ -14,12 +14,12 @@ use crate::partner::Partner;
 use crate::shard::{self, LiveCounts, Orders};
 use crate::start_moment::StartMoment;
 
-/// Type without values. No value is ever sent on a channel of the type `Never`. The channel closes when each thread has
-/// allocated its memory or has failed.
+/// Type without values, for channels that are only closed and never carry a value. The channel closes once each thread
+/// has allocated its memory or has failed.
 #[derive(Debug)]
 pub(crate) enum Never {}
 
-/// One generator thread's part of a load, before its driver exists.
+/// The part of a load that one generator thread runs, before its driver exists.
 pub(crate) struct Shard<'a> {
     pub(crate) client: &'a dyn AnyClient,
     pub(crate) plan: &'a LoadPlan,

@@ -12,8 +12,8 @@ use crate::shard::{MAX_WAIT_NS, Orders};
 
 /// Interval between progress reports during the first [`FINE_TICKS_S`] of the warm-up.
 const FINE_TICK_INTERVAL: Duration = Duration::from_millis(5);
-/// Time from the start of a warm-up during which progress reports are more frequent, seconds. After 0.6 s, the reader
-/// of the reports knows the rates in six periods of 0.1 s, so frequent reports are no longer needed.
+/// Time from the start of a warm-up during which progress reports are more frequent, seconds. After 0.6 s, rates in six
+/// periods of 0.1 s are known, so frequent reports are no longer needed.
 pub const FINE_TICKS_S: f64 = 0.6;
 /// Maximum time to wait for a command before other events are handled. The wait ends at once when a command arrives.
 const COMMAND_WAIT: Duration = Duration::from_millis(10);

@@ -39,8 +39,8 @@ impl Record {
         answers.into_iter().for_each(|answers| self.answers_before_close.add(answers));
     }
 
-    /// Returns true if all connections that the server closed right after an answer had `answers` answers. Also returns
-    /// true if all connections that the server closed while they were idle had `answers` answers.
+    /// Returns true if all connections closed right after an answer had `answers` answers, or if all connections closed
+    /// while idle had.
     pub(crate) fn closes_after_answers(&self, answers: u64) -> bool {
         self.answers_before_close.is(answers) || self.answers_before_idle_close.is(answers)
     }
@@ -51,9 +51,9 @@ impl Record {
         self.counts.closed_by_server + self.unread_closes
     }
 
-    /// Returns true if keep-alive races are certain. One sign of keep-alive races is that the server closed a
-    /// connection that was idle or had only unread requests. Another sign of keep-alive races is that the server ended
-    /// all connections at the same moment, as in a restart.
+    /// Returns true if keep-alive races are certain. One sign is that the server closed a connection that was idle or
+    /// had only unread requests. Another sign is that the server ended all connections at the same moment, as in a
+    /// restart.
     pub(super) fn races_are_sure(&self) -> bool {
         self.closes_without_request() > 0 || self.server_ends.most().is_some_and(|ends| ends.is_restart())
     }

@@ -15,8 +15,8 @@ pub(super) struct EdgeAges {
 }
 
 impl EdgeAges {
-    /// Adds the ages of a request that was in flight at both edges of the measured window. `ages_ns` are its ages at
-    /// the start and the end of the window.
+    /// Adds the ages of a request that was in flight at both edges of the measured window. `ages_ns` contains the ages
+    /// at the start and at the end of the window.
     pub(super) fn add(&mut self, ages_ns: Range<u64>) {
         self.carried_in.record_ns(ages_ns.start);
         self.under_way.record_ns(ages_ns.end);

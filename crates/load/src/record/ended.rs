@@ -8,8 +8,8 @@ use crate::core::InFlightRequest;
 use crate::traces::Ended;
 
 impl Record {
-    /// Stores the text of the answer to the last refused request if the status of the answer is new. Stores the reason
-    /// of the last request that failed while its connection continued, if this kind of failure is new.
+    /// Stores the text of the last refusal if its status is new. Stores the reason of the last failed request whose
+    /// connection continued, if this kind of failure is new.
     #[inline]
     pub(crate) fn keep_words(&mut self, now_ns: u64, session: &dyn Requester) {
         if let Some(status) = self.first_failures.take_new_status() {
@@ -50,7 +50,7 @@ impl Record {
         now_ns.saturating_sub(self.origin_ns) as f64 / 1e9
     }
 
-    /// Adds a request that ended to the slowest traces, if the request carries a trace context.
+    /// Adds a request with a trace context to the slowest traces when it ends.
     #[inline]
     pub(super) fn trace_ended(&mut self, now_ns: u64, request: &InFlightRequest, status: Option<u16>) {
         if request.trace.is_some() {
@@ -99,7 +99,7 @@ impl Record {
             counts.status[run::status_class(done.status)] += 1;
         }
         let took_ns = now_ns.saturating_sub(request.start.intended_ns);
-        // The time until a refusal is not a response time, so `coarse` and `slot_times` do not count refused requests.
+        // The time until a refusal is not a response time, so `coarse` and `slot_times` leave refused requests out.
         if done.outcome != Outcome::Unexpected {
             self.coarse[CoarseHist::bucket(took_ns)] += 1;
             self.slot_times.count(request.start.intended_ns.saturating_sub(self.origin_ns), took_ns);

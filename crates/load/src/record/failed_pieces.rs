@@ -1,11 +1,11 @@
-//! Times to the first byte of requests that got no good answer, although the first byte of an answer came. Such an
-//! answer had an unexpected status and arrived in several pieces, or it was never complete or was wrong.
+//! Times to the first byte of requests that got no good answer, although the first byte of an answer came. The answer
+//! had an unexpected status and arrived in several pieces, was never complete, or was wrong.
 
 use run::Hist;
 
 use crate::core::InFlightRequest;
 
-/// Times of the requests without a good answer whose first byte came before their end, within the measured window.
+/// Times of requests without a good answer whose first byte came before their end, in the measured window.
 #[derive(Debug, Default)]
 pub(super) struct FailedPieces {
     /// Times until the failure, which are also in the record's histogram of all failures.
@@ -13,7 +13,7 @@ pub(super) struct FailedPieces {
     /// Times until the last byte of an answer with an unexpected status, which are also in the record's histogram of
     /// all refusals.
     refused: Hist,
-    /// Times until the first byte of all these requests, counted from the same moment as their response times.
+    /// Times until the first byte of these requests, counted from the start of their response times.
     first_byte: Hist,
 }
 

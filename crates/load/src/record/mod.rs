@@ -1,5 +1,5 @@
-//! Everything that one shard (generator thread) counts and times. Counts cover the whole load. Histograms, and the
-//! integral of requests in flight over time, cover only the measured window.
+//! Counts and times of one shard (generator thread). Counts cover the whole load. Histograms, and the integral of
+//! requests in flight over time, cover only the measured window.
 
 mod closes;
 mod edge_ages;
@@ -32,7 +32,7 @@ use crate::thread_stalls::ThreadStalls;
 use crate::traces::SlowTraces;
 pub(crate) use part::Offered;
 
-/// Options that say which optional parts are recorded.
+/// Choice of the optional parts that are recorded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RecordOptions {
     /// True to record service times from the beginning of the load. Requests with due times need service times, because
@@ -63,9 +63,9 @@ pub(crate) fn kind_of(fault: Fault) -> ErrorKind {
 pub(crate) struct Record {
     pub(crate) counts: Counts,
     pub(crate) measuring: bool,
-    /// Number of response times since the start of the load, in buckets, for the live view.
+    /// Number of response times since the start of the load, in buckets; for the live view.
     pub(crate) coarse: Box<[u64; CoarseHist::BUCKETS]>,
-    /// Number of failed requests since the start of the load, in buckets of the time until the failure, for the live
+    /// Number of failed requests since the start of the load, in buckets of the time until the failure; for the live
     /// view.
     pub(crate) coarse_unanswered: Box<[u64; CoarseHist::BUCKETS]>,
     /// Time until the last byte of the answer. In an open loop, the response time starts when the request is due. In a
@@ -207,7 +207,7 @@ impl Record {
         }
     }
 
-    /// Sets the start of the load to `origin_ns`. Nothing may have been recorded before this call.
+    /// Sets the start of the load to `origin_ns`. Nothing may be recorded before this call.
     pub(crate) fn begin_at(&mut self, origin_ns: u64) {
         (self.origin_ns, self.begin.at_ns, self.seen_ns) = (origin_ns, origin_ns, origin_ns);
     }

@@ -38,7 +38,7 @@ impl Offered {
 }
 
 impl Record {
-    /// Returns the part of the result that this shard (generator thread) contributes.
+    /// Returns the results of this shard (generator thread), as a part of the load's result.
     pub(crate) fn part(mut self, now_ns: u64, offered: Offered) -> LoadPart {
         let measured_any = self.measuring || self.end.is_some();
         self.enter(Phase::Drain, now_ns);
@@ -104,8 +104,8 @@ impl Record {
     }
 }
 
-/// Returns the delay of sending of all requests. Each request was recorded once, in one of the two histograms. Also
-/// completes `blocked`: a request that found a connection at once waited 0 s for one.
+/// Returns the delays between the due time and the send of all requests. Each request was recorded in one of the two
+/// histograms. Also completes `blocked`: a request that found a connection at once waited 0 s for one.
 fn schedule_lag(mut on_time: Hist, blocked: &mut Hist) -> Hist {
     let requests = on_time.len();
     on_time.merge(blocked);

@@ -1,12 +1,12 @@
-//! Times of answers that arrived in several pieces, so that their first byte came before their last. If an answer
-//! arrives in one piece, its first and last byte arrive at the same moment, and nothing is recorded here. Most loads
-//! have only answers that arrive in one piece.
+//! Times of answers that arrived in several pieces, so that the first byte came before the last. If an answer arrives
+//! in one piece, its first and last byte arrive at the same moment, and nothing is recorded here. Most loads have only
+//! answers that arrive in one piece.
 
 use run::Hist;
 
 use crate::core::InFlightRequest;
 
-/// Times of the expected answers that arrived in several pieces within the measured window.
+/// Times of expected answers that arrived in several pieces within the measured window.
 #[derive(Debug)]
 pub(super) struct PieceTimes {
     /// Response times, which are also in the record's histogram of all response times.
@@ -15,7 +15,7 @@ pub(super) struct PieceTimes {
     /// request.
     first_byte: Hist,
     /// Times from the send of a request to the last byte of its answer, and to the first byte. `None` if these times
-    /// would equal `response` and `first_byte`.
+    /// equal `response` and `first_byte`.
     sent: Option<SentTimes>,
     /// Times from the first byte to the last.
     transfer: Hist,

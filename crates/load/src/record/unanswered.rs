@@ -21,7 +21,7 @@ impl Record {
     }
 
     /// Records a request whose answer came after the timeout, with `bytes` bytes. The request counts as failed, but its
-    /// connection goes on.
+    /// connection continues.
     pub(crate) fn timed_out(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, bytes: u64) {
         self.counts.answer_bytes += bytes;
         self.counts.fail(ErrorKind::ResponseTimeout, 1);
@@ -82,15 +82,15 @@ impl Record {
 
     /// At the end of the drain, records a request that was in flight during the whole window and is still unanswered.
     /// The unanswered request counts as a failure within the measured window. If only the ages at both ends of the
-    /// window were recorded, percentiles below the age at the start would not include the request.
+    /// window were recorded, some percentiles would leave the request out.
     pub(crate) fn hung(&mut self, intended_ns: u64) {
         let Some(ages) = ages_at_edges(self.edges_ns(), intended_ns) else { return };
         self.unanswered.record_ns(ages.end);
         self.hung.get_or_insert_default().add(ages);
     }
 
-    /// Records a started request as [`Record::hung`] does. Also records the request's times for its request class, and
-    /// its times measured from the send.
+    /// Records a started request as [`Record::hung`] does. Also records the times for the request's class, and the
+    /// times measured from the send.
     pub(crate) fn request_hung(&mut self, request: &InFlightRequest) {
         self.hung(request.start.intended_ns);
         let edges_ns = self.edges_ns();
@@ -103,7 +103,7 @@ impl Record {
             let Some(ages) = ages_at_edges(edges_ns.clone(), start_ns) else { return };
             *times.failed.entry(rounded(ages.end)).or_default() += 1;
             // Adds each age to the histogram of the other end of the measured window (`carried_in` or `under_way`). The
-            // ages of the request thus cancel out, so that the request counts only as failed.
+            // ages then cancel out, so that the request counts only as failed.
             *times.carried_in.entry(rounded(ages.end)).or_default() += 1;
             *times.under_way.entry(rounded(ages.start)).or_default() += 1;
         });

@@ -7,7 +7,7 @@ use super::{Edge, Record};
 
 impl Record {
     /// Returns the time at which a phase really started. The phase was ordered to start at `at_ns`, and this thread
-    /// noticed the order at `now_ns`. The phase started at `at_ns`, or at the time of this thread's last count if that
+    /// noticed the order at `now_ns`. The phase started at `at_ns`, or at the time of this thread's last count if this
     /// is later.
     pub(crate) fn edge_ns(&self, at_ns: u64, now_ns: u64) -> u64 {
         at_ns.max(self.seen_ns).min(now_ns)

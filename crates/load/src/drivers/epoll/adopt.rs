@@ -8,7 +8,7 @@ use super::ops::EpollOps;
 use super::partner::{CONNECTION_MESSAGE, PHASE_MESSAGE};
 use crate::driver::{Completion, Start};
 
-/// Takes over the connections that the other process has established and sent, as long as connection indexes are free.
+/// Takes over connections from the other process, as long as connection indexes are free.
 pub(super) fn adopt(ops: &mut EpollOps, f: &mut impl FnMut(&mut EpollOps, Completion<'_>)) -> Result<(), Errno> {
     loop {
         let Some(partner) = ops.partner.as_mut().filter(|p| p.handles) else { return Ok(()) };

@@ -26,7 +26,7 @@ use super::shard::{Shard, failed};
 use crate::LoadError;
 use crate::driver::{Batch, Completion, Driver, Op, Ops, Sent};
 
-/// Row of this driver in [`DRIVERS`](super::DRIVERS).
+/// Row of the epoll driver in [`DRIVERS`](super::DRIVERS).
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Epoll,
     name: "epoll",
@@ -37,9 +37,9 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
     ..DriverSpec::DEFAULT
 };
 
-/// Runs one shard (generator thread) with this driver. For two-process S-Clients (sockets that connect again and
-/// again), this process establishes the connections. This process adds the result of the process that handles
-/// connections to its own result.
+/// Runs one shard (generator thread) with the epoll driver. For two-process S-Clients (sockets that connect again and
+/// again), this process establishes the connections. In this case, the result of the process that handles connections
+/// is added.
 pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let mut driver = EpollDriver::new(&shard.setup).map_err(failed)?;
     let Some((partner, theirs)) = shard.partner.take() else { return shard.drive(&mut driver) };
@@ -50,8 +50,8 @@ pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
             .spawn_scoped(scope, || listener.listen(theirs))
             .map_err(|e| LoadError::no_thread("starting the thread that listens to the other process", &e))?;
         let part = shard.drive(&mut driver);
-        // When the driver is dropped, its end of the socketpair closes. When the socketpair closes, the process that
-        // handles connections learns that no more connections will come.
+        // When the driver is dropped, its end of the socketpair closes. The process that handles connections then
+        // learns that no more connections will come.
         drop(driver);
         let mut handled = heard.join().map_err(|_| LoadError::ThreadLost)??;
         handled.merge(part?);
@@ -110,8 +110,8 @@ impl EpollDriver {
         self.ops.partner = Some(Partner::establishing(end));
     }
 
-    /// Makes this process the one that handles connections. Returns the cell that holds the latest message about a
-    /// phase from the process that establishes connections.
+    /// Makes this process the one that handles connections, for two-process S-Clients. Returns the cell with the latest
+    /// message about a phase from the process that establishes connections.
     pub(crate) fn adopt_from(&mut self, end: OwnedFd) -> Result<Rc<Cell<PartnerMessage>>, Errno> {
         self.ops.epoll.add(&end, PARTNER_TOKEN, Interest::IN | Interest::RDHUP | Interest::ET)?;
         let partner = Partner::handling(end, self.ops.slots.len() as u32);
@@ -215,8 +215,7 @@ fn read_datagrams(
             Ok(udp::Group { bytes, datagram_bytes, .. }) => {
                 f(ops, Completion::Datagrams { conn, bytes: &buffer[..bytes], datagram_bytes });
                 // Handling these datagrams may have started requests, whose answers may come with the next receive.
-                // Without a new reading of the clock, an answer that is received next could seem to take no time at
-                // all.
+                // Without a new reading of the clock, the next answer could seem to take no time.
                 ops.refresh();
             }
             Err(Errno::AGAIN) => return,
@@ -227,7 +226,7 @@ fn read_datagrams(
 }
 
 /// Reads until a read returns less than the buffer can hold. If the event announced the end of the stream, reads until
-/// this end.
+/// the end of the stream.
 #[inline]
 fn read_all(
     ops: &mut EpollOps,

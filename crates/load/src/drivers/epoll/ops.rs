@@ -17,7 +17,7 @@ use crate::driver::{Ops, Sent, Start};
 pub(crate) struct EpollOps {
     pub(super) epoll: Epoll,
     pub(super) slots: Vec<Slot>,
-    /// Address to which the next connect goes.
+    /// Address for the next connect.
     pub(super) target: Peer,
     /// All addresses of the server.
     pub(super) targets: Vec<Peer>,
@@ -42,7 +42,7 @@ pub(super) struct Slot {
     rest: Option<Box<Unsent>>,
 }
 
-/// Bytes that were not sent because a write would have blocked, and the index of the first byte that is still unsent.
+/// Bytes that were not sent because a write would have blocked, and the index of the first unsent byte.
 #[derive(Debug, Default)]
 struct Unsent {
     bytes: Vec<u8>,
@@ -213,8 +213,8 @@ impl Ops for EpollOps {
             return Err(Errno::NOSYS);
         };
         partner.pass_on(fd, start)?;
-        // The socket stays open in the process that handles connections. Closing this process's copy of the socket
-        // would therefore not remove the socket's registration in epoll.
+        // The socket stays open in the process that handles connections. Closing the copy in this process therefore
+        // does not remove the socket's registration in epoll.
         let _ = self.epoll.delete(fd);
         self.close(conn);
         Ok(())

@@ -1,5 +1,5 @@
-//! The socketpair between the two processes of two-process S-Clients. Through the socketpair, the process that
-//! establishes connections sends them, and messages about each new phase, to the process that handles them.
+//! The socketpair between the two processes of two-process S-Clients. The first process establishes connections and
+//! sends them through the socketpair to the second process, with messages about each new phase.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -57,7 +57,7 @@ impl Partner {
         Self { end, free: (0..capacity).rev().collect(), handles: true, behind: true, message: Rc::default() }
     }
 
-    /// Returns the cell that holds the latest message about a phase from the process that establishes connections.
+    /// Returns the cell with the latest message about a phase from the process that establishes connections.
     pub(super) fn message(&self) -> Rc<Cell<PartnerMessage>> {
         Rc::clone(&self.message)
     }

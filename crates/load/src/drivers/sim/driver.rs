@@ -31,7 +31,7 @@ pub(crate) struct SimDriver {
     answer: Box<[u8]>,
 }
 
-/// Operations of this driver, together with the state of the simulated server, which these operations change.
+/// Operations of the simulating driver, with the state of the simulated server.
 #[derive(Debug)]
 pub(crate) struct SimOps {
     pub(super) now_ns: u64,
@@ -199,8 +199,8 @@ impl SimOps {
             Event::SynAgain(c) if self.lives(c) => self.syn(c),
             Event::Request(c) if !self.reads(c) => {}
             Event::Request(c) if !self.admits() => {
-                // The simulated server takes at least 1 µs to refuse a request. If refusals took no time, the clock of
-                // a closed loop with immediate refusals would never advance.
+                // The simulated server takes at least 1 µs to refuse a request. If refusals took no time, the virtual
+                // clock of a closed loop would never advance.
                 let at = self.now_ns + self.half_rtt().max(1000);
                 self.schedule(at, Event::Refused(c));
             }

@@ -5,8 +5,7 @@ use super::server::SilentClose;
 use crate::arrivals::exponential;
 
 impl SimOps {
-    /// Counts a request that arrives at the server. Returns false if the server reads nothing more from this
-    /// connection.
+    /// Counts a request that arrives at the server. Returns false if the server reads nothing more from the connection.
     pub(super) fn reads(&mut self, c: Conn) -> bool {
         let (lives, served) = (self.lives(c), &mut self.served[c.0 as usize]);
         served.requests += 1;

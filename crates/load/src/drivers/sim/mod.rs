@@ -76,7 +76,7 @@ fn replaced(plan: &LoadPlan) -> Option<String> {
     (!replaced.is_empty()).then(|| format!("--io sim replaces {}", replaced.join(", ")))
 }
 
-/// Row of this driver in [`DRIVERS`](super::DRIVERS).
+/// Row of the simulating driver in [`DRIVERS`](super::DRIVERS).
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Sim,
     name: "sim",

@@ -12,7 +12,7 @@ pub(super) struct Served {
     pub(super) answers: u32,
     /// True while the connection is established.
     pub(super) is_up: bool,
-    /// True if the server reads no more requests from this connection.
+    /// True if the server reads no more requests from the connection.
     pub(super) is_over: bool,
     /// True while the server reads no more, but its kernel still receives requests.
     pub(super) closes_later: bool,

@@ -8,9 +8,9 @@ pub enum Service {
     /// Service times are exponentially distributed.
     #[default]
     Exponential,
-    /// Some requests take far longer than the others, such as those that a cache cannot answer.
+    /// Some requests take far longer than others, for example because a cache cannot answer them.
     TwoPeaks {
-        /// Service time of a slow request, as a multiple of that of a quick one.
+        /// Service time of a slow request, as a multiple of that of a quick request.
         times: u32,
         /// Share of the slow requests, percent.
         percent: u32,

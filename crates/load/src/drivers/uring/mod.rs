@@ -21,8 +21,8 @@ use super::shard::{Shard, failed};
 use crate::LoadError;
 use crate::driver::{Batch, Completion, Driver, Op, Ops as _};
 
-/// Row of this driver in [`DRIVERS`](super::DRIVERS). Sockets are in the ring's own table. A socket in the ring's own
-/// table cannot be passed to another process, or used for another connect.
+/// Row of the io_uring driver in [`DRIVERS`](super::DRIVERS). Sockets are in the ring's own table. Such a socket cannot
+/// be passed to another process, or used for another connect.
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Uring,
     name: "uring",
@@ -36,7 +36,7 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
     ..DriverSpec::DEFAULT
 };
 
-/// Runs one shard (generator thread) with this driver.
+/// Runs one shard (generator thread) with the io_uring driver.
 pub(super) fn run(shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let mut driver = UringDriver::new(&shard.setup).map_err(failed)?;
     shard.drive(&mut driver)
@@ -63,9 +63,9 @@ const BUFFER_BYTES: u32 = 16 * 1024;
 /// Size of the pieces in which a request is sent if it needs several writes, bytes. Each piece is sent after the peer
 /// has acknowledged the previous piece.
 const PIECE_BYTES: usize = 16 * 1024;
-/// Maximum number of bytes that may be sent without completions. For sends without completions, the socket buffer must
-/// be able to take all bytes without waiting for the peer. The smallest buffer that the kernel gives to an established
-/// connection is 87 kB.
+/// Maximum number of bytes that may be sent without completions. For these sends, the socket buffer must have space for
+/// all bytes without waiting for the peer. The smallest buffer that the kernel gives to an established connection is 87
+/// kB.
 const MAX_UNACKED_BYTES: usize = 64 * 1024;
 /// Maximum number of bytes of the socket buffer that a small segment uses.
 const SEGMENT_BYTES: usize = 2304;
@@ -142,8 +142,8 @@ impl Driver for UringDriver {
         let want = if ops.ring.has_min_wait() && batch.within_us > 0 { batch.want.max(1) } else { 1 };
         let want = want.max(ops.ending.min(ops.completions / 2));
         ops.ring.submit_and_wait(want, Some(timeout), batch.within_us)?;
-        // One pass of the event loop handles at most as many completions as the ring can hold. Handling a completion
-        // starts operations that may complete at once, so a pass without a limit on completions might never end.
+        // One pass of the event loop handles at most as many completions as fit into the ring. Handling a completion
+        // starts operations that may complete at once, so an unlimited pass might never end.
         let mut left = ops.completions as usize;
         loop {
             ops.ring.reap(done);

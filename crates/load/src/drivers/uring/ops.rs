@@ -11,7 +11,7 @@ use crate::driver::{Ops, Sent};
 // The kernel cuts sends into the datagrams that QUIC has joined.
 const _: () = assert!(CLIENT_DATAGRAM_BYTES == SEGMENT_BYTES);
 
-// Kinds of operations. The top byte of an operation's number holds the kind.
+// Kinds of operations, which are in the top byte of an operation's number.
 pub(super) const OPEN: u64 = 1;
 pub(super) const CONNECT: u64 = 2;
 pub(super) const RECEIVE: u64 = 3;
@@ -37,8 +37,7 @@ pub(crate) struct UringOps {
     /// True if a receive has found no free buffer since buffers were last added.
     pub(super) lacks_buffers: bool,
     // Number of cancelled operations that have not yet ended. In one wait, the kernel ends at most twenty cancelled
-    // operations, unless the wait requests more completions. Until its cancelled operations end, a socket stays open
-    // and sends its SYN again.
+    // operations, unless the wait requests more completions. Until then, its socket stays open and sends its SYN again.
     pub(super) ending: u32,
     pub(super) completions: u32,
 }
@@ -49,7 +48,7 @@ pub(super) struct Slot {
     pub(super) state: State,
     pub(super) receiving: bool,
     pub(super) sending: bool,
-    // Position of the next request in the connection's send buffer. Requests are stored one behind the other, so that
+    // Position of the next request in the connection's send buffer. Requests are stored one after the other, so that
     // bytes that wait to be sent are never overwritten.
     pub(super) at: u32,
     /// True if something was sent after the last received bytes.
@@ -61,9 +60,9 @@ pub(super) struct Slot {
     pub(super) half_close: HalfClose,
 }
 
-/// A half-close in progress, and the operations that wait for its end. The kernel runs the half-close in a worker
-/// thread, which looks up the file by its number only when the thread runs. If another file got the socket's number
-/// before the worker thread runs, the kernel would close the sending side of that file instead.
+/// A half-close in progress, and the operations that wait for its end. A worker thread of the kernel makes the
+/// half-close, and looks up the file by its number only when it runs. If another file had the number by then, the
+/// kernel would close the sending side of that file instead.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HalfClose {
     pub(super) runs: bool,
@@ -149,15 +148,15 @@ impl Ops for UringOps {
     }
 
     fn aim(&mut self, conn: u32, address: u32) {
-        // In the ring's list of addresses, the order is: the first address of the server, the local addresses, the
-        // other addresses of the server.
+        // The order of the ring's addresses is: first address of the server, local addresses, other addresses of the
+        // server.
         let target = if address == 0 { 0 } else { self.sources + address };
         self.slots.get_mut(conn as usize).into_iter().for_each(|slot| slot.target = target);
     }
 
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
-        // The table of registered files has no entry for this connection index. The limit on descriptors determines
-        // the size of the table of registered files.
+        // The table of registered files has no entry for the connection index `conn`. The limit on descriptors
+        // determines the size of the table of registered files.
         if conn >= self.files {
             return Err(Errno::MFILE);
         }
@@ -192,8 +191,8 @@ impl Ops for UringOps {
     }
 
     /// An earlier send and the last bytes are passed to the kernel in one call, in order. If the socket's buffer has no
-    /// space for the earlier send, it has none for the last bytes either. The bytes of a connection are thus never sent
-    /// in the wrong order.
+    /// space for the earlier send, it has none for the last bytes either. The bytes of a connection are therefore never
+    /// sent in the wrong order.
     fn send_last(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
         let slot = &mut self.slots[conn as usize];
         let at = slot.at as usize;
@@ -228,8 +227,8 @@ impl Ops for UringOps {
         }
         let nothing = user(NOTHING, conn, 0);
         // An operation that is running would keep the socket open, so it is cancelled. The kernel finds the operation
-        // directly by its number (`user_data`). To cancel an operation by its file instead, the kernel would search all
-        // operations of the ring. An error here means that the ring is broken, which the next wait reports.
+        // directly by its number (`user_data`). Cancelling by file would make the kernel search all operations of the
+        // ring. An error here means that the ring is broken, which the next wait reports.
         let running = [(was.state == State::Connecting, CONNECT), (was.receiving, RECEIVE), (was.sending, SEND)];
         for (_, kind) in running.into_iter().filter(|&(runs, _)| runs) {
             self.ending += 1;

@@ -1,5 +1,5 @@
-//! Tests of connections that use the same number one after the other. Operations for a connection must never act on the
-//! next connection with the same number.
+//! Tests of connections that use the same number one after the other. Operations for one connection must never act on
+//! the next connection with this number.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -103,8 +103,8 @@ fn the_reason_of_a_close_is_sent_after_pending_bytes() {
     assert!(!ops.send_last(0, |_| unreachable!("there is no place behind a whole piece")));
 }
 
-/// While cancelled operations are running, a wait also asks for their completions, so it ends later. An operation that
-/// has failed is no longer running, so it must not count as cancelled.
+/// While cancelled operations are running, a wait also asks for their completions, so it ends later. A failed operation
+/// is no longer running, so it must not count as cancelled.
 #[test]
 fn failed_operations_are_not_waited_for() {
     if (SPEC.usable)().is_err() {
@@ -197,8 +197,7 @@ fn buffers_that_run_out_are_added() {
     assert_eq!(driver.buffers.handed_over(), 1024);
 }
 
-/// The kernel closes the sending side in a thread of its own, which looks up the socket by its number only when the
-/// thread runs.
+/// A separate thread of the kernel closes the sending side, and looks up the socket by its number only when it runs.
 #[test]
 fn a_half_close_never_meets_the_next_connection_of_its_number() {
     if (SPEC.usable)().is_err() {
