@@ -69,8 +69,8 @@ impl ArenaDir {
         self.0.path()
     }
 
-    /// Stores the state of the comparison in a file. Another process that reads the file sees the whole old state or
-    /// the whole new state.
+    /// Stores the state of the comparison in a file. Another process that reads the file gets either the whole old
+    /// state or the whole new state.
     pub(crate) fn store(&self, state: &ArenaState) -> anyhow::Result<()> {
         let text = serde_json::to_string(state).context("writing the state as JSON")?;
         Ok(self.0.put(STATE, text.as_bytes())?)

@@ -51,9 +51,9 @@ fn page(title: &str, tables: &[&str]) -> String {
 /// Maximum length of a full text ([`Row::page`]) that is shown in the table's third column, bytes.
 const MAX_CELL_BYTES: usize = 180;
 
-/// Returns a table as Markdown. If the full texts ([`Row::page`]) of all rows are short, they become the third column.
-/// If a full text is long, each full text becomes a section below the table. For the table of counters, leaves out the
-/// full texts.
+/// Returns a table as Markdown. If the full texts ([`Row::page`]) of all rows are short, the third column contains
+/// them. Otherwise, each full text becomes a section below the table. For the table of counters, leaves out the full
+/// texts.
 pub(crate) fn markdown(table: &Table) -> String {
     let rows = (table.rows)();
     let title = format!("## {}\n\n{}.\n\n", capital(table.name), capital(table.what));

@@ -65,8 +65,8 @@ fn threads(run: &Run) -> Option<String> {
 /// screen count, too. With one line before the report and two lines after it, a screen of 45 lines is full.
 const LINES: usize = 42;
 
-/// Prints the results of a run, and writes them to files. Prints the verdict before it writes the files, so the user
-/// sees the verdict even if the disk is full.
+/// Prints the results of a run, and writes them to files. The verdict is printed before the files are written, so the
+/// user sees it even if the disk is full.
 fn finish(run: &Run, ends: &Ends) -> anyhow::Result<Exit> {
     if ends.json_lines {
         return finish_lines(run, ends);
@@ -110,7 +110,7 @@ fn save(run: &Run, kept: &Kept) -> anyhow::Result<String> {
 /// Writes a run (`run.json`) and its reports into a directory.
 pub(crate) fn write(run: &Run, dir: &Path) -> anyhow::Result<()> {
     let dir = RunDir::create(dir)?;
-    // Each trial was already saved when it ended, unless the disk was full. The call of `save` below also stores the
+    // Each trial was already saved when it ended, unless the disk was full. The call of `save` below adds the
     // conclusions, such as the verdict.
     dir.save(run)?;
     for (form, file) in KEPT {

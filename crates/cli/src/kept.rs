@@ -19,8 +19,8 @@ const REPORT_MARK: &str = "· loadline</title>";
 /// Text at the beginning of every `run.json`. loadline recognizes a run by this text.
 const RUN_MARK: &str = "\"format\":\"loadline-run/";
 
-/// The directory of one run. If this value is dropped before a `run.json` was written, it restores the earlier state of
-/// the directory.
+/// Directory of one run. If this value is dropped before a `run.json` exists, the earlier state of the directory is
+/// restored.
 #[derive(Debug)]
 pub(crate) struct Kept {
     dir: PathBuf,
@@ -28,8 +28,7 @@ pub(crate) struct Kept {
     made: bool,
     /// Directory to which loadline moved the files of an earlier run; `None` without an earlier run.
     aside: Option<PathBuf>,
-    /// Link that will point to this run, once the run is complete or interrupted. `None` if `--out` names the directory
-    /// itself.
+    /// Link that will point to this run once the run is complete or interrupted. `None` if `--out` names the directory.
     link: Option<PathBuf>,
     /// Lock that keeps other runs out of the directory until this run has ended.
     _lock: Option<fs::File>,
@@ -37,7 +36,7 @@ pub(crate) struct Kept {
 
 impl Kept {
     /// Prepares the directory that `--out` names, or without `--out`, a directory named by the current time. Returns
-    /// `None` if loadline only prints the run, or if it cannot create a directory and the user gave no `--out`.
+    /// `None` if the run is only printed, or if no directory can be created and the user gave no `--out`.
     pub(crate) fn prepare(out: Option<&Path>, force: bool, json: bool) -> anyhow::Result<Option<Self>> {
         match out {
             Some(out) => Self::named(out, force).map(Some),
@@ -218,8 +217,8 @@ fn point(link: &Path, dir: &Path) -> anyhow::Result<()> {
     made.and_then(|()| fs::rename(&new, link)).with_context(|| format!("cannot make the link {}", link.display()))
 }
 
-/// Returns the text of a link to a directory: a relative path if the link's folder contains the directory, so that the
-/// folder can be moved; otherwise the absolute path.
+/// Returns the text of a link to a directory: a relative path if the directory is inside the link's folder (which can
+/// then be moved), and otherwise the absolute path.
 fn aim(link: &Path, dir: &Path) -> std::io::Result<PathBuf> {
     let parent = link.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;

@@ -11,15 +11,17 @@ use crate::kept::{Kept, LATEST, RUNS, fresh, stamp};
 /// Names of the directories for the run of the first server and for the run of the second server.
 const NAMES: [&str; 2] = ["old", "new"];
 
-/// Directories of two runs. If this value is dropped before a run was written, it restores the earlier state.
+/// Directories of two runs. If this value is dropped before a run was written, the earlier state of both directories is
+/// restored.
 #[derive(Debug)]
 pub(crate) struct KeptPair {
-    // The fields are dropped in this order, so the folder is empty when its turn comes, unless it contains a run.
+    // The fields are dropped in this order, so the folder is dropped last and is empty by then, unless it contains a
+    // run.
     runs: [Kept; 2],
     _folder: MadeFolder,
 }
 
-/// A folder that is removed when this value is dropped, if loadline made it and it is empty.
+/// Folder that is removed when this value is dropped, if loadline created it and it is empty.
 #[derive(Debug)]
 struct MadeFolder(Option<PathBuf>);
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, ensure};
 use run::RunDir;
 
-/// A folder of results. A lock keeps other processes of loadline out until this value is dropped.
+/// A folder of results. A lock excludes other processes of loadline until this value is dropped.
 pub(crate) struct LockedDir {
     dir: RunDir,
     _lock: fs::File,

@@ -1,6 +1,5 @@
 //! `--metrics ADDR:PORT`: serves the figures of the current trial as OpenMetrics over HTTP, for dashboards. Each client
-//! of the metrics has its own thread and must finish within a second, so a slow client delays neither the run nor other
-//! clients.
+//! has its own thread and must finish within a second, so a slow client delays neither the run nor other clients.
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -92,13 +91,13 @@ fn path(head: &[u8]) -> Option<&str> {
     path.split('?').next()
 }
 
-/// Returns true if the header `Host` of a request names the host on which loadline runs. Without this check, a web page
-/// could read the figures through a host name of its own that resolves to this host (DNS rebinding).
+/// Returns true if the header `Host` of a request names the host on which loadline runs. Otherwise, a web page could
+/// read the figures through a host name that resolves to this host (DNS rebinding).
 fn is_own_host(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let named =
         text.lines().find_map(|line| line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("host")));
-    // A request of HTTP/1.0 may name no host. loadline accepts this request, because no browser uses HTTP/1.0.
+    // A request of HTTP/1.0 may have no `Host`. loadline accepts such a request, because no browser uses HTTP/1.0.
     named.is_none_or(|(_, host)| is_own_name(host.trim()))
 }
 

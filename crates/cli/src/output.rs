@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 /// Makes the program end without a message when the program that reads its output closes the pipe.
 pub(crate) fn quiet_on_closed_pipe() {
-    // If this call fails, a closed pipe causes an error message, which does no harm.
+    // If this call fails, a closed pipe causes a harmless error message.
     let _ = sys::terminal::end_on_closed_pipe();
 }
 
@@ -31,8 +31,8 @@ pub(crate) fn save_or_print(file: Option<&Path>, text: &str) -> anyhow::Result<(
     std::fs::write(file, text).map_err(|e| unwritable(file, &e))
 }
 
-/// Fails if a file cannot be written, so that the user learns this before a measurement. Leaves an existing file as it
-/// is, and leaves no new file. Does not open pipes and devices, because opening a pipe may wait for its reader.
+/// Fails if a file cannot be written, so that the user learns this before a measurement. Neither changes an existing
+/// file nor leaves a new one. Does not open pipes and devices, because opening a pipe may wait for its reader.
 pub(crate) fn check_writable(file: &Path) -> anyhow::Result<()> {
     let kind = std::fs::metadata(file).map(|data| data.file_type());
     if kind.as_ref().is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
@@ -103,13 +103,13 @@ pub(crate) fn plain() -> report::Style {
 
 /// Makes Ctrl-C end a run in an orderly way instead of killing the program.
 pub(crate) fn catch_interrupts() {
-    // If this call fails, Ctrl-C kills the program. Even a killed program loses little, because loadline stores each
-    // trial at its end.
+    // If this call fails, Ctrl-C kills the program. Even then, little is lost, because each trial was stored when it
+    // ended.
     let _ = sys::interrupt::catch();
 }
 
 /// Writes the HTML report of one run of a series into that run's folder. If the report cannot be written, the
-/// measurement goes on.
+/// measurement continues.
 pub(crate) fn write_report(run: &run::Run, dir: &Path) {
     let written = report::render("html", run, &plain())
         .map_err(anyhow::Error::from)

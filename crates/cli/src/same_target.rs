@@ -5,8 +5,7 @@ use std::net::IpAddr;
 use run::{Address, UrlParts};
 
 /// Returns a warning if two URLs are one target: the same path at the same address. `at` contains the address of each
-/// URL, if it is known. URLs with different host names give no warning, because one address may belong to a proxy in
-/// front of several servers.
+/// URL, if it is known. Different host names give no warning, because a proxy at one address may serve several servers.
 pub(crate) fn warning(urls: [&str; 2], at: [Option<Address>; 2]) -> Option<String> {
     let [a, b] = urls.map(UrlParts::parse);
     let path = |url: &UrlParts<'_>| if url.path.is_empty() { "/".to_owned() } else { url.path.to_owned() };

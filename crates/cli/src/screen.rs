@@ -91,7 +91,7 @@ impl Screen {
     }
 
     /// Records in the view's state that this run searches for a capacity. `limit_us` is the limit on the 99th
-    /// percentile of the response time, microseconds. If nothing else shows the progress, the search writes progress
+    /// percentile of the response time, microseconds. Without another display of progress, the search writes progress
     /// lines.
     #[must_use]
     pub(crate) fn searching(mut self, limit_us: Option<f64>) -> Self {
@@ -158,7 +158,7 @@ impl Screen {
     /// Writes a line of the run. If the program that reads the output has closed the pipe, the run ends as with Ctrl-C:
     /// without a message, and its measurements are stored.
     fn line(&self, text: &str) {
-        // Names and responses in the text come from other programs, so loadline makes invisible characters visible.
+        // Names and responses come from other programs, so invisible characters in the text are made visible.
         let text = run::visible(text);
         if self.view.is_some() {
             return self.waiting.borrow_mut().push(text.into_owned());

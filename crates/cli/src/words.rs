@@ -173,8 +173,8 @@ fn the_file_of_all_words_is_current() {
     );
 }
 
-/// Combines sentences about limits, experiments and advice with long warnings. An earlier version of loadline cut such
-/// sentences after any word, with an ellipsis.
+/// Combines sentences about limits, experiments and advice with long warnings. An earlier version of loadline shortened
+/// long sentences after any word, with an ellipsis.
 #[test]
 fn the_answer_of_find_has_twelve_lines_and_cuts_no_sentence() {
     let all = sentences();
@@ -231,7 +231,7 @@ fn shortened_advice_keeps_its_action() {
     let style = report::Style { width: COLUMNS, ..report::Style::default() };
     let mut run = planted("server-cpu").expect("a planted run");
     judge::judge(&mut run);
-    // The other lines cannot be shortened, so the line "Try" is.
+    // Only the line "Try" can be shortened.
     let long = "words of one clause ".repeat(15);
     run.findings.trust.warnings = vec![long.clone(); 3];
     run.findings.bottleneck.sentence = long.clone();

@@ -1,5 +1,5 @@
-//! Default values of flags, for the help texts. The values come from the default plan, so the help cannot become
-//! outdated.
+//! Default values of flags, for the help texts. The values come from the default plan, so the help texts are always up
+//! to date.
 
 use clap::{Arg, Command};
 use run::{Blocks, Objective, Plan};

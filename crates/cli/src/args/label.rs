@@ -16,7 +16,7 @@ pub(crate) fn checked(text: &str) -> Result<String, String> {
 }
 
 /// Returns the label of a run: the given label, otherwise the git commit of the working directory. Returns `None` if
-/// the given label is empty, or if no label is given and there is no commit.
+/// the given label is empty, or if there is neither a label nor a commit.
 pub(crate) fn label(given: Option<&String>) -> Option<String> {
     match given {
         Some(given) => Some(given.clone()).filter(|label| !label.is_empty()),

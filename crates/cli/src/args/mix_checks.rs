@@ -53,8 +53,8 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Time by which a load may last longer than its plan says, seconds. The check that a data file has enough rows adds this
-/// time to the planned time.
+/// Maximum time by which a load lasts longer than planned, seconds. The check that a data file has enough rows adds
+/// this time to the planned time.
 const SPARE_S: f64 = 0.5;
 
 /// Checks that the target accepts the request set: HTTP requests for an HTTP target, statements for PostgreSQL. Fails

@@ -47,7 +47,7 @@ pub(crate) use stream::StreamArgs;
 pub(crate) use target::{MAX_PLAN_BYTES, TargetArgs, plan_of_file};
 pub(crate) use tls::TlsArgs;
 
-/// Default connect timeout of S-Clients (T in Banga and Druschel, USITS 1997), milliseconds.
+/// Default connect timeout of S-Clients, milliseconds (T in Banga and Druschel, USITS 1997).
 pub(crate) const T_MS: f64 = 500.0;
 
 /// Default maximum number of connections of an open loop.

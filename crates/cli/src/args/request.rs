@@ -7,8 +7,8 @@ use run::LoadPlan;
 use super::headers::read;
 use super::units;
 
-/// Flags that apply to all requests of a set. Commands that accept requests only as a set, such as `size`, have
-/// these flags and no other flags of protocols.
+/// Flags that apply to all requests of a set. Commands that accept requests only as a set, such as `size`, have no
+/// other flags of protocols.
 const FLAGS_OF_SETS: &[&str] = &["prepared", "header", "expect-status"];
 
 /// Values of the protocols' flags, as clap matched them. A command may lack some of the protocols' flags.
@@ -128,8 +128,8 @@ impl Args for RequestArgs {
 pub(crate) struct SetFlagArgs(RequestArgs);
 
 impl SetFlagArgs {
-    /// Puts the given flags into the settings of the load's protocol. Fails for a flag that this protocol does not
-    /// have.
+    /// Puts the given flags into the settings of the load's protocol. Fails for a flag that does not belong to the
+    /// load's protocol.
     pub(crate) fn apply(&self, load: &mut LoadPlan) -> anyhow::Result<()> {
         self.0.apply(load, false)
     }

@@ -1,11 +1,11 @@
-//! Tips for a target at the wrong place on the command line. A target is at a wrong place if no command precedes it, or
-//! if the command takes no target at this place.
+//! Tips for a target at the wrong place on the command line. The target is before the command, or the command takes no
+//! target there.
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Tips for a URL that a command does not take. Each row has the commands that do not take the URL, and the tip that
-/// loadline prints.
+/// Tips for a URL that a command does not take. Each row contains commands that do not take the URL, and the tip for
+/// the user.
 const SURPLUS_URLS: &[(&[&str], &str)] = &[
     (&["watch", "waits"], "--port PORT names a server on this machine, and --server-pid PID its process"),
     (&["serve"], "--listen 127.0.0.1:PORT sets the address of this server"),

@@ -4,8 +4,8 @@ use clap::error::ErrorKind;
 
 use super::links::{pages, root};
 
-/// Errors that the test reports for a command in the middle of a sentence. In the middle of a sentence, the test
-/// ignores all other errors, because words such as NAME may stand for values.
+/// Errors that the test reports even if the command is inside a sentence. Inside a sentence, all other errors are
+/// ignored, because words such as NAME may stand for values.
 const WRONG_NAMES: &[ErrorKind] = &[ErrorKind::UnknownArgument, ErrorKind::InvalidSubcommand];
 
 /// Part of a page that contains a command.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Handle of a thread that calls a function at regular intervals. The thread ends when the handle is dropped.
 #[derive(Debug)]
 pub(super) struct Every<T> {
-    /// Sender whose drop tells the thread to end. `None` once the thread has been told to end.
+    /// Sender that tells the thread to end when it is dropped; `None` once it was dropped.
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<T>>,
 }

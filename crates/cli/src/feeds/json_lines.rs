@@ -87,8 +87,8 @@ fn write(content: &impl Serialize) -> std::io::Result<()> {
     out.write_all(line(content)?.as_bytes()).and_then(|()| out.flush())
 }
 
-/// One line of output, about one second of the run. A figure that is also in `run.json` has the same name and unit in
-/// both.
+/// One line of output, about one second of the run. Figures that `run.json` also contains have the same names and units
+/// there.
 #[derive(Debug, Serialize)]
 struct Second {
     line: &'static str,

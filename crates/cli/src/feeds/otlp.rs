@@ -15,7 +15,7 @@ use crate::live::{Shared, Totals};
 const INTERVAL: Duration = Duration::from_secs(5);
 /// Path for metrics at a receiver (OTLP 1.x, "OTLP/HTTP Request").
 const PATH: &str = "/v1/metrics";
-/// Environment variable with headers for the receiver, `NAME=VALUE,NAME=VALUE`. The SDKs of OpenTelemetry read this
+/// Environment variable with headers for the receiver, `NAME=VALUE,NAME=VALUE`. OpenTelemetry's SDKs read this
 /// environment variable, too.
 const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 

@@ -72,7 +72,7 @@ fn runs_by_time_have_a_link_to_the_latest_and_empty_ones_are_removed() {
         kept.settle().unwrap();
         assert!(read(&latest).contains(run));
     }
-    // An interrupted run becomes the latest run, too, but a run without any trial does not.
+    // An interrupted run becomes the latest run, but a run without any trial does not.
     let kept = Kept::by_time(&runs, latest.clone()).unwrap();
     assert_eq!(kept.cut_short(), None);
     put(kept.dir(), "half");

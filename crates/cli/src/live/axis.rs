@@ -1,5 +1,5 @@
 //! Vertical axis of a chart in the live view. The scale of the axis is either linear, beginning at 0, or logarithmic.
-//! If the objective limits the figure that the chart shows, a line marks the limit.
+//! If the objective limits the shown figure, a line marks the limit.
 
 use report::{Unit, quantity};
 
@@ -14,8 +14,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Makes an axis from 0 to a round number. If a few values are far above the other values, the axis ends below
-    /// these few values.
+    /// Makes an axis from 0 to a round number. If a few values are far above all others, the axis ends below them.
     pub(super) fn linear(values: &[f64]) -> Self {
         Self { low: 0.0, high: round_up(scale(values)), is_log: false }
     }
@@ -63,8 +62,8 @@ impl Axis {
         height.saturating_sub(from_bottom)
     }
 
-    /// Returns the label of each row. If several labels belong to one row, the label of `limit` has precedence, then
-    /// the ends of the axis, then powers of ten.
+    /// Returns the label of each row. If a row has several labels, the label of `limit` is used first, then the ends of
+    /// the axis, then powers of ten.
     pub(super) fn labels(self, height: usize, unit: Unit, limit: Option<f64>) -> Vec<String> {
         let mut labels = vec![String::new(); height];
         if self.is_empty() {

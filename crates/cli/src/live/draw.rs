@@ -17,7 +17,7 @@ use super::spread::stretched;
 /// Minimum height of a chart including its title, lines.
 const MIN_CHART: usize = 3;
 /// Minimum width of a terminal that shows the list of steps beside the current figures, columns. On a narrower
-/// terminal, the list is below the current figures.
+/// terminal, the list of steps is below the figures.
 const WIDE: u16 = 160;
 /// Width of the list of steps beside the current figures, columns. A line about a step has at most 80 characters.
 const STEPS_WIDTH: u16 = 82;
@@ -58,7 +58,7 @@ struct Parts {
 
 impl Parts {
     /// Divides the lines of the terminal among the parts. The head, the current figures and the keys get their lines
-    /// first. The other parts of the view get the remaining lines in order of their importance.
+    /// first. All other parts get the remaining lines, in order of their importance.
     fn of(model: &Model, width: u16, height: usize) -> Self {
         let is_wide = width >= WIDE;
         let narrowed = if is_wide { width - STEPS_WIDTH } else { width };
@@ -69,7 +69,7 @@ impl Parts {
             room -= lines.len();
             lines
         };
-        // On a wide terminal, the capacity and the limits under which it holds fit into one line.
+        // On a wide terminal, the capacity and its limits fit into one line.
         let so_far = take(so_far(model, width, if height >= TALL && !is_wide { 2 } else { 1 }));
         let (cpu, errors, devices) =
             (take(cpu(model, narrowed)), take(vec![errors(model)]), take(devices(model, narrowed)));
@@ -395,7 +395,7 @@ mod tests {
     }
 
     /// On a wide terminal, the list of steps is beside the current figures. The charts then get the lines that the list
-    /// would take below the figures.
+    /// would otherwise take.
     #[test]
     fn a_large_terminal_is_filled_from_the_first_step_on() {
         let text = drawn(&searching(), 200, 60);
@@ -403,7 +403,7 @@ mod tests {
         let below = lines.iter().skip_while(|line| !line.starts_with("time "));
         let blank = below.filter(|line| line.trim().is_empty()).count();
         // At most four lines are blank: three lines are reserved for a seventh range of times, for requests without an
-        // answer and for a third device. One line can remain after the other lines are divided among the charts.
+        // answer and for a third device. Dividing the other lines among the charts may leave one line.
         assert!(lines.len() == 60 && blank <= 4, "{blank} blank\n{text}");
         let bars = lines.iter().find(|line| line.contains("client CPU")).unwrap();
         assert!(bars.matches(['█', '▓', '▒', '·']).count() > 40, "{bars}");

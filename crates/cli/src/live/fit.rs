@@ -21,7 +21,7 @@ pub(super) fn fit(line: Line<'static>, width: usize) -> Line<'static> {
     Line { spans, ..line }
 }
 
-/// Cuts or extends a list of lines to a fixed number, so the parts below the list do not move.
+/// Shortens or extends a list of lines to a fixed number of lines, so that the parts below do not move.
 pub(super) fn filled(mut lines: Vec<Line<'static>>, number: usize) -> Vec<Line<'static>> {
     lines.resize(number, Line::default());
     lines

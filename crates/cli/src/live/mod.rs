@@ -47,7 +47,7 @@ impl Shared {
 
 #[derive(Debug, Default)]
 struct Flags {
-    /// True if the run has ended. The thread that draws the view must end as soon as this flag is set.
+    /// True if the run has ended. The thread that draws the view must end as soon as the flag is set.
     end: AtomicBool,
     /// True if the user has asked to end the run.
     quit: AtomicBool,

@@ -24,7 +24,7 @@ pub(crate) struct Model {
     pub(crate) start: Instant,
     /// Expected length of the whole run in seconds; 0 if unknown.
     pub(crate) budget_s: f64,
-    /// True for `watch`, which generates no load. loadline knows only counters of the watched server.
+    /// True for `watch`, which generates no load and has only counters of the watched server.
     pub(crate) watches: bool,
     /// Planned rate of an open loop, requests per second, if the user may change it during the run.
     pub(crate) rate: Option<f64>,
@@ -58,10 +58,10 @@ pub(crate) struct Model {
     pub(crate) busiest: Vec<Device>,
     /// Heading of the list of steps.
     pub(crate) steps_head: String,
-    /// One line per finished step, for the newest [`MOST_LINES`] steps.
+    /// One line for each of the newest [`MOST_LINES`] finished steps.
     pub(crate) steps: VecDeque<String>,
     pub(crate) notes: VecDeque<String>,
-    /// The run so far. The view's thread takes this run out of the model and judges it.
+    /// The run so far. The view's thread takes the run out of the model to judge it.
     pub(crate) unjudged: Option<Box<Run>>,
     /// True for `find`, which shows the capacity and the suspected bottleneck so far.
     pub(crate) searches: bool,
@@ -109,7 +109,7 @@ impl Model {
         self.past = self.totals();
         self.step = (run::visible(name).into_owned(), Instant::now(), expected_s);
         self.now = LiveProgress::default();
-        // If the figures of the previous step stayed, they would look like figures of the new step.
+        // Figures of the previous step would look like figures of the new step.
         self.moment = None;
         self.since = Default::default();
     }

@@ -13,7 +13,7 @@ use super::spread::{MAX_RANGES, Range, name, ranges, strip};
 
 /// Minimum width of a bar in columns.
 const MIN_BAR: usize = 24;
-/// Width of the longest text to the right of a bar, columns. This text shows the four kinds of CPU time with their
+/// Width of the longest text to the right of a bar, columns. The text shows the four kinds of CPU time with their
 /// shares.
 const BESIDE_BAR: usize = 60;
 /// Maximum number of client hosts that the view names.
@@ -154,9 +154,8 @@ pub(super) fn now(model: &Model) -> Vec<Line<'static>> {
     ))]
 }
 
-/// Draws two things for each side (client and server): the CPU time of the side's busiest host, divided into kinds such
-/// as user time, and the resources that the processes of this side use. If client and server run on the same host, the
-/// CPU time of this host is drawn only once.
+/// Draws, for client and server, the CPU time of the busiest host (divided into kinds such as user time), and the
+/// resources that its processes use. If client and server are on the same host, its CPU time is drawn once.
 pub(super) fn cpu(model: &Model, width: u16) -> Vec<Line<'static>> {
     if model.sides.is_empty() {
         return filled(vec![Line::from(format!("{:<LABEL$}no counters yet", "CPU")).dim()], 2);
@@ -173,8 +172,7 @@ pub(super) fn cpu(model: &Model, width: u16) -> Vec<Line<'static>> {
     lines
 }
 
-/// Draws the CPU utilization of each client host, the busiest first. The bar of the clients' CPU, above this line,
-/// shows only the busiest host.
+/// Draws the CPU utilization of each client host, the busiest first. The line above shows only the busiest client host.
 fn client_hosts(model: &Model) -> Option<Line<'static>> {
     let mut hosts: Vec<&(String, f64)> = model.client_hosts.iter().collect();
     hosts.sort_by(|a, b| b.1.total_cmp(&a.1));

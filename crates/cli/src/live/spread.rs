@@ -17,16 +17,16 @@ const OUTLIER: f64 = 3.0;
 /// Range of response times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Range {
-    /// Response times up to this end, microseconds.
+    /// Response times up to this value, microseconds.
     UpTo(f64),
-    /// Response times above all other ranges.
+    /// Response times longer than those of all other ranges.
     Slower,
     /// Requests that failed, so they were never answered.
     NoAnswer,
 }
 
-/// Divides the requests that have ended into ranges. Returns the ranges with their shares of these requests, as the
-/// report's histogram of response times does. Requests in flight belong to no range.
+/// Divides the requests that have ended into ranges. Returns the ranges with their shares of these requests, like the
+/// report's histogram of response times. Requests in flight belong to no range.
 pub(super) fn ranges(detail: &TickDetail) -> Vec<(Range, f64)> {
     let unanswered = detail.unanswered_share();
     let mut all = answered_ranges(&detail.responses);

@@ -1,7 +1,6 @@
 //! Tests with web applications in Python and Go, each with one known limit. `find` must name the application's known
-//! limit, or report that it does not know the limit. `find` must not be sure of a limit that the application does not
-//! have, nor call such a limit proven. The sources are in `applications/`. The tests `inside` and `live_count` start
-//! further applications.
+//! limit, or report that it does not know the limit. A wrong limit must neither be sure nor called proven. The sources
+//! are in `applications/`. The tests `inside` and `live_count` start further applications.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,7 +15,7 @@ const SURE: f64 = 0.9;
 
 /// An application, and the verdicts on it that are correct.
 struct Application {
-    /// Language of the application. A program that runs or builds this language must be installed.
+    /// Language of the application. The tools that run or build this language must be installed.
     language: Language,
     /// Name of the application's limit. The application gets this name as an argument.
     limit: &'static str,

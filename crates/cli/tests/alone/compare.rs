@@ -4,8 +4,8 @@
 
 use crate::compare_command::{compare, cpus_of, text, unpinned};
 
-/// With fewer than four CPUs, servers and generators share CPUs, so the measured figures mean little. Even with few
-/// CPUs, both servers must run at the same time and swap their CPUs.
+/// With fewer than four CPUs, servers and generators share CPUs, so the measured figures mean little. Even then, both
+/// servers must run at the same time and swap their CPUs.
 #[test]
 fn both_servers_run_at_once_and_get_back_the_cpus_that_they_had() {
     let _alone = testkit::alone();

@@ -1,6 +1,6 @@
 //! Tests with programs from outside this project, each with one planted (deliberately added) cause of waiting or of CPU
-//! use. The first sentence of the verdict must name the deliberately added cause. The programs' sources are in
-//! `inside/`. Packages are downloaded from public registries to `target/applications`.
+//! use. The first sentence of the verdict must name this cause. The programs' sources are in `inside/`. Packages are
+//! downloaded from public registries to `target/applications`.
 
 use std::process::Command;
 
@@ -16,8 +16,8 @@ use servers::Server;
 enum Planted {
     /// A cause of waiting: its ID, and a part of the name of the lock, function or peer for which threads wait.
     Wait(&'static str, &'static str),
-    /// A lock: a part of the name of the lock or of the waiting function, and the words of the verdict for the activity
-    /// of the lock's holder.
+    /// A lock: a part of the name of the lock or of the waiting function, and the verdict's words for the activity of
+    /// the lock's holder.
     Lock(&'static str, &'static str),
     /// A full pool of threads: the number of threads, and a part of their name.
     Threads(f64, &'static str),
@@ -116,8 +116,8 @@ fn check_own(binary: &std::path::Path, option: &str, planted: &Planted) {
     command.args(["serve", "http", "--model", "blocking", "--option", option]);
     let server = testkit::served(command);
     let server = Server { url: format!("http://{}/", server.addr), flags: Vec::new(), parts: vec![Box::new(server)] };
-    // The server has two threads for each connection. A reading of all threads takes so long that a search of 16 s has too
-    // few of them to tell what the holder of a lock does.
+    // The server has two threads for each connection. Reading all threads takes so long that a search of 16 s has too
+    // few readings to show what the holder of a lock does.
     check(option, binary, Some(server), &["--budget", "24s"], planted);
 }
 

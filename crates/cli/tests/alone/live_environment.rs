@@ -26,7 +26,7 @@ fn is_right(run: &Value, right: &[&str]) {
     );
 }
 
-/// Checks that a verdict which is not in `right` is neither sure nor proven.
+/// Checks that a verdict outside `right` is neither sure nor proven.
 #[track_caller]
 fn is_not_sure_of_another(run: &Value, right: &[&str]) {
     let found = &run["findings"]["bottleneck"];
@@ -97,7 +97,7 @@ mod idle {
     }
 
     /// The server has one worker that needs 180 ms per request, so it completes 5.5 requests per second. Even for a
-    /// server this slow (5.5 requests per second), an experiment must fit into the default budget.
+    /// server with 5.5 requests per second, an experiment must fit into the default budget.
     #[test]
     fn a_server_of_five_requests_a_second_gets_an_experiment() {
         let (_alone, binary) = alone_with_release!("a slow server");

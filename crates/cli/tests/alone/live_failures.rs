@@ -17,10 +17,9 @@ fn rates<'a>(trials: &'a Value) -> impl Iterator<Item = f64> + 'a {
     trials.as_array().into_iter().flatten().map(|trial| num(&trial["completed_rate"])).filter(|rate| *rate > 0.0)
 }
 
-/// Each connection has sixteen requests in flight (pipelining). Without pipelining, the server of this test completes
-/// only a third of the requests per second. The sweep (closed loops with more and more clients), the open loop and the
-/// experiment must all use pipelining. If the sweep, the open loop or the experiment did not use pipelining, the
-/// capacity would come from two different loads.
+/// Each connection has sixteen requests in flight (pipelining). Without pipelining, this server completes only a third
+/// of the requests per second. The sweep (closed loops with more and more clients), the open loop and the experiment
+/// must all use pipelining. Otherwise, the capacity would come from two different loads.
 #[test]
 fn requests_sent_ahead_are_sent_in_every_part_of_find() {
     let test = "requests sent ahead";

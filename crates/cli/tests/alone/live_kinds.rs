@@ -14,7 +14,7 @@ use testkit::{
 };
 
 /// Python program that opens more connections to its own listener than the accept queue holds, and accepts none of
-/// them. The kernel drops SYNs of connections beyond the accept queue, and sends them again after 1 s, 3 s and 7 s.
+/// them. The kernel drops the SYNs of further connections, and sends them again after 1 s, 3 s and 7 s.
 const OVERFLOWS: &str = r#"
 import socket, sys
 listener = socket.create_server(("127.0.0.1", 0), backlog=1)

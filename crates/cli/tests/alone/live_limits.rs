@@ -70,8 +70,8 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_
 /// Number of threads that access the disk at the same time. In this test, `find` uses at most `AT_ONCE` connections.
 const AT_ONCE: u32 = 16;
 /// Python code that allocates the buffer for one access, in pages of 2 MiB if the machine has them. For each page into
-/// which the disk reads, a CPU has to do some work. With small pages, this work would keep a CPU busy nearly as long as
-/// the read itself takes on some disks.
+/// which the disk reads, a CPU has some work. With small pages, this work would keep a CPU busy nearly as long as a
+/// read takes on some disks.
 const MEMORY: &str = r#"
 def memory():
     lies = mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -123,9 +123,9 @@ fn share_alone(work: &DiskWork, python: &Path, file: &Path) -> Result<f64, Strin
     said.trim().parse().map_err(|_| format!("no reading past the page cache (O_DIRECT): {words}"))
 }
 
-/// Creates a file on a disk that is slow enough to be the server's bottleneck. The function measures the disk's speed
-/// before any load, so the choice of the disk does not depend on the verdict. If this machine has no disk that is slow
-/// enough, the error says what the machine lacks.
+/// Creates a file on a disk that is slow enough to be the server's bottleneck. The disk's speed is measured before any
+/// load, so the choice of the disk does not depend on the verdict. If this machine has no disk that is slow enough, the
+/// error says what the machine lacks.
 fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
     // The usual directory for temporary files may be in memory, so the test uses another directory.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -226,8 +226,8 @@ fn a_server_with_less_memory_than_its_data_is_short_of_memory() {
     if let Err(e) = std::fs::write(&file, vec![b'x'; 128 << 20]) {
         return skip(test, format!("cannot write 128 MiB: {e}"));
     }
-    // dd drops the file from the page cache. If the cache kept the file's pages, they would count as memory of the
-    // test's own control group, and not as memory of the server's control group.
+    // dd drops the file from the page cache. Otherwise, the file's pages would count as memory of the test's control
+    // group, and not of the server's.
     let _ = Command::new("dd")
         .arg(format!("of={}", file.display()))
         .args(["oflag=nocache", "conv=notrunc,fdatasync", "count=0"])

@@ -103,8 +103,8 @@ fn with_an_open_loop_the_server_s_share_of_the_response_time_is_found() {
     let (server, client) = (of("server-cpu"), of("client-cpu"));
     let fixed = run["trials"].as_array().unwrap().iter().find(|trial| trial["kind"] == "fixed").unwrap();
     let planted = 1000.0 / num(&fixed["latency_us"]["p50"]);
-    // One in 20 intervals of 95 % confidence misses the true value. With intervals that are wider by half, only one
-    // interval in 300 misses the true value.
+    // One in 20 intervals of 95 % confidence misses the true value. Of intervals that are wider by half, only one in
+    // 300 misses the true value.
     let [low, high] = [server[0], server[2]].map(|end| end + 0.5 * (end - server[1]));
     assert!(low <= 1.0 && high >= planted && server[1] > 0.5, "{server:?}, {planted}: {}", proof["why"]);
     assert!(client[1] < 0.25 && client[2] < server[1].min(0.5), "{client:?} beside {server:?}: {}", proof["why"]);
@@ -131,9 +131,8 @@ fn a_second_address_proves_a_limit_by_address() {
 
 /// Starts a server that computes, in a control group whose quota is a fifth of a CPU.
 fn with_a_quota(test: &str, binary: &Path) -> Option<(ControlGroup, Running)> {
-    // A period of the quota lasts 50 ms, and a slot (short part) of the experiment contains eight of these periods. A
-    // slot may contain half a quota period more or less than another slot, but this difference changes the slot's CPU
-    // time only slightly.
+    // A period of the quota lasts 50 ms, and a slot (short part) of the experiment contains eight of these periods. One
+    // slot may contain half a period more than another, which changes its CPU time only slightly.
     let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
     let group = ControlGroup::make(test, "cpu", &one, &[("cpu.max", "10000 50000")])?;
     let port = free_port();

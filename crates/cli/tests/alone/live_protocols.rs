@@ -1,4 +1,4 @@
-//! Tests of `find` with protocols in which one request does not wait for another: HTTP/3, and streams of HTTP/2.
+//! Tests of `find` with protocols in which requests do not wait for each other: HTTP/3, and streams of HTTP/2.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

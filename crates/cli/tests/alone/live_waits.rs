@@ -147,7 +147,7 @@ fn a_computing_event_loop_is_serial() {
     assert_eq!(causes(&found), ["serial-cpu"], "{found:#}");
 }
 
-/// A computing function shows up only in stacks, so without stacks no function is known.
+/// Only stacks show a computing function, so without stacks no function is known.
 #[test]
 fn without_stacks_no_function_is_told_and_no_stack_is_kept() {
     // In an unoptimized build, the function spends its time in functions of the standard library that it calls.

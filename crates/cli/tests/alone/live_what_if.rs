@@ -81,8 +81,8 @@ impl Predicted {
     }
 }
 
-/// Each prediction must be within its tolerance. One of the intervals may miss the result, because one in twenty
-/// intervals of 95 % confidence misses the true value by chance.
+/// Each prediction must be within its tolerance. One interval may miss the result, because one in twenty intervals of
+/// 95 % confidence does so by chance.
 #[test]
 fn five_changes_are_predicted_and_at_least_four_intervals_contain_the_result() {
     let (_alone, binary) = alone_with_release!("what-if, held against the changed server");
@@ -168,8 +168,7 @@ fn a_delay(binary: &Path) -> Option<Predicted> {
     Predicted::new("0 to 20 ms of delay", answer, completed(&after))
 }
 
-/// The two workers share caches and a memory bus. Sharing caches and the memory bus makes each worker slower, but the
-/// model does not include this slowdown.
+/// The two workers share caches and a memory bus. Sharing them makes each worker slower, which the model leaves out.
 fn a_second_worker_of_nginx(binary: &Path) -> Option<Predicted> {
     let dear = "gzip on; gzip_comp_level 9; gzip_min_length 1; gzip_types *;";
     let with = |workers: u32| {

@@ -67,9 +67,9 @@ fn capacity_is_the_quota_over_the_burnt_time() {
         // errors in the measured CPU time, and for the quota, which the kernel assigns in slices of 5 ms.
         assert!(low < 1.03 * truth && high > 0.97 * truth, "{truth}: {step:#}");
         assert!((rate / truth - 1.0).abs() < 0.03, "{truth}: {step:#}");
-        // Clients that never pause use up the quota in most periods of 100 ms, and then wait for the rest of the period.
-        // Requests that arrive at equal time intervals, at a rate just below the capacity, hardly wait, and may leave some
-        // of the quota unused in each period.
+        // Clients that never pause use up the quota in most periods of 100 ms, and then wait for the rest of the
+        // period. Requests at equal time intervals, at a rate just below the capacity, hardly wait, and may leave some
+        // of the quota unused.
         assert!(step["throttled_periods"].is_number(), "{step:#}");
         assert!(throttled > 0.5 && waits_us > 1e5 * (1.0 - quota) / 2.0, "{waits_us}: {step:#}");
     }

@@ -50,7 +50,7 @@ fn compare_starts_compares_and_ends_servers() {
     let new_first = pairs.iter().filter(|first| **first == true).count();
     assert!(!pairs.is_empty() && (2 * new_first).abs_diff(pairs.len()) <= 1, "{}", found["turns"]);
     // The comparison stays within its budget. If the budget is too short for seven pairs of windows (one window per
-    // server), a note says so.
+    // server), a note must say so.
     let said = found["notes"].to_string();
     assert_eq!(pairs.len() < 7, said.contains("pairs of windows"), "{} pairs: {said}", pairs.len());
     assert_eq!(found["turns"]["seed"], 7);

@@ -2,13 +2,12 @@
 
 use testkit::{OtherPrograms, alone_with_release, bottleneck, json, num, serve, verdict};
 
-/// On a machine that other programs or other virtual machines use, the experiment may need more time than this test
-/// gives it. The true elasticity is 1, because this server's throughput is proportional to its CPU's speed. Even if the
-/// time is too short for a proof, the experiment's confidence interval must contain a value from 0.8 to 1.1. The
-/// experiment itself also tolerates 1.1 in a proof. Its thread slows the server by a few percent more than the thread's
-/// own CPU time, because of cache misses and switches between threads. The interval covers only the random error. Four
-/// intervals on a quiet machine were 0.98-1.01, 0.99-1.02, 1.00-1.04 and 1.00-1.05. Two intervals on other machines
-/// were 1.003-1.104 and 1.01-1.15.
+/// On a busy machine, the experiment may need more time than this test gives it. The true elasticity is 1, because this
+/// server's throughput is proportional to its CPU's speed. Even without enough time for a proof, the confidence
+/// interval must contain a value from 0.8 to 1.1. The experiment itself also tolerates 1.1 in a proof. The experiment's
+/// thread slows the server by a few percent more than its own CPU time, because of cache misses and thread switches.
+/// The confidence interval covers only the random error. Four intervals on a quiet machine were 0.98-1.01, 0.99-1.02,
+/// 1.00-1.04 and 1.00-1.05. Two intervals on other machines were 1.003-1.104 and 1.01-1.15.
 #[test]
 fn slowing_a_computing_server_proves_its_cpu_limit() {
     let (_alone, binary) = alone_with_release!("proof of server-cpu");

@@ -1,7 +1,7 @@
-//! Tests of server models that divide connections into groups, with one thread per group. The server has too few file
-//! descriptors left to start, or to serve, its next group of connections. The server must reset and report the
-//! connections that the next group should serve, and must not leave them open without an answer. All groups that
-//! already serve connections must continue.
+//! Tests of server models that divide connections into groups, with one thread per group. In this test, the server has
+//! too few file descriptors left to start, or to serve, its next group of connections. The server must reset and report
+//! the connections of this group, and must not leave them open without an answer. All groups that already serve
+//! connections must continue.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use testkit::{Running, binary, free_port, has};
 
-/// Model, option, connections per group, and number of descriptors that are left for the next group, not counting the
-/// descriptor of the connection itself. In the first of the three cases, no descriptor is left for the group. In the
-/// second of the three cases, one descriptor is left, which the waker of the group's thread uses. In the third of the
-/// three cases, the descriptors suffice for the group's waker and its ring, but not for all events.
+/// Model, option, connections per group, and number of descriptors left for the next group, without the connection's
+/// own descriptor. In the first case, no descriptor is left for the group. In the second case, one descriptor is left,
+/// for the waker of the group's thread. In the third case, the descriptors suffice for the group's waker and its ring,
+/// but not for all events.
 const CASES: [(&str, &str, usize, u64); 3] =
     [("event-groups", "fair=0", 63, 0), ("uring-groups", "literal=0", 62, 1), ("uring-groups", "literal=1", 62, 10)];
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -41,8 +41,8 @@ fn connected(server: &Running) -> TcpStream {
     TcpStream::connect(server.addr).unwrap()
 }
 
-/// Returns the number of the server's threads that each serve a group of connections. The server may have two groups
-/// instead of one, if the connection with which the test waited for the server's start was still in the first group.
+/// Returns the number of the server's threads that each serve a group of connections. The number may be two if the
+/// connection that waited for the server's start is still in the first group.
 fn groups(pid: u32) -> usize {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());

@@ -23,8 +23,9 @@ fn load(url: &str, more: &[&str]) -> Value {
     json(binary!(), &args)
 }
 
-/// Tests both drivers, few and many streams, a body that is larger than a group of datagrams, and a new connection for
-/// each request. The server's counts of requests and connections include the test request that precedes each load.
+/// The test covers both drivers, few and many streams, a body that is larger than a group of datagrams, and one
+/// connection per request. The server's counts of requests and connections include the test request that precedes each
+/// load.
 #[test]
 fn counts_equal_those_of_the_server() {
     let _alone = alone();

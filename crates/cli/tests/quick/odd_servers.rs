@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::{binary, json, loadline};
 
-/// Time that the server waits before each answer. With this answer time, the number of requests stays low.
+/// Time that the server waits before each answer. With this answer time, there are only few requests.
 const ANSWER_TIME: Duration = Duration::from_millis(2);
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -118,7 +118,7 @@ fn failures_that_begin_at_a_moment_are_told_with_it() {
     assert!(text.contains("\"token expired\""), "{text}");
 }
 
-/// Of ten answers, one ends within its body, and another has more bytes than its Content-Length says.
+/// Of ten answers, one is cut off within its body, and another has more bytes than its Content-Length says.
 #[test]
 fn cut_and_surplus_bodies_are_one_failure_each() {
     let odd = || {

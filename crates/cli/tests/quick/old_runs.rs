@@ -31,10 +31,10 @@ fn an_old_find_has_the_same_capacity_and_a_verdict_by_the_current_rules() {
     assert_eq!((c.failed_at, c.held), (before.failed_at, before.held));
     assert!((c.rate / before.rate - 1.0).abs() < 0.1, "{c:?} was {}", before.rate);
     // At 400 requests per second, the server answers in 88 us. If a single client sends each request right after an
-    // answer, the server answers in 2 ms. Version 0.1.0 concluded that the server has one worker that needs 2 ms. In
-    // fact, the server's only thread limits the rate on purpose. Unread requests show an overloaded thread, or a thread
-    // that still works after it has answered. The run does not show which of these two causes applies, so the verdict
-    // must not be sure of either cause.
+    // answer, the answer takes 2 ms. Version 0.1.0 concluded that the server has one worker that needs 2 ms. In fact,
+    // the server's only thread limits the rate on purpose. Unread requests show an overloaded thread, or a thread that
+    // still works after it has answered. The run does not show which cause is right, so the verdict must not be sure of
+    // either.
     let (before, unsure) = (&then.findings.bottleneck, &now.findings.bottleneck);
     assert!(before.id == "server-concurrency" && before.confidence >= 0.8, "{before:?}");
     assert!(unsure.id == "server-concurrency" && unsure.confidence <= 0.7, "{unsure:?}");

@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{ServedOverUdp, binary, json, refused, reporting, served, total};
 
-/// Returns the value of a request's header `traceparent`, or an empty text without this header.
+/// Returns the value of a request's header `traceparent`; empty without this header.
 fn traceparent(request: &str) -> &str {
     request.lines().find_map(|line| line.strip_prefix("traceparent: ")).unwrap_or_default()
 }
@@ -59,7 +59,7 @@ fn http2_requests_have_a_trace_context_too_and_other_protocols_refuse_it() {
     let server = served(command);
     let url = format!("http://{}/", server.addr);
     let run = json(binary!(), &[&["load", &url, "--http2", "--traceparent", "100%"], &SHORT[..]].concat());
-    // Of the sent requests, only the test request before the load carries no trace context.
+    // Of all sent requests, only the test request before the load has no trace context.
     assert!(total(&run, "traced") > 0 && total(&run, "traced") + 1 == total(&run, "sent"), "{}", run["trials"][0]);
     assert_eq!(run["trials"][0]["errors"], serde_json::json!({}));
     let said = refused(binary!(), &["load", "redis://127.0.0.1:1", "--traceparent", "1%"]);

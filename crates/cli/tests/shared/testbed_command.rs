@@ -29,7 +29,7 @@ pub(crate) fn up(dir: &Path, test: &str, arguments: &[&str]) -> bool {
     true
 }
 
-/// Waits for the end of the processes in `pids`, each of which keeps a network namespace in existence.
+/// Waits until the processes in `pids`, each of which keeps a network namespace alive, have ended.
 pub(crate) fn gone(pids: &[u64]) {
     eventually(|| pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}/ns/net")).exists()).then_some(()));
 }

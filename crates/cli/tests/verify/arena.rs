@@ -56,7 +56,7 @@ fn a_killed_arena_leaves_no_server() {
 }
 
 /// A wrong body length is noticed over HTTP/2, too, with and without TLS. In the set of requests, only the second
-/// request has a wrong answer, because the answer to HEAD has no body.
+/// answer is wrong, because the answer to HEAD has no body.
 #[test]
 fn a_wrong_length_over_http2_and_in_a_set_is_refused() {
     let _alone = alone();

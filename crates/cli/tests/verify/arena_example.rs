@@ -70,7 +70,7 @@ fn shell(dir: &Path, port: u16, line: &str) -> Command {
 /// Starts a server of the example, and checks its answer.
 fn answers(dir: &Path, port: u16, entry: &ArenaEntry, path: &str) {
     let mut command = shell(dir, port, entry.command.as_ref().unwrap());
-    // On Debian, the folders that hold the servers are in the PATH of root only.
+    // On Debian, the folders of the servers are in the PATH of root only.
     command.env("PATH", std::env::var("PATH").unwrap() + ":/usr/sbin:/sbin");
     let _server = ChildProcess::listening(command.stderr(Stdio::null()), port);
     let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();

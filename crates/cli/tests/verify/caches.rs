@@ -28,8 +28,7 @@ fn hit_ratio_and_capacity_grow_with_skew() {
     let mut logged = 0;
     let mut found = Vec::new();
     for skew in SKEWS {
-        // The paths of each skew differ from the paths of the other skews, so the cache has no answers for them at
-        // first.
+        // Each skew has its own paths, so the cache has no answers for them at first.
         let file = dir.path().join("skew.toml");
         std::fs::write(&file, format!("[[request]]\npath = \"/{skew}/{{{{zipf 1 100000 {skew}}}}}\"\n")).unwrap();
         let file = file.display().to_string();

@@ -10,8 +10,7 @@ const FOLDER: &str = "LOADLINE_CASES";
 #[test]
 fn every_case_of_a_folder_has_the_right_value() {
     let Some(folder) = std::env::var_os(FOLDER) else {
-        // The folder is not part of the project, so the test is skipped without it, even if LOADLINE_REQUIRE=all is
-        // set.
+        // The folder is not part of the project, so the test is skipped without it, even with LOADLINE_REQUIRE=all.
         println!("SKIP cases of others: {FOLDER} names no folder with cases");
         return;
     };

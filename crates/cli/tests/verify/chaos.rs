@@ -28,8 +28,8 @@ const LINK_KILLS: usize = 12;
 /// Minimum share of rounds in which a lever had changed the server at the moment of the kill. If levers had changed the
 /// server in fewer rounds, the test would show little.
 const MIN_CHANGED_SHARE: f64 = 0.2;
-/// Descriptor limit of the server's processes. The experiment's lever on descriptors can raise this limit, because the
-/// lever raises only limits of at most 2048.
+/// Descriptor limit of the server's processes. The experiment's lever on descriptors can raise this limit, because it
+/// raises only limits of at most 2048.
 const DESCRIPTORS: &str = "256";
 /// Budget of each experiment. The budget is long enough for slots (short periods) of all levers. The budget is too
 /// short for turns (loads that alternate without and with a lever), so turns do not delay the first change.
@@ -268,8 +268,7 @@ fn kill_experiments(victim: &Victim, random: &mut fastrand::Rng, count: &mut Cou
     }
     eventually(|| experiments.iter_mut().all(|experiment| !experiment.runs()).then_some(()));
     next_command(random, victim);
-    // If the test killed only the conductor, its agents find this out within milliseconds, and undo their changes
-    // themselves.
+    // If only the conductor was killed, its agents notice this within milliseconds, and undo their changes themselves.
     eventually(|| (victim.state() == victim.before).then_some(()));
 }
 

@@ -36,8 +36,7 @@ fn step(text: &str) -> Step {
     Step { variables, script }
 }
 
-/// Folders of this machine that contain the shell and its tools. The container of a test can read these folders, but
-/// not write to them.
+/// Folders of this machine that contain the shell and its tools. The container of a test can only read these folders.
 const SHELL_FOLDERS: [&str; 4] = ["/usr", "/bin", "/lib", "/lib64"];
 
 /// A folder with the files that a runner of GitHub Actions has.

@@ -10,9 +10,9 @@ use testkit::binary;
 
 use crate::compare_command::{compare, cpus_of, text, unpinned};
 
-/// Creates two stored runs with twelve windows each. The second run has 52 % of the first run's throughput. A test
-/// cannot slow a live server by an exact share, so the function makes the second run's file from the first run's file.
-/// The server sleeps for 2 ms per request, so that other programs hardly change the throughput from window to window.
+/// Creates two stored runs with twelve windows each. The second run has 52 % of the first run's throughput. A live
+/// server cannot be slowed by an exact share, so the second run's file is made from the first. The server sleeps for 2
+/// ms per request, so that other programs hardly change the throughput from window to window.
 fn two_runs(dir: &Path) -> [String; 2] {
     let server =
         testkit::serve(binary!(), 0, &["--model", "workers", "--option", "workers=2", "--option", "sleep_ms=2"]);

@@ -64,8 +64,8 @@ pub(crate) fn waits_under_load(at: SocketAddr, (variable, password): (&str, &str
         command.args(["waits", "--port", &at.port().to_string(), "--duration", duration]).args(behind);
         json_of(command.env(variable, password))
     };
-    // The load has begun once sessions wait for the lock. loadline must first read the symbols of the server's program,
-    // so the first call may find nothing.
+    // Once sessions wait for the lock, the load has begun. loadline first reads the symbols of the server's program, so
+    // the first call may find nothing.
     eventually(|| sample("2s")["waits"][0]["session"].is_string().then_some(()));
     sample("3s")
 }
@@ -74,7 +74,7 @@ fn assert_row_lock(found: &Value) {
     let first = &found["waits"][0];
     assert_eq!(first["cause"], "row-lock", "{found:#}");
     let [threads, of] = ["threads", "of"].map(|name| first[name].as_f64().unwrap());
-    // One of the twelve sessions holds the lock, and the others wait. Besides the twelve sessions of the application,
+    // One of the twelve sessions holds the lock, and all others wait. Besides the twelve sessions of the application,
     // the database may have two sessions, one of which created the table.
     assert!(threads > 0.6 * of && of <= 14.0, "{first:#}");
     assert!(first["sentence"].as_str().unwrap().contains("backends of postgres wait for a row lock"), "{first:#}");

@@ -303,8 +303,8 @@ fn without_io_uring_epoll_is_used_and_reported() {
     assert!(output.status.code() == Some(2) && errors(&output).contains("io_uring"), "{}", errors(&output));
 }
 
-/// C source of a program that runs another program. In the program that this C program runs, io_uring_setup(2) fails,
-/// as in many containers.
+/// C source of a program that runs another program. Inside the started program, io_uring_setup(2) fails, as in many
+/// containers.
 const DENY_URING: &str = r#"
 #include <errno.h>
 #include <stddef.h>

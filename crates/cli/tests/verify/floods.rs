@@ -1,5 +1,5 @@
 //! Tests with servers that send data endlessly. With every protocol, the generator must keep only a limited amount of
-//! the data that it receives.
+//! received data.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -137,8 +137,8 @@ fn memory_is_bounded_during_a_flood() {
     for (what, hostile) in all() {
         let url = start(hostile);
         // The server runs in the test's own process, and the test limits loadline's memory. To sample stacks, loadline
-        // would read the symbols of this process, which would take more memory than all data that the server sends. The
-        // command therefore has `--no-stacks`.
+        // would read the symbols of this process, which takes more memory than all received data. The command therefore
+        // has `--no-stacks`.
         let args = ["load", &url, "--connections", "4", "--duration", "600ms", "--warmup", "0s", "--no-stacks"];
         let Watched { run, peak_kib: peak, generators } = watched(binary!(), &args);
         let run = run.unwrap_or_else(|e| panic!("{what}: no run: {e}"));

@@ -5,8 +5,8 @@
 use testkit::{alone, binary, json, skip};
 
 const CONNECTIONS: u64 = 20_000;
-/// Maximum memory outside the kernel per connection, bytes. A connection itself needs only a third of this memory. The
-/// other two thirds of the maximum are a reserve for tables of the process, which grow in steps.
+/// Maximum memory outside the kernel per connection, bytes. A connection needs only a third of this memory. The rest is
+/// a reserve for tables of the process, which grow in steps.
 const USER_BYTES: f64 = 300.0;
 
 /// Returns the reason why this machine cannot hold the connections; `None` if it can hold them. Each process needs

@@ -12,8 +12,8 @@ use testkit::{
     login_sequence, program, refused, skip, total,
 };
 
-/// Source of a node server that speaks HTTP/2 without TLS (prior knowledge). The server writes its count of requests to
-/// a file every 20 ms.
+/// Source of a node server that speaks HTTP/2 without TLS (prior knowledge). Every 20 ms, the server writes its count
+/// of requests to a file.
 const NODE: &str = r#"
 const http2 = require("node:http2"), fs = require("node:fs"), dir = process.argv[1];
 let asked = 0;

@@ -62,7 +62,7 @@ fn a_medium_between_the_hosts_reports_the_wire_s_utilization() {
     for trial in trials {
         assert_eq!(trial["axes"]["held"].as_f64(), Some(30.0), "{} {}", trial["errors"], trial["notes"]);
         let used = trial["axes"]["wire_use"].as_f64().expect("a hub has a rate");
-        // The answers must have passed the simulated wire, so its use is above 0. No wire carries more than its rate,
+        // The answers must have passed the simulated wire, so its use is above 0. A wire carries at most its rate,
         // except for a burst after an idle time.
         assert!(used > 0.0 && used < 1.5, "{used}");
         assert!(trial["completed"].as_u64() > Some(0), "{}", trial["errors"]);

@@ -30,9 +30,8 @@ fn lives(pid: u32) -> bool {
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
 }
 
-/// Calls `look` again and again until it returns a value, for up to 45 s. The longest budget in these tests is 30 s. A
-/// budget of 30 s is too short for turns (loads that alternate without and with a lever), which would come before all
-/// other changes.
+/// Calls `look` repeatedly until it returns a value, for up to 45 s. The longest budget in these tests is 30 s. Turns
+/// (loads that alternate without and with a lever), which would delay all other changes, do not fit into 30 s.
 fn within_its_budget<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let seen = (0..4_500).find_map(|_| {
         std::thread::sleep(Duration::from_millis(10));

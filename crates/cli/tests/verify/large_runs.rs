@@ -110,8 +110,8 @@ fn four_times_the_cases_take_no_sixteen_times_the_time() {
 fn a_too_large_file_is_refused_without_reading_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.json");
-    // The file is sparse: it has the length that is set here, but uses no disk space. If loadline read this file, the
-    // error would be about invalid JSON instead of the file's length.
+    // The file is sparse: it has the length that is set here, but uses no disk space. Reading the file would give an
+    // error about invalid JSON instead of the file's length.
     std::fs::File::create(&path).unwrap().set_len(MAX_RUN_BYTES + 1).unwrap();
     let error = load_run(&path).unwrap_err().to_string();
     assert!(error.contains("268435457 bytes") && error.contains("at most 268435456"), "{error}");
@@ -156,7 +156,7 @@ fn many(begin: &str, each: &str, n: usize, end: &str) -> String {
 #[test]
 fn too_large_runs_are_refused_before_they_take_memory() {
     let _alone = alone();
-    // Each text in this loop has a few megabytes, but the run in it would take gigabytes of memory.
+    // Each text has only a few megabytes, but its run would take gigabytes of memory.
     let (trials, hosts, objects, values) = (MAX_TRIALS, MAX_RUN_HOSTS, MAX_RUN_OBJECTS, MAX_RUN_VALUES);
     let histograms = MAX_RUN_HISTOGRAMS;
     // A trial with two empty histograms takes 60 bytes of text, but a quarter of a megabyte of memory.
@@ -176,8 +176,8 @@ fn too_large_runs_are_refused_before_they_take_memory() {
     }
 }
 
-/// Maximum address space for a run that reaches all limits on a run, MiB. The limit that the test sets is this maximum
-/// plus the address space of the program itself.
+/// Maximum address space for a run that reaches all limits on a run, MiB. The limit in the test is this maximum plus
+/// the address space of the program itself.
 const LARGEST_MIB: usize = 2560;
 /// Divisor by which the test reduces the limits and the allowed memory. A test with the full limits on the size of a
 /// run would take minutes.
@@ -206,8 +206,8 @@ fn a_run_at_the_limits_fits_a_small_machine() {
     }
 }
 
-/// Maximum memory per trial for judging, KiB. The limit that the test sets is this maximum plus the memory of the
-/// program itself.
+/// Maximum memory per trial for judging, KiB. The limit in the test is this maximum plus the memory of the program
+/// itself.
 const A_CASE_KIB: usize = 32;
 
 #[test]

@@ -221,7 +221,7 @@ fn run_pages(is_chosen: fn(folder: &str, name: &str) -> bool, expected: usize) {
         let folder = page.parent().and_then(Path::file_name).unwrap().to_string_lossy();
         let name = page.file_name().unwrap().to_string_lossy();
         let text = std::fs::read_to_string(&page).unwrap();
-        // Leaves out README's section "Targets". Its commands need servers, which the test in `targets.rs` starts.
+        // Leaves out README's section "Targets", whose commands need servers that the test in `targets.rs` starts.
         let text = if name == "README.md" && text.contains("## Targets") {
             text.replace(super::targets::section(&text), "")
         } else {
@@ -238,8 +238,8 @@ fn run_pages(is_chosen: fn(folder: &str, name: &str) -> bool, expected: usize) {
     assert!(ran >= expected, "only {ran} pages have commands");
 }
 
-/// Page with a prediction. Other programs that use the CPUs at the same time would leave its run without a clear
-/// bottleneck, and then no prediction is possible.
+/// Page with a prediction. Other programs on the CPUs would leave its run without a clear bottleneck, so that no
+/// prediction is possible.
 const PREDICTS: &str = "what-if.md";
 
 /// First letters of the file names of the how-to pages in the first of two tests. The two tests run side by side.

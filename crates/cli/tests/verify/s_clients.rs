@@ -93,8 +93,8 @@ fn on(name: &str, server: Option<Running>, ok: &str) {
     let completed = trial["completed"].as_u64().unwrap();
     assert!(completed > 0 && trial["status"]["2xx"] == completed, "{name}: {}", verdict(&run));
     assert_eq!(logged(&server.dir, ok, completed), completed, "{name}: {}", verdict(&run));
-    // If the machine stalled, there may be times without answers ("silence"). Neither the server nor the generator
-    // causes a stall of the machine, so the test allows incidents of the kind "silence".
+    // If the machine stalled, there may be times without answers ("silence"). Such times are not the fault of the
+    // server or the generator, so the test allows incidents of the kind "silence".
     assert!(incidents(&run).iter().all(|kind| *kind == "silence"), "{name}: {:?}", incidents(&run));
     honest(&run, 200.0);
 }

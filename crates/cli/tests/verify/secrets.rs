@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 
 use testkit::{children, echoing, eventually, free_port, has, script_server, skip};
 
-/// Common prefix of all planted secrets. With this prefix, one search finds all secrets.
+/// Common prefix of all planted secrets. With this prefix, one search finds every planted secret.
 const MARK: &str = "Planted";
 const SECRETS: &[&str] =
     &["PlantedBearer1", "PlantedCookie2", "PlantedQuery3", "PlantedNamed4", "PlantedEnv5", "PlantedFile6"];

@@ -57,7 +57,7 @@ fn counts_equal_those_of_haproxy() {
     let (dir, port) = (tempfile::tempdir().unwrap(), free_port());
     let _server = haproxy(dir.path(), port);
     let url = format!("https://127.0.0.1:{port}/");
-    // HAProxy may be late in counting the connection that the test opened to see whether HAProxy listens.
+    // HAProxy may be late in counting the connection with which the test checked that HAProxy listens.
     let (mut requests, mut handshakes) = eventually(|| Some(counted(dir.path())).filter(|seen| seen.1 > 0));
     let kinds: [&[&str]; 4] =
         [&["--tls", "1.3"], &["--tls", "1.2"], &["--new-connections"], &["--http2", "--streams", "5"]];
@@ -77,8 +77,8 @@ fn counts_equal_those_of_haproxy() {
         requests += completed;
         let seen = eventually(|| Some(counted(dir.path())).filter(|seen| seen.0 >= requests));
         assert_eq!(seen.0, requests, "{more:?}");
-        // HAProxy also counts connections that were cut by the end of the load. loadline does not count the handshake
-        // of such a connection if the handshake was incomplete, or if loadline did not know yet that it was complete.
+        // HAProxy also counts connections that the end of the load cut off. loadline leaves out their handshakes if it
+        // did not know that they were complete.
         let whole = total(&run, "handshakes")..=total(&run, "attempted");
         assert!(whole.contains(&(seen.1 - handshakes)), "{more:?}: {} is not in {whole:?}", seen.1 - handshakes);
     }

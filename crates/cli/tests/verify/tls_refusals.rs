@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use testkit::{ChildProcess, Watched, alone, binary, free_port, has, json, total, watched};
 
 /// Maximum memory of a loadline process, KiB. Even 16 connections that each stored a certificate chain of 1 MiB twice
-/// (in pieces and as a whole) would need a little less than this maximum.
+/// would need slightly less memory.
 const MAX_MEMORY_KIB: u64 = 64 * 1024;
 
 const MAKE: &str =

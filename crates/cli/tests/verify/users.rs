@@ -43,7 +43,7 @@ fn the_capacity_is_found_in_users() {
     let users = &run["findings"]["users"];
     let (held, failed) = (num(&users["held"]), num(&users["failed"]));
     // The server is full with 26 users: (500 ms + 20 ms) / 20 ms. With 52 users, each waits for about half a second,
-    // which is far above the limit of 100 ms on the median response time.
+    // far above the limit of 100 ms on the median response time.
     assert!(held >= 3.0 && held < failed && failed <= 52.0, "{users}");
     assert!(run["trials"].as_array().unwrap().iter().all(|trial| trial["intensity"]["loop"] == "closed"));
     assert!(users["failed_why"].as_str().is_some_and(|why| why.contains("the median was")), "{users}");

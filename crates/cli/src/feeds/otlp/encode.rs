@@ -61,8 +61,8 @@ impl Figures<'_> {
                "timeUnixNano": now.to_string(), "asInt": value})
     }
 
-    /// Returns the histogram of the response times. Requests without an answer count in the last bucket, because they
-    /// took longer than every finite time. The sum contains the times until these requests failed, if the times are
+    /// Returns the histogram of the response times. Requests without an answer are counted in the last bucket, because
+    /// they took longer than any finite time. The sum contains the times until these requests failed, if the times are
     /// known.
     fn histogram(&self, name: &str, detail: &TickDetail) -> Option<Value> {
         let (start, now) = self.times_ns;

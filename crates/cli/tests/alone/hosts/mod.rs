@@ -26,8 +26,8 @@ fn prove_on_other_hosts_runs_each_lever_on_its_own_host() {
         assert_eq!(speeds.len(), lever["on"].as_array().unwrap().len());
         assert!(speeds.iter().any(|speed| num(speed) < 0.99) && num(&lever["taken"]) > 0.0, "{lever}");
     }
-    // loadline reads the number of workers on the server's host. nginx has only one worker in this test, so the
-    // experiment does not use the lever on a worker.
+    // loadline reads the number of workers on the server's host. In this test, nginx has only one worker, so the lever
+    // on a worker is not used.
     let why = names_where(&proof["untried"], "lever", "worker", "why");
     assert_eq!(why, "on server, the server has fewer than two worker processes", "{proof:#}");
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));

@@ -1,6 +1,5 @@
-//! Compares searches on the same hosts. In some of the searches, loadline starts its processes on the server's and the
-//! clients' hosts, by ssh or through Slurm. In another search, a user starts loadline by hand in the network namespace
-//! of one of the hosts.
+//! Compares searches on the same hosts. In some searches, loadline starts its processes on the hosts by ssh or through
+//! Slurm. In another search, a user starts loadline by hand in the network namespace of one of the hosts.
 
 use std::process::{Output, Stdio};
 
@@ -49,7 +48,7 @@ fn serve(hosts: &SshHosts) -> (ChildProcess, String) {
     (server, format!("http://{listen}/"))
 }
 
-/// Checks that both searches agree in verdict, capacity and costs, and that the evidence comes from the server's host.
+/// Checks that two searches agree in verdict, capacity and costs, and that the evidence comes from the server's host.
 fn agrees(by_hand: &Found, elsewhere: &Found) {
     assert_eq!(by_hand.server, "localhost");
     assert_eq!(elsewhere.server, "server", "evidence is of the server's own host");
@@ -58,9 +57,8 @@ fn agrees(by_hand: &Found, elsewhere: &Found) {
         assert!((0.95 * WORK_US..2.0 * WORK_US).contains(&run.cpu_us), "{} us a request\n{}", run.cpu_us, run.text);
         assert!(run.rate <= 1e3 / SLEEP_MS, "{}", run.text);
     }
-    // The two searches run one after the other on a shared machine, so their capacities may differ. The capacities
-    // differ only a little, because most of a request's time is the server's sleep, which does not depend on other
-    // programs.
+    // The two searches run one after the other on a shared machine, so their capacities may differ. However, they
+    // differ only a little, because most of a request's time is the server's sleep, which other programs do not change.
     let apart = by_hand.rate.max(elsewhere.rate) / by_hand.rate.min(elsewhere.rate);
     assert!(apart < 1.6, "{apart}\n{}\n{}", by_hand.text, elsewhere.text);
     for run in [by_hand, elsewhere].iter().filter(|run| run.undisturbed) {

@@ -8,8 +8,8 @@
 use serde_json::Value;
 use testkit::{alone_with_release, bottleneck, json, num, serve, verdict};
 
-/// Returns the effect of a lever: throughput with the lever, divided by throughput without the lever. The three numbers
-/// are the lower end of the ratio's interval, the ratio, and the upper end of the interval.
+/// Returns the effect of a lever: throughput with the lever, divided by throughput without the lever. The array
+/// contains the lower end of the ratio's interval, the ratio, and the upper end of the interval.
 #[track_caller]
 fn effect(run: &Value, lever: &str) -> [f64; 3] {
     let proof = &run["findings"]["proof"];

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::{ChildProcess, TwoHosts, alone, binary, bottleneck, eventually, eventually_within, num, signal, verdict};
 
-/// Flags of the server for an answer of 20 kB. Answers of this size fill most of a testbed's link.
+/// Flags of the server for an answer of 20 kB. Answers of 20 kB fill most of a testbed's link.
 const PAGE: [&str; 2] = ["--body-bytes", "20000"];
 
 /// Checks that the verdict is a full link, and that `lever` proves the verdict.

@@ -18,9 +18,9 @@ pub(super) fn folder() -> PathBuf {
     dir
 }
 
-/// Returns the path of `name` in the folder of the packages. Runs `command` to create the file or folder at this path,
-/// unless the command has succeeded before. Returns `None` and skips the test if the command is missing or fails, for
-/// example without a network.
+/// Returns the path of `name` in the folder of the packages. If `command` has not succeeded before, runs it to create
+/// the file or folder at this path. Returns `None` and skips the test if the command is missing or fails, for example
+/// without a network.
 fn made(test: &str, name: &str, tool: &str, command: impl FnOnce(&mut Command, &Path)) -> Option<PathBuf> {
     let path = folder().join(name);
     let [marker, lock] = ["made", "lock"].map(|end| folder().join(format!("{}.{end}", name.replace('/', "-"))));

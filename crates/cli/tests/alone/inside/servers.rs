@@ -33,7 +33,7 @@ impl Server {
         self
     }
 
-    /// Adds the flag that lets loadline sample a database behind this server.
+    /// Adds the flag with which loadline samples a database behind this server.
     fn behind(mut self, url: String) -> Self {
         self.flags.extend(["--behind".into(), url]);
         self

@@ -80,7 +80,7 @@ fn clients_are_added_on_every_kind_of_medium() {
             assert!(out > 0.0 && (back / out - 1.0).abs() < 0.2, "{medium}: {back} of {out} segments");
             let use_ = trial["axes"]["wire_use"].as_f64();
             assert_eq!(use_.is_some(), medium != "loopback", "{medium}");
-            // No wire carries more than its rate, except for a burst after an idle time.
+            // A wire carries at most its rate, except for a burst after an idle time.
             assert!(use_.is_none_or(|u| u > 0.001 && u < 1.5), "{medium}: {use_:?}");
         }
         assert!(!run["findings"]["conclusions"].as_array().unwrap().is_empty());
@@ -120,7 +120,7 @@ fn a_response_probe_script_runs_against_a_record_server() {
         let mean = number(&row["mean_ms"]);
         assert!(number(&row["least_ms"]) <= mean && mean <= number(&row["most_ms"]), "{row}");
         // The measured time is the second half of the trial (2 s), plus the rest of the cycle that runs at the trial's
-        // end. The test allows an additional 2 s, because the machine may stall.
+        // end. Stalls of the machine may add 2 s.
         assert!(number(&row["total_ms"]) < 4000.0 + number(&row["most_ms"]), "{row}");
     }
     let converted = loadline(&["probe", &script, "--convert"]);

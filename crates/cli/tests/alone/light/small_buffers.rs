@@ -1,15 +1,15 @@
-//! Tests with a long round-trip time between client and server, and small socket buffers at one of them. `find` must
-//! name the small buffer as the limit, because TCP can send only one receive or send window per round trip. The hosts
-//! are network namespaces of a testbed, so root is not needed. These tests need the release binary. A lever is a
-//! temporary change that an experiment makes, such as slowing a CPU.
+//! Tests with a long round-trip time, and small socket buffers at the client or the server. `find` must name the small
+//! buffer as the limit, because TCP can send only one receive or send window per round trip. The hosts are network
+//! namespaces of a testbed, so root is not needed. These tests need the release binary. A lever is a temporary change
+//! that an experiment makes, such as slowing a CPU.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::Value;
 use testkit::{TwoHosts, binary, bottleneck, num, release_binary, verdict};
 
-/// Medium (emulated network). The delay of this medium is far longer than any delay of a busy machine, and therefore
-/// determines the round-trip time.
+/// Medium (emulated network). The delay is far longer than any delay of a busy machine, so it determines the round-trip
+/// time.
 const MEDIUM: &str = "wan:delay=15ms";
 
 fn find(way: &TwoHosts, body: u32) -> Value {

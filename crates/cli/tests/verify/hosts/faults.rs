@@ -15,8 +15,8 @@ use crate::hosts::nginx_hosts::{Nginx, args, incidents, names, names_of_loads, n
 fn disturbed(hosts: &SshHosts, nginx: &Nginx, disturbance: impl FnOnce(&SshHosts)) -> (Value, String) {
     let engine = hosts.engine();
     let load = args("load", &nginx.url, &engine, &["--connections", "4", "--duration", "60s", "--warmup", "200ms"]);
-    // nginx's log also contains the requests of earlier loads. The test waits until agents (processes) of earlier loads
-    // have ended, because it looks for the agents of this load.
+    // nginx's log also contains the requests of earlier loads. The agents (processes) of earlier loads must have ended,
+    // because the test looks for the agents of this load.
     let before = nginx.logged(0);
     ["a", "b"].iter().for_each(|host| hosts.await_no_agents(host));
     let (run, output) = hosts.run("conductor", &load, |hosts| {
@@ -132,8 +132,8 @@ fn a_conductor_that_stops_for_10_s_leaves_no_load_and_reports_lost_hosts() {
     assert!(nginx.logged(total(&run, "completed")) >= total(&run, "completed"), "{text}");
 }
 
-/// A test cannot stop a whole host, so it stops the observer's process. The observer measures its own pauses. The
-/// observer finds a stall of its host by measuring its own pauses, so a stopped host and a stopped observer look equal.
+/// A test cannot stop a whole host, so it stops the observer's process, which measures its own pauses. A stopped host
+/// and a stopped observer therefore look equal.
 #[test]
 fn a_stall_of_the_server_s_host_is_seen_there() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("a_server_s_host_that_stands_still", "switch:1G") else { return };
@@ -213,7 +213,7 @@ fn nodes_that_slurm_loses_are_named() {
     ["n1", "n2"].iter().for_each(|node| slurm.hosts.await_no_agents(node));
 }
 
-/// No process reads this agent's output, so the agent may be unable to send even its first message (hello). The agent
+/// No process reads this agent's output, so the agent may not even be able to send its first message (hello). The agent
 /// must still end when its conductor has ended.
 #[test]
 fn an_agent_behind_a_full_pipe_ends() {
@@ -227,7 +227,7 @@ fn an_agent_behind_a_full_pipe_ends() {
         detailed: true,
         fine: false,
     });
-    // The pipe of the first agent is full. The pipe of the second agent has room for the agent's hello and a few
+    // The pipe of the first agent is full. The pipe of the second agent has space for the agent's hello and a few
     // reports of progress.
     std::thread::scope(|scope| {
         for room in [0, 1000] {

@@ -126,8 +126,8 @@ fn windows_are_scheduled_ahead_of_a_long_network_delay() {
     assert!(num(&apart["clock_us"]) >= 50_000.0, "half of a way there and back of 100 ms: {apart}");
     let loads = trial["host_loads"].as_array().unwrap();
     assert_eq!(loads.len(), 2);
-    // If each host started on arrival of a message, the starts would differ by up to half a round trip. loadline
-    // compares the clocks of the hosts, so the starts differ only by the error of this comparison.
+    // Starting on arrival of a message would make the starts differ by up to half a round trip. loadline compares the
+    // hosts' clocks, so only the error of this comparison remains.
     assert!(loads.iter().all(|load| num(&load["clock_us"]).abs() < 25_000.0), "{loads:?}");
     assert!(num(&trial["latency_us"]["p50"]) >= 100_000.0, "{}", trial["latency_us"]);
 }

@@ -15,8 +15,8 @@ while time.thread_time() < until: pass
 
 #[test]
 fn the_path_with_five_times_the_cpu_time_costs_most() {
-    // An unoptimized build needs a long time to judge the run. After this long time, an unoptimized build could not
-    // measure the cost of each class of requests within its time budget.
+    // An unoptimized build needs a long time to judge the run. In an unoptimized build, no time of the budget would be
+    // left to measure the cost of each class of requests.
     let (_alone, binary) = alone_with_release!("class costs");
     let Some((_server, addr)) = script_server(&one_loop("", WORK)) else {
         return skip("class costs", "python3 is not installed");

@@ -1,5 +1,5 @@
-//! Tests that measure, but whose checks hold if a few other tests of this module run at the same time. These tests run
-//! after the tests that measure nothing.
+//! Tests that measure, but whose checks hold even if a few other tests of this module run at the same time. These tests
+//! run after the tests that measure nothing.
 
 mod ci_job;
 mod class_costs;
