@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 type Piece = (Instant, Vec<u8>);
 
-/// Runs `delayed MILLISECONDS PROGRAM ARGUMENTS`. MILLISECONDS is the delay of a round trip; each direction is delayed
-/// by half of this time.
+/// Runs `delayed MILLISECONDS PROGRAM ARGUMENTS`. MILLISECONDS is the delay of a round trip, of which each direction
+/// gets half.
 pub(crate) fn run(mut args: impl Iterator<Item = String>) -> ExitCode {
     let ms: Option<f64> = args.next().and_then(|ms| ms.parse().ok()).filter(|ms: &f64| (0.0..=60_000.0).contains(ms));
     let (Some(ms), Some(program)) = (ms, args.next()) else {

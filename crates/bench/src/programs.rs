@@ -70,7 +70,7 @@ pub(crate) fn find(program: &str) -> Result<PathBuf> {
     found.context("scripts/install-needs bench, as root, installs what is missing")
 }
 
-/// Returns a TCP port of 127.0.0.1 that was free during this call. Another program may take the port afterwards.
+/// Returns a TCP port of 127.0.0.1 that was free at the time of the call. Another program may take the port afterwards.
 pub(crate) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }

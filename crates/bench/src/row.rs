@@ -10,9 +10,9 @@ use crate::compare::Compared;
 /// to loadline's figure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Goal {
-    /// The ratio must be at most this value.
+    /// The ratio must be at most the contained value.
     AtMost(f64),
-    /// The ratio must be at least this value.
+    /// The ratio must be at least the contained value.
     AtLeast(f64),
 }
 
@@ -113,7 +113,7 @@ impl Row {
         Self { default: Some(Effort { rounds, seconds }), ..self }
     }
 
-    /// Returns the effort for this row in a set; `None` if the set does not contain the row.
+    /// Returns the effort for the row in a set of rows; `None` if the set does not contain the row.
     pub(crate) fn effort(&self, set: RowSet) -> Option<Effort> {
         match set {
             RowSet::Default => self.default,

@@ -51,7 +51,7 @@ pub(crate) fn duration(time: Duration) -> String {
 }
 
 impl RowResult {
-    /// Returns the text that a table shows for this result.
+    /// Returns the text of the result for a table.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::AimReached => "aim reached",

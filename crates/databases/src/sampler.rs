@@ -12,14 +12,14 @@ use crate::postgres::PostgresSession;
 use crate::redis::RedisSession;
 use crate::sums::Sums;
 
-/// Pause between two readings (samples) of the sessions of PostgreSQL. With this pause, a load test of 2 s has about 40
-/// samples.
+/// Pause between two readings (samples) of the sessions of PostgreSQL. At this interval, a load test of 2 s has about
+/// 40 samples.
 const POSTGRES_PAUSE: Duration = Duration::from_millis(50);
-/// Pause between two readings (samples) of the sessions of MariaDB. Its storage engine InnoDB updates the tables that
-/// loadline reads ten times per second.
+/// Pause between two readings (samples) of the sessions of MariaDB. InnoDB, MariaDB's storage engine, updates the
+/// tables that loadline reads ten times per second.
 const MARIADB_PAUSE: Duration = Duration::from_millis(100);
-/// Pause between two readings of Redis. The final profile uses only the first and the last reading. The other readings
-/// only keep the figures on the screen up to date during the load.
+/// Pause between two readings of Redis. The final profile uses only the first and the last reading. All other readings
+/// only keep the figures on the screen up to date.
 const REDIS_PAUSE: Duration = Duration::from_secs(1);
 /// Minimum pause after a sample, as a multiple of the sample's duration. The longer a sample takes, the less often
 /// loadline samples the database.
@@ -66,7 +66,7 @@ impl Session {
     }
 }
 
-/// A database that the server uses. All clones of this value share one connection.
+/// A database that the server uses. All clones of a `Database` share one connection.
 #[derive(Clone, Debug)]
 pub struct Database {
     behind: Behind,
@@ -125,7 +125,7 @@ impl Database {
     }
 }
 
-/// Takes samples until the caller asks this thread to stop. Takes a last sample after the caller has asked to stop, so
+/// Takes samples until the caller asks the thread to stop. Takes a last sample after the caller has asked to stop, so
 /// the counts cover the whole load test.
 fn sample_until_stop(
     session: &mut Session,

@@ -48,8 +48,7 @@ pub(crate) fn reduced(files: &Files, name: &str) -> Result<FileDescriptorProto, 
 }
 
 /// Removes everything that encoding does not need from a message type and from its nested types. This function calls
-/// itself for nested types. The decoder limits how deep types can be nested, so the depth of these calls is limited,
-/// too.
+/// itself for nested types. The decoder limits the depth of nested types, and so also the depth of these calls.
 fn reduce_message(message: &mut DescriptorProto) -> Result<(), TypesError> {
     check_name(message.name())?;
     let is_map_entry = message.options.as_ref().is_some_and(|options| options.map_entry());

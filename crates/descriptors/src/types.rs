@@ -114,7 +114,7 @@ impl Method {
     }
 
     /// Encodes the request messages of a call. `json` is one message, several messages one after the other, or an array
-    /// of messages. Fails if a message does not match the method's type, or if the method does not accept this number
+    /// of messages. Fails if a message does not match the method's type, or if the method does not accept that number
     /// of messages.
     pub fn encode(&self, json: &str) -> Result<Vec<Vec<u8>>, TypesError> {
         let messages = json::messages(&self.0.input(), json)?;

@@ -24,7 +24,7 @@ pub struct BackendSpec {
     pub name: &'static str,
     /// Description for help texts, in one line.
     pub help: &'static str,
-    /// Backend that this entry describes.
+    /// Backend that the table entry describes.
     pub backend: Backend,
     /// True if events are delivered in the order of arrival. False if each call scans the declared descriptors,
     /// beginning where the scan of the previous call stopped.
@@ -67,13 +67,13 @@ pub const BACKENDS: &[BackendSpec] = &[
 ];
 
 impl Backend {
-    /// Returns the table entry of this backend.
+    /// Returns the table entry of a backend.
     #[must_use]
     pub fn spec(self) -> &'static BackendSpec {
         BACKENDS.iter().find(|row| row.backend == self).unwrap_or(&BACKENDS[0])
     }
 
-    /// Returns the backend with this name.
+    /// Returns the backend called `name`.
     pub fn named(name: &str) -> Result<Self> {
         BACKENDS.iter().find(|row| row.name == name).map(|row| row.backend).ok_or_else(|| EventError::UnknownBackend {
             name: name.into(),

@@ -99,7 +99,8 @@ impl EventQueue {
     }
 
     /// Returns true if the event belongs to the current registration of its descriptor number, and not to an earlier
-    /// registration. The registration may be that of this queue, or the wake-one registration of the queue's group.
+    /// registration. The current registration may belong to the queue, or be the wake-one registration of the queue's
+    /// group.
     #[must_use]
     #[inline]
     pub fn is_current(&self, event: &Event) -> bool {
@@ -113,8 +114,8 @@ impl EventQueue {
         self.mechanism.flush().map_err(EventError::wait)
     }
 
-    /// Makes this queue a member of a group. The queue first leaves its present group, if it has one. After the call,
-    /// every present and future interest of the group applies to this queue, too.
+    /// Makes the queue a member of a group. The queue first leaves its present group, if it has one. After the call,
+    /// every present and future interest of the group also applies to the queue.
     pub fn join(&mut self, group: &Group) -> Result<()> {
         self.leave();
         let membership = Membership::new(group, &mut self.mechanism)

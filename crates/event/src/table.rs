@@ -62,7 +62,7 @@ impl Table {
         self.slots.get(fd as usize).copied().unwrap_or_default()
     }
 
-    /// Returns true if the table covers this descriptor number.
+    /// Returns true if the table covers the descriptor number `fd`.
     #[inline]
     pub(crate) fn reaches(&self, fd: RawFd) -> bool {
         (fd as usize) < self.slots.len()

@@ -52,7 +52,7 @@ fn a_forgotten_descriptor_is_closed_although_a_queue_waits() {
                 while queue.get_next_event(&mut events, Some(3 * LONG)).unwrap() > 0 && events[0].fd != end {}
             });
             waits.recv().unwrap();
-            // After this pause, the other thread usually waits. If the other thread does not wait yet, the test passes
+            // After the pause, the other thread usually waits. If the other thread does not wait yet, the test passes
             // without testing anything.
             std::thread::sleep(Duration::from_millis(50));
             group.forget(a.as_raw_fd());

@@ -133,7 +133,7 @@ fn no_data_is_missed_between_accept_and_declare() {
 
 #[test]
 fn a_queue_takes_the_maximum_number_of_descriptors() {
-    // The test leaves some descriptors for other uses in this program, such as concurrent tests.
+    // The test leaves some descriptors for other uses in the program, such as concurrent tests.
     let pairs = (descriptors().min(20_000) - 1_500) / 2;
     let streams: Vec<_> = (0..pairs).map(|_| UnixStream::pair().unwrap()).collect();
     for (name, options) in every() {
@@ -259,7 +259,7 @@ fn two_threads(expected: usize, declare: impl Fn(&Group, i32)) -> Vec<(String, u
                         tell.send(count).unwrap();
                         if options.backend.spec().level {
                             // A level-triggered mechanism reports an event again and again, because nobody reads the
-                            // data. To end this repetition, the thread revokes its interest in the descriptor.
+                            // data. To end the repetition, the thread revokes its interest in the descriptor.
                             std::thread::sleep(Duration::from_millis(30));
                             let _ = queue.declare_interest(events[0].fd, Mask::NONE, false);
                         }

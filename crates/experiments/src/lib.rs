@@ -98,7 +98,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     },
 ];
 
-/// Returns the experiment with this name.
+/// Returns the experiment called `name`.
 pub fn experiment(name: &str) -> Result<&'static Experiment, LabError> {
     let found = EXPERIMENTS.iter().find(|e| e.name == name);
     found.ok_or_else(|| LabError::name("experiment", name, EXPERIMENTS.iter().map(|e| e.name)))
@@ -122,7 +122,7 @@ pub fn run(
         if whole.interrupted {
             break;
         }
-        // The stored run is marked as interrupted while a further repeat runs, in case this process is killed.
+        // While a further repeat runs, the stored run is marked as interrupted, because this process may be killed.
         whole.interrupted = true;
         save(&whole, dir.as_ref());
         let part = once((experiment, &parameters), plan.clone(), repeat, None, watch)?;
@@ -134,8 +134,8 @@ pub fn run(
     Ok(whole)
 }
 
-/// Adds the tables and charts to a judged run. If this version of loadline does not know the experiment, keeps the
-/// stored tables and charts.
+/// Adds the tables and charts to a judged run. If this version of loadline lacks the experiment, the stored tables and
+/// charts are kept.
 pub fn present(run: &mut Run) {
     let name = run.plan.experiment();
     if let Some(experiment) = EXPERIMENTS.iter().find(|e| Some(e.name) == name) {

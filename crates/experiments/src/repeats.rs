@@ -31,7 +31,7 @@ fn worse(a: &Check, b: &Check) -> Check {
         Relation::AtMost => b.value > a.value,
         Relation::Equals => a.pass,
     };
-    // A check whose value is NaN fails, so NaN is the worst value. NaN needs its own condition, because comparisons
+    // A check whose value is NaN fails, so NaN is the worst value. NaN needs a separate condition, because comparisons
     // with NaN are always false.
     if a.value.is_finite() && (b_is || !b.value.is_finite()) { b.clone() } else { a.clone() }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Source<'a> {
     pub(crate) folder: &'a std::path::Path,
 }
 
-/// One request from a file, and the server that the request's URL names.
+/// A request from a file, and the server in the request's URL.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
     /// Request that the file contains.

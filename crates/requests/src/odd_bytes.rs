@@ -1,5 +1,5 @@
 //! Reads files of requests in which a few bytes are not UTF-8. One wrong byte is no reason to refuse a whole file, so
-//! only the requests with such bytes are left out.
+//! only requests with wrong bytes are left out.
 
 use run::RequestPlan;
 

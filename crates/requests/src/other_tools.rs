@@ -87,7 +87,7 @@ fn by_members(text: &str) -> Option<&'static Kind> {
         return None;
     }
     let mut members = Members(None);
-    // If the text was cut off, this call returns an error, but only after all complete members were examined.
+    // If the text was cut off, the call returns an error, but only after all complete members were examined.
     let _ = serde_json::Deserializer::from_str(text).deserialize_map(&mut members);
     members.0
 }

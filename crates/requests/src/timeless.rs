@@ -2,7 +2,8 @@
 
 use run::number::prose::counted;
 
-/// Returns the sentence about requests whose times cannot be read. `first` names the first of these requests.
+/// Returns the sentence about requests whose times cannot be read. `first` names the first request with an unreadable
+/// time.
 pub(crate) fn unreadable_time(requests: u64, first: &str) -> String {
     let have = if requests == 1 { "has" } else { "have" };
     without_time(requests, &format!("{have} no time that can be read, first in {first}"))

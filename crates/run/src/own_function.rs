@@ -1,8 +1,9 @@
 //! Recognizes functions that only wait on behalf of their callers, so that a report names the function of the program
 //! itself.
 
-/// Functions of the C library that only make a system call, or only start a thread. A function that calls one of them
-/// explains a wait better. The names are listed without leading underscores, without `libc_` and without `_nocancel`.
+/// Functions of the C library that only make a system call, or only start a thread. A function that calls one of these
+/// functions explains a wait better. The names are listed without leading underscores, without `libc_` and without
+/// `_nocancel`.
 const SYSTEM_CALLS: &[&str] = &[
     "accept",
     "accept4",
@@ -43,9 +44,9 @@ const SYSTEM_CALLS: &[&str] = &[
     "writev",
 ];
 
-/// Beginnings of the names of functions that wait for a lock, a condition variable or a timer on behalf of their
-/// callers: in the C libraries, in the libraries of Rust, C++, Go, node and Ruby, and in the JVM. Sources: glibc nptl
-/// and sysdeps/nptl, musl src/thread, libuv src/unix/thread.c, HotSpot share/runtime and os/posix.
+/// Beginnings of the names of functions that wait for a lock, a condition variable or a timer for their callers:
+/// functions of C, C++, Rust and Go libraries, node, Ruby and the JVM. Sources: glibc nptl and sysdeps/nptl, musl
+/// src/thread, libuv src/unix/thread.c, HotSpot share/runtime and os/posix.
 const WAITS: &[&str] = &[
     "alloc::",
     "cnd_",

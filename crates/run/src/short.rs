@@ -38,7 +38,7 @@ pub(crate) fn optional<S: Serializer>(values: &[Option<f64>], s: S) -> Result<S:
 
 /// Writes the derived figures that have a value other than 0, by name. Leaves out figures of 0, because half of a
 /// trial's counters stay at 0 and would make the file large. Also leaves out missing figures, because the recording
-/// contains the reasons why they are missing.
+/// contains the reasons.
 pub(crate) fn readings<K: Serialize, S: Serializer>(all: &BTreeMap<K, Reading>, s: S) -> Result<S::Ok, S::Error> {
     let other_than_0 = all.iter().filter(|(_, reading)| reading.value() != Some(0.0));
     s.collect_map(other_than_0.filter_map(|(name, reading)| Some((name, derived(reading)?))))

@@ -3,7 +3,7 @@
 /// An error that keeps a server from starting or running.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// There is no model, service or strategy with this name.
+    /// There is no model, service or strategy of the given name.
     #[error("there is no {what} {name:?}; there are: {known}")]
     Unknown {
         /// Kind of name: `model`, `service` or `strategy`.
@@ -13,7 +13,7 @@ pub enum ServeError {
         /// All valid names, separated by commas.
         known: String,
     },
-    /// There is no option with this name.
+    /// There is no option of the given name.
     #[error("there is no option {name:?}; there are: {known}")]
     UnknownOption {
         /// Name that the user gave.

@@ -5,8 +5,8 @@
 //! Apps Using Completion Ports* (2000). The Windows study describes the servers that most models in this crate
 //! reproduce on Linux.
 //!
-//! [`start`] runs a server with given settings. These tables list all models, services, strategies, behaviours and
-//! options: [`MODELS`], [`SERVICES`], [`STRATEGIES`], [`BEHAVIOURS`], [`OPTIONS`].
+//! [`start`] runs a server with given settings. The tables [`MODELS`], [`SERVICES`], [`STRATEGIES`], [`BEHAVIOURS`] and
+//! [`OPTIONS`] list all models, services, strategies, behaviours and options.
 
 mod behaviours;
 mod completion;

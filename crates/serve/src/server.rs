@@ -168,7 +168,7 @@ impl Control {
         cell
     }
 
-    /// Creates an eventfd that is signalled when the server stops. Other code may signal this eventfd for other
+    /// Creates an eventfd that is signalled when the server stops. Other code may signal the returned eventfd for other
     /// reasons.
     pub(crate) fn waker(&self) -> Result<Arc<Waker>, ServeError> {
         let waker = Arc::new(Waker::new().map_err(|e| ServeError::os("make an eventfd", e))?);

@@ -60,7 +60,7 @@ pub struct Stats {
     pub closed_peers: Vec<String>,
 }
 
-/// Counters of one thread. Only this thread writes these counters, except in models whose threads share connections.
+/// Counters of one thread. Only one thread writes these counters, except in models whose threads share connections.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Cell {
@@ -98,7 +98,7 @@ impl Counter {
         self.0.store(n, Relaxed);
     }
 
-    /// Adds `n` to a counter that several threads change at the same time. This is necessary in server models whose
+    /// Adds `n` to a counter that several threads change at the same time. This function is for server models whose
     /// threads share connections.
     pub(crate) fn add_shared(&self, n: u64) {
         self.0.fetch_add(n, Relaxed);
@@ -127,7 +127,7 @@ impl Cell {
         self.end_counter(end).into_iter().for_each(|counter| counter.add(1));
     }
 
-    /// Returns the counter for connections that end for this reason; `None` for a normal end.
+    /// Returns the counter for connections that end for the reason `end`; `None` for a normal end.
     fn end_counter(&self, end: End) -> Option<&Counter> {
         match end {
             End::Done => None,
@@ -136,7 +136,7 @@ impl Cell {
         }
     }
 
-    /// Returns the counter for connections that are closed because of this limit.
+    /// Returns the counter for connections that are closed because of the limit `hit`.
     pub(crate) fn limit_counter(&self, hit: LimitHit) -> &Counter {
         match hit {
             LimitHit::Unread => &self.closed_unread,

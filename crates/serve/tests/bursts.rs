@@ -21,7 +21,7 @@ fn waiting_connections_are_accepted_after_the_signal_queue_was_full() {
     let plan = ServePlan { service: "http".into(), model: "sigio".into(), options, ..ServePlan::default() };
     let server = serve::start(&plan).unwrap();
     let mut busy = TcpStream::connect(server.local_addr()).unwrap();
-    // The server's thread is busy with this GET request while the other clients connect.
+    // The server's thread is busy with this request while the other clients connect.
     busy.write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
     let waiting: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(server.local_addr()).unwrap()).collect();
     busy.read_exact(&mut [0; 15]).unwrap();

@@ -11,8 +11,8 @@ use std::time::Duration;
 use run::ServePlan;
 use serve::MODELS;
 
-/// Number of connections that the server ends. Immediately after each of these connections has ended, another
-/// connection makes a request.
+/// Number of connections that the server ends. Immediately after the end of each connection, another connection makes a
+/// request.
 const ROUNDS: u32 = 400;
 
 /// Returns the bytes of a client that ends its HTTP/2 connection: the preface, SETTINGS, and GOAWAY.

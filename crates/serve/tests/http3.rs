@@ -36,8 +36,8 @@ fn a_datagram_from_port_0_does_not_end_the_server() {
     let SocketAddr::V4(to) = server.local_addr() else { unreachable!("the default address is an IPv4 address") };
     let client = UdpSocket::bind("127.0.0.1:0").unwrap();
     client.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    // One try is not enough: a server that receives both datagrams at once may answer the second one before the first
-    // one ends it.
+    // One try is not enough, because a server that gets both datagrams at once may answer the second before the first
+    // ends the connection.
     for _ in 0..2 {
         send_from_port_0(to, &unknown_version());
         client.send_to(&unknown_version(), to).unwrap();

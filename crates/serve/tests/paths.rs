@@ -16,8 +16,8 @@ use run::ServePlan;
 const INSIDE: &str = "served to everybody";
 const OUTSIDE: &str = "served to nobody";
 
-/// Targets of requests that try to leave the directory. Each kind of target in this table once gave access to files
-/// outside the directory of a well-known server.
+/// Targets of requests that try to leave the directory. Each kind of target once gave access to files outside the
+/// directory of a well-known server.
 const TRICKS: &[&str] = &[
     // These targets contain dots, unencoded or percent-encoded.
     "/../secret",
@@ -94,7 +94,7 @@ const TRICKS: &[&str] = &[
     "../secret",
     "%2e%2e/secret",
     "*",
-    // These targets have the dots in the query or behind it.
+    // In these targets, the dots are in the query or after it.
     "/?/../secret",
     "/..?/secret",
     "/../secret?x",
@@ -159,7 +159,7 @@ fn serve(service: &str, model: &str, dir: &Path, options: &[(&str, String)]) -> 
     start(&ServePlan { service, model, root, options, ..ServePlan::default() }).unwrap()
 }
 
-/// Returns the response to a request for this target.
+/// Returns the response to a request for `target`.
 fn ask(to: SocketAddr, target: &str) -> String {
     let mut stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

@@ -223,7 +223,7 @@ fn limits_spare_clients_that_the_server_does_not_read() {
         let mut flood = connect(&server);
         flood.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
         while flood.write(&[1; 1 << 16]).is_ok() {}
-        // The server answers this client only after it has closed the connection of the client that does not read.
+        // The server answers this client only after it has closed the connection of a client that does not read.
         waits.write_all(b"b").unwrap();
         assert!(answers(&mut waits, SOON), "{model}");
         let stats = server.stats();
@@ -257,7 +257,7 @@ fn limits_bound_the_outstanding_sends() {
         while flood.write(&bytes).is_ok() {}
         while second.write(&bytes).is_ok() {}
         // The two clients that never read prevent the server from reading until a limit closes their connections. After
-        // the server has closed the connection of one of these clients, it serves the third client.
+        // the server has closed one of these connections, it serves the third client.
         let mut third = connect(&server);
         third.write_all(b"x").unwrap();
         assert!(answers(&mut third, SOON), "{model}");

@@ -62,7 +62,7 @@ struct Head {
 }
 
 /// Reads one HTTP request of a sender. Before the call, `rest` contains the bytes that arrived after the previous
-/// request. After the call, `rest` contains the bytes that arrived after this request.
+/// request. After the call, `rest` contains the bytes that arrived after the request that was read.
 pub(crate) fn read<S: Read + Write>(stream: &mut S, rest: &mut Vec<u8>) -> Result<Export, Ending> {
     let head = loop {
         if let Some(head) = head(rest)? {

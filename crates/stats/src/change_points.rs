@@ -2,14 +2,14 @@
 //! Association* 109, 2014) with Student's t test. Windows and a merging step are added as in Hunter (M. Fleming and
 //! others, *ICPE* 2023) and Apache Otava.
 //!
-//! Hunter's t test assumes independent, normal values. Two additions to Hunter's method make this implementation valid
-//! also for dependent values with outliers. First, an isolated value that is far from its neighbours is moved towards
-//! these neighbours. At least [`MIN_SEGMENT`] values lie between two changes, so an isolated value is not a change.
-//! Second, the error of a mean takes the correlation of neighbouring values into account. The correlation is estimated
-//! from the differences of neighbours, which changes of the mean hardly affect (S. Chakar and others, *Bernoulli* 23,
-//! 2017). A third addition finds steps in short series that drift. It compares each step with a random walk whose
-//! increments are the series' usual differences. A step that is far larger than such a walk makes at one point is
-//! significant.
+//! Hunter's t test assumes independent, normal values. With two additions to Hunter's method, this implementation is
+//! also valid for dependent values with outliers. First, an isolated value that is far from its neighbours is moved
+//! towards these neighbours. At least [`MIN_SEGMENT`] values lie between two changes, so an isolated value is not a
+//! change. Second, the error of a mean takes the correlation of neighbouring values into account. The correlation is
+//! estimated from the differences of neighbours, which changes of the mean hardly affect (S. Chakar and others,
+//! *Bernoulli* 23, 2017). A third addition finds steps in short series that drift. Each step is compared with a random
+//! walk whose increments are the series' usual differences. A step that is far larger than the random walk makes at one
+//! point is significant.
 
 use std::ops::Range;
 
@@ -20,8 +20,8 @@ use crate::student::two_sided;
 /// that differ from their neighbours may be outliers.
 pub const MIN_SEGMENT: usize = 3;
 /// Significance level of the t test for a change. Hunter's significance level of 0.001 finds as many true changes, but
-/// three times as many false changes (simulated in `tests/change_points.rs`). The level must be this strict, because
-/// the test is made at the split with the largest difference, where even a series without a change often looks changed.
+/// three times as many false changes (simulated in `tests/change_points.rs`). The test is made at the split with the
+/// largest difference, where even a series without a change often looks changed, so the level must be strict.
 pub const LEVEL: f64 = 0.0001;
 /// Significance level that Hunter uses for its t test.
 const HUNTER_LEVEL: f64 = 0.001;
@@ -47,7 +47,7 @@ const MAX_CORRELATION: f64 = 0.9;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// Mean of the later part minus the mean of the earlier part. If the test for a step in a drifting series gives the
-    /// smaller p-value, each of these means is over the [`MIN_SEGMENT`] values next to the change.
+    /// smaller p-value, both means are over the [`MIN_SEGMENT`] values next to the change.
     pub change: f64,
     /// Standard error of the change.
     pub error: f64,
@@ -159,10 +159,10 @@ impl Series {
         if outlier { Difference { p: 1.0, ..found } } else { found }
     }
 
-    /// Returns the step from the values before `before` to the values from `after` on, if the values were a random
-    /// walk: the difference between the means of [`MIN_SEGMENT`] values on each side, compared with the differences of
-    /// neighbours. Independent or less correlated values differ less, so for them the p-value is too large. The p-value
-    /// is multiplied by the number of possible steps (Bonferroni), because the largest step is tested.
+    /// Returns the step between the values before `before` and those from `after` on, under the assumption of a random
+    /// walk. It compares the difference of two means of [`MIN_SEGMENT`] values with the differences of neighbours.
+    /// Independent or less correlated values differ less, so for them the p-value is too large. The p-value is
+    /// multiplied by the number of possible steps (Bonferroni), because the largest step is tested.
     fn step(&self, before: usize, after: usize) -> Difference {
         let (begin, end) = (before.saturating_sub(MIN_SEGMENT), after + MIN_SEGMENT);
         let change = self.part(&(after..end)).mean - self.part(&(begin..before)).mean;
@@ -247,7 +247,7 @@ impl Series {
 /// divided by the variance of one step: 1 + 2 ((2/3)^2 + (1/3)^2).
 const WALK_VARIANCE: f64 = 19.0 / 9.0;
 
-/// Differences of neighbouring values, without those that are far larger than the others, such as a change of the mean.
+/// Differences of neighbouring values, without very large ones, such as a difference across a change of the mean.
 #[derive(Clone, Copy, Debug)]
 struct Neighbours {
     mean_square: f64,
@@ -280,8 +280,8 @@ fn mean_variance(n: f64, correlation: f64) -> f64 {
 }
 
 /// Returns two indexes, found by the method E-divisive: the index of the best split, and the index at which the part
-/// after the split ends. For these two indexes, the weighted energy distance is largest between two parts: the values
-/// before the split, and the values from the split to the second index. Returns `None` if there are too few values.
+/// after the split ends. They maximise the weighted energy distance between two parts: the values before the split, and
+/// the values from the split to the second index. Returns `None` if there are too few values.
 fn best_split(values: &[f64]) -> Option<[usize; 2]> {
     let n = values.len();
     // Row j contains, for each index i, the sum of the distances from value j to all values before index i.

@@ -99,8 +99,8 @@ impl PairwiseTest {
         most[count]
     }
 
-    /// Returns, for each alternative i, the largest index j such that alternative j is not known to differ from i or
-    /// from an earlier alternative.
+    /// Returns, for each alternative i, the largest index j whose alternative does not certainly differ from i or from
+    /// an earlier alternative.
     fn reaches(&self) -> Vec<usize> {
         let mut furthest = 0;
         let last_open = |i: usize| (i..self.differs.len()).rev().find(|j| !self.differs[i][*j]).unwrap_or(i);

@@ -16,7 +16,7 @@ const STEPS: u32 = 200;
 /// Number of halvings of the interval in the search for a boundary. After `HALVINGS` halvings, the boundary is exact to
 /// eight digits.
 const HALVINGS: u32 = 32;
-/// Largest boundary, in standard deviations. The probability beyond this boundary is negligible.
+/// Largest boundary, in standard deviations. The probability of larger values is negligible.
 const MAX_DEVIATIONS: f64 = 40.0;
 /// Minimum distance between two looks, as a share of the planned data, because the numerical integral fails for very
 /// close looks.
@@ -75,8 +75,8 @@ impl Motion {
         2.0 * self.weights.iter().map(above).sum::<f64>()
     }
 
-    /// Returns the density of the Brownian motion at the next look. The density includes only those paths of the motion
-    /// that are within the boundary at the next look.
+    /// Returns the density of the Brownian motion at the next look. The density includes only those paths that are
+    /// within the boundary at the next look.
     fn within(&self, share: f64, boundary: f64) -> Self {
         let sd = (share - self.share).sqrt();
         let step = 2.0 * boundary / f64::from(STEPS);

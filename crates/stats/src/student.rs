@@ -10,8 +10,8 @@ const T95: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
     2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
-/// Maximum number of terms of the continued fraction. This number of terms is enough for up to [`NORMAL_FREEDOM`]
-/// degrees of freedom.
+/// Maximum number of terms of the continued fraction. This number is enough for up to [`NORMAL_FREEDOM`] degrees of
+/// freedom.
 const MAX_TERMS: u32 = 10_000;
 /// Maximum number of steps of the search for a quantile. In practice, the search for a quantile needs fewer steps.
 const MAX_STEPS: u32 = 100;
@@ -38,8 +38,8 @@ pub fn t95(freedom: f64) -> f64 {
     below + share * (above - below)
 }
 
-/// Returns the probability that a value of this distribution is at least as far from 0 as `t`, on either side. Returns
-/// 1 for less than one degree of freedom.
+/// Returns the probability of a value that is at least as far from 0 as `t`, on either side. Returns 1 for less than
+/// one degree of freedom.
 pub fn two_sided(t: f64, freedom: f64) -> f64 {
     if t.is_nan() || freedom.is_nan() || freedom < 1.0 {
         return 1.0;
@@ -92,7 +92,7 @@ fn beyond(tangent: f64, freedom: f64, whole: f64) -> f64 {
     }
     let (outside, inside) = (1.0 / (1.0 + square), square / (1.0 + square));
     let half = 0.5 * freedom;
-    // The continued fraction is multiplied by this factor: outside^half * inside^(1/2) / B(half, 1/2).
+    // The continued fraction is multiplied by outside^half * inside^(1/2) / B(half, 1/2).
     let front = (-half * square.ln_1p()).exp() * inside.sqrt() / (2.0 * whole);
     // The continued fraction converges quickly only on one side of the mean of the beta distribution, so the complement
     // of the probability is computed on the other side.

@@ -42,7 +42,7 @@ const NOISES: [Noise; 4] = [
 ];
 
 /// F1 score of Apache Otava 0.8.0 with Otava's defaults (window 50, p below 0.001), for each kind of noise.
-/// `otava_f1.py` prints these scores.
+/// `otava_f1.py` prints these F1 scores.
 const OTAVA: [f64; 4] = [0.792, 0.617, 0.566, 0.535];
 /// False-alarm rate of Otava: share of the step-free series in which it reports a change, for each kind of noise.
 const OTAVA_ALARMS: [f64; 4] = [0.068, 0.584, 0.272, 0.328];

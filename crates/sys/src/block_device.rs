@@ -20,7 +20,7 @@ pub fn disk_name(sys: &Path, device: u64) -> Option<String> {
 }
 
 /// Returns the name of the disk with the device number `device`, and the names of the disks that it consists of. A
-/// volume of LVM or a RAID consists of other disks. The result is empty if no disk has this device number.
+/// volume of LVM or a RAID consists of other disks. The result is empty if no disk has the device number `device`.
 pub fn disks_below(sys: &Path, device: u64) -> Vec<String> {
     let Some(disk) = disk_name(sys, device) else { return Vec::new() };
     let parts = std::fs::read_dir(folder(sys, device).join("slaves")).into_iter().flatten().flatten();

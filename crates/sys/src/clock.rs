@@ -47,12 +47,12 @@ impl Origin {
         self.0
     }
 
-    /// Returns the seconds from this origin until now. The result is negative if the origin is in the future.
+    /// Returns the seconds from the origin until now. The result is negative if the origin is in the future.
     pub fn now_s(self) -> f64 {
         self.s_at(monotonic_ns())
     }
 
-    /// Returns the seconds from this origin until a time of [`monotonic_ns`]. The result is negative for a time before
+    /// Returns the seconds from the origin until a time of [`monotonic_ns`]. The result is negative for a time before
     /// the origin.
     pub fn s_at(self, ns: u64) -> f64 {
         (i128::from(ns) - i128::from(self.0)) as f64 / 1e9

@@ -95,8 +95,8 @@ mod tests {
         text.rsplit(')').next().unwrap().split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Waits until a child leads its own session. At this moment, the child has already asked the kernel to kill it
-    /// when the parent ends.
+    /// Waits until a child leads its own session. By then, the child has already asked the kernel to kill it when the
+    /// parent ends.
     fn wait_for_session(pid: u32) {
         testkit::eventually(|| (stat(pid)[3] == pid.to_string()).then_some(()));
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::{Result, last_errno};
 
 static SIGNALS_SEEN: AtomicU32 = AtomicU32::new(0);
-/// Maximum number of signals that are only counted. One more signal ends the process.
+/// Maximum number of signals that are only counted. The next signal after these ends the process.
 static SIGNALS_SURVIVED: AtomicU32 = AtomicU32::new(2);
 
 /// Returns the number of SIGINT, SIGTERM and SIGHUP signals since [`catch`].

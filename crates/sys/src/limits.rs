@@ -29,8 +29,8 @@ pub fn used_address_space() -> Option<u64> {
     Some(pages.saturating_mul(crate::param::page_bytes()))
 }
 
-/// Sets the soft and hard limit on open descriptors of another process of this user. Raising the hard limit requires
-/// CAP_SYS_RESOURCE. Source: prlimit(2).
+/// Sets the soft and hard limit on open descriptors of another process of the same user. Raising the hard limit
+/// requires CAP_SYS_RESOURCE. Source: prlimit(2).
 pub fn set_descriptors_of(pid: u32, (soft, hard): (u64, u64)) -> Result<()> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(rustix::io::Errno::SRCH)?;
     prlimit(Some(pid), Resource::Nofile, Rlimit { current: Some(soft), maximum: Some(hard) }).map(drop)
@@ -71,8 +71,8 @@ pub fn allowed_cpus() -> Result<Vec<u32>> {
     Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).map(|cpu| cpu as u32).collect())
 }
 
-/// Confines the calling thread, and threads that it starts later, to these CPUs. CPU numbers beyond the range of the
-/// kernel interface are ignored. If all CPU numbers in `cpus` are ignored, the call fails with EINVAL.
+/// Confines the calling thread, and threads that it starts later, to the given CPUs. CPU numbers beyond the range of
+/// the kernel interface are ignored. If all CPU numbers in `cpus` are ignored, the call fails with EINVAL.
 pub fn confine_to_cpus(cpus: &[u32]) -> Result<()> {
     let mut set = CpuSet::new();
     cpus.iter().filter(|&&cpu| (cpu as usize) < CpuSet::MAX_CPU).for_each(|&cpu| set.set(cpu as usize));
@@ -85,7 +85,7 @@ pub fn cpus_of_thread(tid: u32) -> Result<Vec<u32>> {
     Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).map(|cpu| cpu as u32).collect())
 }
 
-/// Confines a thread of any process of this user, and threads that it starts later, to these CPUs.
+/// Confines a thread of any process of this user, and threads that it starts later, to the given CPUs.
 pub fn confine_thread(tid: u32, cpus: &[u32]) -> Result<()> {
     let mut set = CpuSet::new();
     cpus.iter().filter(|&&cpu| (cpu as usize) < CpuSet::MAX_CPU).for_each(|&cpu| set.set(cpu as usize));
@@ -97,8 +97,8 @@ fn thread_id(tid: u32) -> Result<rustix::process::Pid> {
     i32::try_from(tid).ok().and_then(rustix::process::Pid::from_raw).ok_or(crate::Errno::SRCH)
 }
 
-/// Confines the calling thread, and threads that it starts later, to exactly these CPUs. The error is a sentence that
-/// names the CPUs that cannot be used, and the CPUs of this machine.
+/// Confines the calling thread, and threads that it starts later, to exactly the given CPUs. The error is a sentence
+/// that names the CPUs that cannot be used, and the CPUs of this machine.
 pub fn confine_to_exact_cpus(cpus: &[u32]) -> std::result::Result<(), String> {
     let confined = confine_to_cpus(cpus);
     // The kernel silently ignores CPUs that are unavailable. The call fails only if none of the requested CPUs is

@@ -31,7 +31,7 @@ pub enum ProcessPart {
 }
 
 impl ProcessPart {
-    /// Returns the path of the file in /proc that shows this part of a process.
+    /// Returns the path of the file in /proc that shows the given part of a process.
     pub fn path(self, pid: u32) -> std::path::PathBuf {
         let name = match self {
             Self::RunState => "stat",

@@ -16,7 +16,7 @@ const HEADER_BYTES: usize = 16;
 /// Size of the receive buffer, bytes. The kernel sends datagrams of at most 32 KiB to a reader with a buffer of this
 /// size (netlink_dump in af_netlink.c).
 const BUFFER_BYTES: usize = 32 << 10;
-/// Maximum wait for an answer. The kernel normally answers immediately. This maximum prevents a faulty kernel module
+/// Maximum wait for an answer. The kernel normally answers immediately. The maximum prevents a faulty kernel module
 /// from blocking loadline.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 

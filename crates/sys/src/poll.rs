@@ -13,11 +13,11 @@ pub const OUT: i16 = libc::POLLOUT;
 pub const PRI: i16 = libc::POLLPRI;
 /// Bit: the peer has closed its sending side.
 pub const RDHUP: i16 = libc::POLLRDHUP;
-/// Bit: the descriptor has a pending error. The kernel reports this bit even if it is not requested.
+/// Bit: the descriptor has a pending error. The kernel reports the bit even if it is not requested.
 pub const ERR: i16 = libc::POLLERR;
-/// Bit: both sides are closed. The kernel reports this bit even if it is not requested.
+/// Bit: both sides are closed. The kernel reports the bit even if it is not requested.
 pub const HUP: i16 = libc::POLLHUP;
-/// Bit: the number is not an open descriptor. The kernel reports this bit even if it is not requested.
+/// Bit: the number is not an open descriptor. The kernel reports the bit even if it is not requested.
 pub const NVAL: i16 = libc::POLLNVAL;
 
 /// A descriptor with its requested and its reported events (`POLL…` bits).
@@ -38,19 +38,19 @@ impl Entry {
         Self(libc::pollfd { fd, events, revents: 0 })
     }
 
-    /// Returns the descriptor of this entry.
+    /// Returns the entry's descriptor.
     #[inline]
     pub const fn fd(&self) -> RawFd {
         self.0.fd
     }
 
-    /// Returns the events that this entry requests.
+    /// Returns the events that the entry requests.
     #[inline]
     pub const fn requested(&self) -> i16 {
         self.0.events
     }
 
-    /// Changes the events that this entry requests.
+    /// Changes the events that the entry requests.
     #[inline]
     pub const fn ask(&mut self, events: i16) {
         self.0.events = events;

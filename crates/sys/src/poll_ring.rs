@@ -81,8 +81,8 @@ impl PollRing {
         self.push(&opcode::PollAdd::new(types::Fd(fd), events).multi(true).build().user_data(token))
     }
 
-    /// Disarms the poll with this token. [`PollRing::reap`] may still return completions that the poll produced
-    /// earlier.
+    /// Disarms the poll that has the token `token`. [`PollRing::reap`] may still return completions that the poll
+    /// produced earlier.
     #[inline]
     pub fn disarm(&mut self, token: u64) -> Result<()> {
         // IORING_OP_POLL_REMOVE is unsuitable: it fails with EALREADY while the poll is about to report, and leaves the

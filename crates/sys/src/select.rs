@@ -45,7 +45,7 @@ impl FdSet {
         self.words.get(at).copied().unwrap_or(0)
     }
 
-    /// Makes this set a copy of `other`, at least `highest + 1` bits wide. Allocates memory only if this set must grow.
+    /// Makes this set a copy of `other`, at least `highest + 1` bits wide. Allocates memory only if the set must grow.
     pub fn copy_from(&mut self, other: &Self, highest: RawFd) {
         self.words.clear();
         self.words.extend_from_slice(&other.words);

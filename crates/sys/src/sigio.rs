@@ -35,7 +35,7 @@ const _: () = assert!(size_of::<Info>() == 128);
 /// A signal taken from the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// An event on this descriptor, which may be closed by now.
+    /// An event on the contained descriptor, which may already be closed.
     Descriptor(RawFd),
     /// The queue was full and signals were lost: check every descriptor.
     Overflow,
@@ -72,7 +72,7 @@ impl Signals {
         Ok(Self { thread, number, set: bit(number) | bit(libc::SIGIO), only_here: std::marker::PhantomData })
     }
 
-    /// Makes each later change of this descriptor raise a signal. A descriptor that is already ready raises no signal.
+    /// Makes each later change of the descriptor raise a signal. A descriptor that is already ready raises no signal.
     pub fn watch(&self, fd: impl AsFd) -> Result<()> {
         let owner = OwnerEx { kind: F_OWNER_TID, id: self.thread };
         let fd = fd.as_fd().as_raw_fd();
@@ -86,7 +86,7 @@ impl Signals {
         if r == 0 { Ok(()) } else { Err(last_errno()) }
     }
 
-    /// Stops the signals of this descriptor.
+    /// Stops the signals of the descriptor.
     pub fn unwatch(&self, fd: impl AsFd) -> Result<()> {
         // SAFETY: the call takes no pointers.
         let r = unsafe { libc::fcntl(fd.as_fd().as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };

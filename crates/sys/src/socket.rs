@@ -43,7 +43,7 @@ pub fn bind(fd: impl AsFd, addr: SocketAddr) -> Result<()> {
 }
 
 /// Lets connect() instead of bind() choose the port. Call this function before [`bind`] to a local address with port 0.
-/// With this option, the kernel may choose a port that is already in use for another destination.
+/// With the option set, the kernel may choose a port that is already in use for another destination.
 #[inline]
 pub fn bind_address_no_port(fd: impl AsFd) -> Result<()> {
     set_int(fd, libc::IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)

@@ -17,7 +17,8 @@ const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 /// the same size as these buffers.
 const QUEUE_BYTES: libc::c_int = 1 << 20;
 
-/// The access that this program has to the frames of an interface. A TAP interface exists only as long as this value.
+/// The access that this program has to the frames of an interface. A TAP interface exists as long as the value of this
+/// type.
 #[derive(Debug)]
 pub struct Tap {
     fd: OwnedFd,

@@ -99,8 +99,8 @@ impl FullScreen {
         if came && rustix::io::read(stdin, &mut byte).is_ok_and(|n| n == 1) {
             return Some(byte[0]);
         }
-        // A closed terminal always counts as ready. When the terminal is closed, this sleep prevents callers from
-        // polling without a pause.
+        // A closed terminal always counts as ready. On a closed terminal, the sleep prevents callers from polling
+        // without a pause.
         if came || !self.keys {
             std::thread::sleep(at_most);
         }
@@ -166,8 +166,8 @@ extern "C" fn fatal(signal: libc::c_int) {
     unsafe { libc::raise(signal) };
 }
 
-/// Installs a handler that restores the terminal before this signal takes effect. Does nothing if the signal already
-/// has a handler or is ignored.
+/// Installs a handler that restores the terminal before the signal takes effect. Does nothing if the signal already has
+/// a handler or is ignored.
 fn give_back_before(signal: libc::c_int) {
     // SAFETY: both actions are valid; the handler only calls give_back and raise, which are async-signal-safe.
     unsafe {

@@ -24,7 +24,7 @@ pub fn counts() -> u64 {
 pub struct Calibration {
     /// Duration of one count of the time-stamp counter, nanoseconds.
     pub ns_per_count: f64,
-    /// Median number of counts between two readings with nothing between them. This median is subtracted from each
+    /// Median number of counts between two readings with nothing between them. The median is subtracted from each
     /// measured duration.
     pub overhead: u64,
     /// Uncertainty of the rate: six rates are measured, and the second-lowest is subtracted from the second-highest,

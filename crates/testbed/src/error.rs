@@ -45,7 +45,7 @@ pub enum TestbedError {
     /// The rate of the medium cannot be changed.
     #[error("the medium cannot be slowed: {0}")]
     Speed(String),
-    /// There is no host with this name.
+    /// There is no host of the given name.
     #[error("there is no host {name:?}; this testbed has {known}")]
     Host {
         /// Name that the caller asked for.

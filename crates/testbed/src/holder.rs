@@ -67,8 +67,8 @@ impl Drop for Holder {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
-        // Usually, no process is left in the namespace at this point. However, if the process that keeps the namespace
-        // alive was itself killed, it could not kill the other processes.
+        // Usually, no process is left in the namespace by now. However, if the process that keeps the namespace alive
+        // was itself killed, it could not kill the other processes.
         end_all_in(&self.netns);
     }
 }

@@ -50,7 +50,7 @@ impl Net {
         Ok(Self { hosts, middle })
     }
 
-    /// Returns the index of the host with this name.
+    /// Returns the index of the host called `host`.
     pub(crate) fn index(&self, host: &str) -> Result<usize> {
         let known = || self.hosts.iter().map(|h| h.name.as_str()).collect::<Vec<_>>().join(", ");
         let at = self.hosts.iter().position(|h| h.name == host);
@@ -110,7 +110,7 @@ impl Net {
     /// Gives each host an interface `eth0` with an address. The forwarder carries the frames of the interfaces `eth0`.
     /// Returns the forwarder's ends of the interfaces, and their type in words.
     pub(crate) fn forwarded(&self) -> Result<(Vec<Port>, &'static str)> {
-        // If this user may not open the TAP device, each host gets a veth pair instead. The forwarder reads the other
+        // If the user may not open the TAP device, each host gets a veth pair instead. The forwarder reads the other
         // end of each veth pair.
         match self.netns(0).open(&[OpenSpec::tun()]) {
             Ok(_) => Ok((self.taps()?, "TAP interfaces")),

@@ -1,6 +1,6 @@
 //! Chooses the CPUs on which the kernel processes the packets that a host receives. Between namespaces, the kernel
-//! normally does this receive work on the sender's CPU. Without this module, packets for a server would cost CPU time
-//! of its clients. Receive packet steering moves the receive work to CPUs of the receiver.
+//! normally processes received packets on the sender's CPU. Without this module, packets for a server would cost CPU
+//! time of its clients. Receive packet steering moves the receive work to CPUs of the receiver.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

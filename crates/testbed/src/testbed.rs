@@ -37,7 +37,7 @@ impl Spec {
     }
 }
 
-/// Hosts (network namespaces) joined by a medium. The hosts, and all programs started in them, end when this value is
+/// Hosts (network namespaces) joined by a medium. The hosts, and all programs started in them, end when the testbed is
 /// dropped. Hosts and programs also end when the process that built the testbed ends for any reason.
 pub struct Testbed {
     /// Medium that joins the hosts. Rust drops the first field first, so a forwarder releases the hosts' interfaces

@@ -93,8 +93,8 @@ fn batch(program: &'static str, netns: &Netns, commands: &str) -> Result<()> {
     Err(TestbedError::Setup { what: explain(program, commands, &words), message: words.trim().into(), advice: ADVICE })
 }
 
-/// Returns the command that failed, as text. The program's error output (`words`) contains the line number of this
-/// command.
+/// Returns the command that failed, as text. The program's error output (`words`) contains the line number of the
+/// failed command.
 fn explain(program: &str, commands: &str, words: &str) -> String {
     let line = words.split("-:").nth(1).and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
     let failed = line.and_then(|n| commands.lines().nth(n.checked_sub(1)?)).unwrap_or("(unnamed line)");

@@ -13,7 +13,7 @@ use testkit::{eventually, skip};
 
 const ROLE: &str = "LOADLINE_TESTBED_TEST_ROLE";
 
-/// Returns the IDs of the processes in the network namespace with this inode.
+/// Returns the IDs of the processes in the network namespace with the inode `inode`.
 fn inside(inode: u64) -> Vec<u32> {
     use std::os::unix::fs::MetadataExt as _;
     let pids = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.unwrap().file_name().to_str()?.parse().ok());

@@ -14,8 +14,8 @@ use testkit::alone;
 
 /// Maximum time to wait for a datagram that must arrive.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of datagrams that are sent but not yet received. The buffers between sender and receiver have room
-/// for this maximum number of datagrams.
+/// Maximum number of datagrams that are sent but not yet received. So many datagrams fit into the buffers between
+/// sender and receiver.
 const MAX_UNDER_WAY: u32 = 128;
 
 /// Number of datagrams in the test of the rate.
@@ -135,9 +135,9 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
     let Some((_bed, server, client)) = line("the_rate_holds", "wan:rate=20M,queue=4000000") else { return };
     let (begin, mut payload, mut buffer) = (Instant::now(), [0_u8; 1400], [0; 2000]);
     let (mut sent, mut came) = (0, Vec::<(u32, _)>::new());
-    // The test keeps many frames on their way, so that the line stays full even while this thread does not run. If this
-    // thread reads from the socket too late, the socket drops datagrams. Even if datagrams are dropped, the numbers of
-    // the received datagrams show how many frames have passed the line.
+    // The test keeps many frames on their way, so that the line stays full even while this thread does not run. If the
+    // thread reads too late, the socket drops datagrams. Even if datagrams are dropped, the numbers of the received
+    // datagrams show how many frames have passed the line.
     while came.last().is_none_or(|(n, _)| n + 1 < BURST) {
         while sent < BURST.min(came.last().map_or(0, |(n, _)| n + 1) + AHEAD) {
             payload[..4].copy_from_slice(&u32::to_be_bytes(sent));

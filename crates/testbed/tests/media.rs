@@ -38,7 +38,7 @@ struct Claim {
     rate: f64,
     /// Name of the wire that the test keeps full; empty if the medium has only one wire.
     wire: &'static str,
-    /// Payload as a share of the traffic on this wire.
+    /// Payload as a share of the traffic on the wire.
     share: f64,
 }
 

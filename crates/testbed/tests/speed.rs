@@ -13,7 +13,7 @@ use testkit::has;
 
 /// Length of each measured period.
 const STRETCH: Duration = Duration::from_millis(300);
-/// Number of periods at full rate. The test alternates these periods with as many periods at half the rate.
+/// Number of periods at full rate. Between these periods are as many periods at half the rate.
 const STRETCHES: usize = 10;
 
 /// Returns the rate of the busiest wire in one period, Mbit/s.

@@ -1,4 +1,5 @@
-//! Lock for tests that measure speeds. Such tests disturb each other, so only one of them may run at a time.
+//! Lock for tests that measure speeds. Tests that measure speeds disturb each other, so only one of them may run at a
+//! time.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

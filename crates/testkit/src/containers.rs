@@ -156,11 +156,11 @@ impl Drop for Container {
 }
 
 /// Writes a configuration with which podman stores everything in `dir`. Returns the environment variables that make
-/// podman use this configuration.
+/// podman use the configuration.
 pub fn podman_configuration(dir: &Path) -> Vec<(&'static str, PathBuf)> {
     let d = dir.display();
     let storage = format!("[storage]\ndriver = \"vfs\"\nrunroot = \"{d}/run\"\ngraphroot = \"{d}/graph\"\n");
-    // Some machines do not allow limits as high as podman's defaults, so this configuration sets lower limits.
+    // Some machines do not allow limits as high as podman's defaults, so the configuration sets lower limits.
     let limits = "default_ulimits = [\"nofile=1024:1024\", \"nproc=1000:1000\"]";
     let engine =
         format!("runtime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nlock_type = \"file\"\ntmp_dir = \"{d}/tmp\"");

@@ -12,7 +12,7 @@ pub struct ControlGroup(PathBuf);
 
 impl ControlGroup {
     /// Creates a control group under `controller`. `one` and `two` are the group's limits, as (file, value), for cgroup
-    /// version 1 and version 2. Skips the test if the process may not create or enter a control group with these
+    /// version 1 and version 2. Skips the test if the process may not create or enter a control group with the given
     /// limits.
     #[track_caller]
     pub fn make(test: &str, controller: &str, one: &[(&str, &str)], two: &[(&str, &str)]) -> Option<Self> {

@@ -1,5 +1,4 @@
-//! CPU time that other programs use during a test. This module reads the CPU time from /proc, independently of
-//! loadline.
+//! CPU time that other programs use during a test. The CPU time comes from /proc, and not from loadline.
 
 use std::time::Instant;
 

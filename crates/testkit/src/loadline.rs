@@ -21,7 +21,7 @@ pub fn release_binary(test: &str, own: &Path) -> Option<PathBuf> {
     Some(release).filter(|path| path.exists())
 }
 
-/// Starts `loadline serve http` with these options on CPU `cpu`.
+/// Starts `loadline serve http` with `options` on the CPU `cpu`.
 pub fn serve(binary: &Path, cpu: u32, options: &[&str]) -> Running {
     let mut command = Command::new("taskset");
     command.args(["-c", &cpu.to_string()]).arg(binary).args(["serve", "http"]).args(options);
@@ -71,7 +71,7 @@ pub fn json_of(command: &mut Command) -> Value {
 pub struct Watched {
     /// The run as printed by loadline; the parse error if it printed none.
     pub run: Result<Value, String>,
-    /// Highest memory use (RSS) of any single process of this run (loadline and its generators), KiB.
+    /// Highest memory use (RSS) of any single process of the run (loadline and its generators), KiB.
     pub peak_kib: u64,
     /// Maximum number of generator processes that ran at the same time.
     pub generators: usize,

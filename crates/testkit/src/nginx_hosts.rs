@@ -116,7 +116,7 @@ pub fn names_of_loads(run: &Value) -> Vec<String> {
 
 /// Returns the process ID of the loadline process that controls the agents, which is a child of the test's process.
 ///
-/// Panics if there is no such process.
+/// Panics if there is no conductor.
 pub fn conductor(hosts: &SshHosts) -> u32 {
     let out = hosts.path("out").display().to_string();
     let is_it = |pid: &u32| {

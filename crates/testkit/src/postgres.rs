@@ -16,13 +16,13 @@ pub const NOBODY: u32 = 65534;
 const ACCESS: &str =
     "local all all trust\nhost all watcher 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
 
-/// A PostgreSQL server with the user `postgres` and the database `postgres`. When this value is dropped, the server
-/// ends and its files are removed.
+/// A PostgreSQL server with the user `postgres` and the database `postgres`. When the value is dropped, the server ends
+/// and its files are removed.
 pub struct Postgres {
     server: ChildProcess,
     /// Folder that contains the data, the Unix socket and other files.
     pub dir: TempDir,
-    /// TCP port on 127.0.0.1. The file name of the Unix socket also contains this port number.
+    /// TCP port on 127.0.0.1. The file name of the Unix socket also contains the port.
     pub port: u16,
 }
 
@@ -54,8 +54,8 @@ fn folder() -> TempDir {
 }
 
 impl Postgres {
-    /// Starts a server with these settings (`name=value`). If PostgreSQL is not installed, skips the test and returns
-    /// `None`.
+    /// Starts a server with the given settings (`name=value`). If PostgreSQL is not installed, skips the test and
+    /// returns `None`.
     pub fn start(test: &str, settings: &[&str]) -> Option<Self> {
         let started = Self::try_start(settings);
         if started.is_none() {
@@ -64,7 +64,7 @@ impl Postgres {
         started
     }
 
-    /// Starts a server with these settings (`name=value`). Returns `None` if PostgreSQL is not installed.
+    /// Starts a server with the given settings (`name=value`). Returns `None` if PostgreSQL is not installed.
     pub fn try_start(settings: &[&str]) -> Option<Self> {
         let (initdb, postgres) = (postgres_program("initdb")?, postgres_program("postgres")?);
         let (dir, port) = (folder(), free_port());

@@ -44,7 +44,7 @@ pub fn mmc_tail(servers: u32, mu: f64, lambda: f64, t_s: f64) -> f64 {
 }
 
 /// Returns the share of requests that take longer than `t_s` in a closed M/M/1 queue (machine repairman model). The
-/// users of this queue think for exponentially distributed times. An arriving user sees the queue of a system with one
+/// users of the queue have exponentially distributed think times. An arriving user sees the queue of a system with one
 /// user fewer (Sevcik and Mitrani, J. ACM 28, 1981). In a closed M/M/1 queue with `n` users, the probability of `j`
 /// users at the server is proportional to `n! / (n - j)! r^j`. The ratio `r` is the service time divided by the think
 /// time. If `j` users are ahead of an arriving user, the response time has an Erlang distribution with `j + 1` stages.

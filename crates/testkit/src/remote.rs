@@ -47,7 +47,7 @@ impl SshHosts {
         }
         let mut made = Self::bare(test, binary, medium, hosts)?;
         made.keys(hosts);
-        // sshd requires that this folder exists; it may be empty.
+        // sshd needs this folder, which may be empty.
         std::fs::create_dir_all("/run/sshd").unwrap();
         // loadline runs on the first host, and connects to the other hosts by ssh.
         for host in &hosts[1..] {

@@ -24,7 +24,7 @@ fn open_to_all(dir: &Path) {
 }
 
 /// Starts nginx with one worker on CPU `cpu`. nginx's access log has the line `OK 200` for each successful request.
-/// `location` and `http` are additional directives for the blocks of these names in the configuration. Returns `None`
+/// `location` and `http` are additional directives for the configuration blocks `location` and `http`. Returns `None`
 /// if nginx is not installed.
 pub fn nginx(cpu: u32, location: &str, http: &str) -> Option<Running> {
     nginx_workers((1, &cpu.to_string()), location, http)

@@ -65,7 +65,7 @@ impl TwoHosts {
         rates.map(|column| column["values"][0].as_f64().unwrap()).collect()
     }
 
-    /// Starts `loadline serve http` with these flags on the host `server`.
+    /// Starts `loadline serve http` with `flags` on the host `server`.
     pub fn serve(&self, flags: &[&str]) -> Server {
         let mut command = self.inside("server", Path::new("/bin/sh"));
         command.args(["-c", "echo $$; exec \"$@\"", "sh"]).arg(&self.binary);

@@ -9,8 +9,8 @@ use run::{
     TENTH_S, Trial, Window,
 };
 
-/// Default time that a trial (one load) takes beyond its warm-up and its window, seconds. In this additional time,
-/// agents (generator processes) start, and a short drain takes place.
+/// Default time that a trial (one load) takes beyond its warm-up and its window, seconds. In this time, agents
+/// (generator processes) start, and a short drain takes place.
 const AROUND_A_TRIAL_S: f64 = 0.08;
 /// Length of time for which pauses are generated, as a multiple of the search's budget. A search never takes longer
 /// than three times its budget.
@@ -53,7 +53,7 @@ impl Pauses {
 pub struct Drift {
     /// Standard deviation of the logarithm of the speed.
     pub sd: f64,
-    /// Correlation time, seconds: the logarithms of the speeds at two times with this distance have a correlation of
+    /// Correlation time, seconds: at two moments this far apart, the logarithms of the speeds have a correlation of
     /// 1/e.
     pub forgets_s: f64,
 }
@@ -263,7 +263,7 @@ impl VirtualServer {
         self
     }
 
-    /// Returns what a trial (one load) with this service time records about the server; `None` if no CPU time is
+    /// Returns the record of the server in a trial (one load) with this service time; `None` if no CPU time is
     /// measured.
     fn server_side(&self, service_ns: u64) -> Option<Side> {
         let mut random = fastrand::Rng::with_seed(self.trial_seed() ^ 0xc057);
@@ -273,8 +273,8 @@ impl VirtualServer {
         Some(Side { costs, ..Side::default() })
     }
 
-    /// Draws the machine's speed for the next trial (one load). Returns the service time of a request at this speed,
-    /// nanoseconds.
+    /// Draws the machine's speed for the next trial (one load). Returns the service time of a request at the drawn
+    /// speed, nanoseconds.
     fn service_ns(&mut self) -> u64 {
         let Some(drift) = self.drift else { return self.server.service_ns };
         let (ln, since_s, random) = &mut self.speed;

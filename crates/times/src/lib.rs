@@ -4,7 +4,7 @@
 //!
 //! The functions of this crate go through thousands of counts for each figure. The crate `run`, which uses these
 //! functions, has so many types to read and write that its optimization would take longer than the rest of the build.
-//! These functions are in a separate crate, so that builds of tests can optimize only this crate.
+//! These functions are in a separate crate, so that test builds can optimize only this crate.
 
 mod censored;
 mod hist;

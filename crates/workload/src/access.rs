@@ -27,7 +27,7 @@ enum Kind {
     File(File),
     Mapped(Map),
     Remote(Box<Remote>),
-    /// Target whose accesses do nothing, for measuring the overhead of this program.
+    /// Target whose accesses do nothing, for measuring the program's overhead.
     Nothing,
 }
 

@@ -26,7 +26,7 @@ pub struct Calibration {
 pub(super) struct Burner {
     code: Option<Map>,
     data: Map,
-    /// Byte that the loop iterations write. This byte depends on all bytes that the iterations read, so the compiler
+    /// Byte that the loop iterations write. The byte depends on all bytes that the iterations read, so the compiler
     /// cannot remove the reads.
     sum: u8,
 }

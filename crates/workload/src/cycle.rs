@@ -140,8 +140,8 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Measures the time that this program itself adds to each access and to each cycle. For this measurement, accesses do
-/// nothing.
+/// Measures the time that this program itself adds to each access and to each cycle. During this measurement, accesses
+/// do nothing.
 pub(super) fn measure_overhead(loops_per_ms: f64) -> Result<Calibration> {
     let zero = Calibration { loops_per_ms, access_ns: 0.0, cycle_ns: 0.0 };
     let cost = |reads: f64| -> Result<f64> {
@@ -217,7 +217,7 @@ mod tests {
         // shorter.
         let min_ns = (400e6 - stood_ns).max(0.0);
         assert!((min_ns..=took_ns - 500e6).contains(&recorded.total_ns), "{recorded:?}, stood still {stood_ns} ns");
-        // The machine may slow one access of the test, but this does not change the minimum response time.
+        // The machine may slow one access of the test, which does not change the minimum response time.
         assert!(stood_ns > 300e6 || recorded.count > 5 && recorded.min_ns < 2e6, "{recorded:?}");
         assert!(recorded.min_ns <= recorded.max_ns);
         assert_eq!(worker(&spec).run(5.0, &stop).unwrap().count, 0, "stopped before it began");

@@ -32,8 +32,8 @@ impl Deviates {
     }
 
     /// Draws one whole number from each of two distributions. Each number must be below its bound in `bounds`. If a
-    /// drawn number is not below its bound, the bound minus 1 is returned instead. Neither of the two bounds may be 0.
-    /// The duration of a call does not depend on the two distributions. Each loop iteration of CPU work draws two pages
+    /// drawn number is not below its bound, the bound minus 1 is returned instead. Both bounds must be above 0. The
+    /// duration of a call does not depend on the two distributions. Each loop iteration of CPU work draws two pages
     /// with this function, so all iterations take about equally long.
     #[inline]
     pub(super) fn pair(&mut self, spreads: [Spread; 2], bounds: [u64; 2]) -> [u64; 2] {

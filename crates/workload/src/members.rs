@@ -2,8 +2,8 @@
 //!
 //! Each process runs this program again, under the process's name in the workload. The process reads its part of the
 //! workload as one JSON line, reports `ready`, and waits for `go`. The process reports `done` when its first thread has
-//! ended. When one process is done, the parent closes the standard input of all processes. When its standard input is
-//! closed, a process stops its threads and reports one row per thread.
+//! ended. When one process is done, the parent closes the standard input of all processes. A process whose standard
+//! input is closed stops its threads and reports one row per thread.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -38,7 +38,7 @@ enum Report {
     Done,
     Rows(Vec<Row>, Vec<String>),
     Failed(String),
-    /// Report that the process has ended. The parent itself creates this report when the process's standard output is
+    /// Report that the process has ended. The parent itself creates the report when the process's standard output is
     /// closed.
     Ended,
 }
@@ -172,8 +172,8 @@ pub fn child() {
 
 fn send_report(report: &Report) {
     let text = serde_json::to_string(report).unwrap_or_default();
-    // If the parent has ended, the write fails. This process ignores the error, because the end of the parent also
-    // closes this process's input, which stops the process.
+    // If the parent has ended, the write fails. The error is ignored, because the end of the parent also closes the
+    // process's input, which stops the process.
     let _ = writeln!(std::io::stdout().lock(), "{text}");
 }
 

@@ -188,8 +188,8 @@ fn letter(path: &Path, line: &Line, word: Option<&String>, letters: &[(&str, &st
     })
 }
 
-/// Finds a file that a script names, in the script's folder. If no file has exactly this name, upper and lower case
-/// letters count as equal.
+/// Finds a file that a script names, in the script's folder. If no file has exactly the given name, upper and lower
+/// case letters count as equal.
 fn beside(path: &Path, name: &str) -> PathBuf {
     let name = name.replace('\\', "/");
     let directory = path.parent().unwrap_or(Path::new(""));

@@ -30,7 +30,7 @@ pub struct ProcessSpec {
     pub name: String,
     /// Priority of the process: `idle`, `normal`, `high` or `realtime`.
     pub priority: String,
-    /// Number of memory pages that each thread of this process writes. Each thread has its own pages.
+    /// Number of memory pages that each thread of the process writes. Each thread has its own pages.
     pub data_pages: u32,
     /// File whose pages the CPU work reads as if they were code; empty for none.
     pub code_file: String,

@@ -56,7 +56,7 @@ pub(crate) fn share(rounds: usize) -> Result<Compared> {
 
 /// Measures the resident memory of the load generator per descriptor, bytes. The result is the difference between two
 /// processes, one with many and one with few descriptors, divided by the difference of their numbers of descriptors.
-/// Both processes need fewer descriptors than the usual limit of 20,000.
+/// Both processes need fewer descriptors than 20,000, the usual limit.
 pub(crate) fn memory(rounds: usize) -> Result<Compared> {
     const MANY_DESCRIPTORS: u32 = 16_000;
     const FEW_DESCRIPTORS: u32 = 160;

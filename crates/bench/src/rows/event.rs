@@ -44,8 +44,8 @@ pub(crate) fn share(rounds: usize) -> Result<Compared> {
     of_check(rounds, "the library's own share", "share")
 }
 
-/// Measures the cost of an event with io_uring, divided by the cost of an event with epoll. Both use arrays of 64
-/// events.
+/// Measures the cost of an event with io_uring, divided by the cost of an event with epoll. Both io_uring and epoll use
+/// arrays of 64 events.
 pub(crate) fn uring_event(rounds: usize) -> Result<Compared> {
     of_check(rounds, "uring (", "ratio")
 }

@@ -39,7 +39,8 @@ fn took_s(experiment: &Experiment, more: &[&str]) -> Result<f64> {
     let (begun, dir) = (Instant::now(), tempfile::tempdir()?);
     let mut command = Command::new(programs::loadline()?);
     command.args(["lab", experiment.name, "--json"]).args(more).arg("--out").arg(dir.path().join("run"));
-    // Exit status 1 means that a check of the experiment failed. The duration of such an experiment counts, too.
+    // Exit status 1 means that a check of the experiment failed. The duration of an experiment with a failed check
+    // counts, too.
     programs::output_of(&mut command, &[0, 1])?;
     Ok(begun.elapsed().as_secs_f64())
 }

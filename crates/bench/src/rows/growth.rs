@@ -23,8 +23,8 @@ use crate::{cpu, curve};
 const HOT: [u32; 6] = [1, 64, 1024, 4096, 12_000, 100_000];
 /// Numbers of idle connections that are held in addition to 64 active connections.
 const COLD: [u32; 4] = [0, 1000, 10_000, 100_000];
-/// The benchmark measures points with at least this many connections only in the first round, because each of these
-/// measurements takes a minute.
+/// Points with at least this many connections are measured only in the first round, because each measurement takes a
+/// minute.
 const MEASURED_ONCE_FROM: u32 = 100_000;
 /// Index of 64 connections in [`HOT`]: the point from which growth is computed.
 const GROWTH_FROM: usize = 1;
@@ -34,8 +34,8 @@ const GROWTH_TO: usize = 4;
 /// which use different addresses of the server.
 const CONNECTIONS_PER_WRK: u32 = 14_000;
 const ADDRESSES: u8 = 8;
-/// Assumed number of connections that a load generator opens per second. Each run is longer by the time that opening
-/// its connections takes at this rate.
+/// Assumed number of connections that a load generator opens per second. Each run is longer by the time for opening its
+/// connections at this rate.
 const CONNECTS_PER_S: u32 = 10_000;
 /// Number of cold connections that are opened per second.
 const COLD_RATE: u32 = 10_000;
@@ -184,7 +184,7 @@ impl HeldConnections {
         let before = settled()?;
         let held = Self(Some(command.spawn()?));
         let deadline = Instant::now() + COLD_TIMEOUT + Duration::from_secs(u64::from(connections / COLD_RATE));
-        // Both ends of each connection are on this machine, so each connection adds two sockets to the count.
+        // Both ends of each connection are on this machine, so each connection adds two sockets.
         while sockets()? < before + 2 * u64::from(connections) {
             ensure!(Instant::now() < deadline, "{connections} cold connections were not up in time");
             std::thread::sleep(Duration::from_millis(100));

@@ -44,8 +44,8 @@ pub(crate) fn ssh(rounds: usize) -> Result<Compared> {
     ready(rounds, &format!("{} {{host}}", sshd.words), "h")
 }
 
-/// Measures the time until a load starts, if the engine is `env`, which starts ssh. loadline does not notice that `env`
-/// starts ssh, so each agent (generator process) opens its own connection.
+/// Measures the time until a load starts, with the engine `env`, which starts ssh. loadline does not see this ssh, so
+/// each agent (generator process) opens its own connection.
 pub(crate) fn ssh_cold(rounds: usize) -> Result<Compared> {
     let sshd = Sshd::start()?;
     ready(rounds, &format!("env {} -T -o BatchMode=yes {{host}}", sshd.words), "h")

@@ -1,5 +1,5 @@
-//! The generator's CPU time per request with a mix of 100 weighted requests of 1 KiB, each in its own class. The row
-//! compares this CPU time with the CPU time of loadline when it repeats a single request.
+//! The generator's CPU time per request with a mix of 100 weighted requests of 1 KiB, each in its own class. The CPU
+//! time is compared with that of repeating a single request.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;

@@ -17,7 +17,7 @@ use crate::programs::{self, CLIENT_CPU, pinned};
 const SETTLED_AFTER: Duration = Duration::from_millis(2500);
 /// Time over which the laboratory's CPU time is counted.
 const WATCHED: Duration = Duration::from_secs(4);
-/// Duration of the load. It must be longer than [`SETTLED_AFTER`] and [`WATCHED`] together.
+/// Duration of the load. The load must last longer than [`SETTLED_AFTER`] and [`WATCHED`] together.
 const LOAD: &str = "7s";
 
 /// Measures the probe's CPU time in percent of one CPU.

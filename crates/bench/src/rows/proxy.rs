@@ -20,7 +20,7 @@ pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
     let ours = programs::serve("proxy", &["--upstream", &to, "--events", "epoll"])?;
     let haproxy = haproxy(&to)?;
     // Both proxies run once before the rounds. In the run before the rounds, a proxy that gives no answers causes an
-    // error. In a round, such a proxy would look fast.
+    // error. In a round, a proxy without answers would look fast.
     wrk(ours.addr, "/file")?;
     wrk(haproxy.addr, "/file")?;
     let cost = |server: &Server| cost_in(server.pid(), server.addr, SLICE_SECONDS);

@@ -39,8 +39,8 @@ impl<T: Clone> Shared<T> {
     }
 
     /// Returns the measurement for a number of rounds. If no measurement for `rounds` rounds is stored yet, calls
-    /// `measure` and stores its result. A failure is stored, too. Otherwise, each row would repeat a measurement that
-    /// takes minutes and fails.
+    /// `measure` and stores its result. A failure is stored, too. If a failure were not stored, each row would repeat a
+    /// measurement that takes minutes and fails.
     pub(super) fn get_or_measure(&self, rounds: usize, measure: impl FnOnce() -> Result<T>) -> Result<T> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = match kept.take().filter(|(of, _)| *of == rounds) {

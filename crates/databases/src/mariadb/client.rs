@@ -105,7 +105,7 @@ impl Client {
             Some(&ERROR) | None => return Err(refused(&first)),
             Some(_) => {}
         }
-        // One end packet follows the descriptions of the columns, and a second end packet follows the rows.
+        // One end packet follows the descriptions of the columns, and another follows the rows.
         while !is_end(&self.receive()?) {}
         let mut rows = Vec::new();
         loop {

@@ -12,8 +12,8 @@ use crate::sums::{BlockerSample, Sample, SessionSample};
 const SESSIONS: &str = "SELECT p.command, p.state, t.trx_state, LEFT(p.info, 1024), {WAIT} \
     FROM information_schema.processlist p LEFT JOIN information_schema.innodb_trx t ON t.trx_mysql_thread_id = p.id \
     WHERE p.id <> CONNECTION_ID() AND p.user <> 'system user' AND p.command NOT IN ('Daemon', 'Binlog Dump') LIMIT 4096";
-/// Expression for `{WAIT}` in [`SESSIONS`] if the server records waits. One wait may contain another wait: the wait for
-/// a table contains the wait for its file. The expression selects the innermost wait, which began last.
+/// Expression for `{WAIT}` in [`SESSIONS`] if the server records waits. One wait may contain another wait: a wait for a
+/// table contains the wait for its file. The expression selects the innermost wait, which began last.
 const CURRENT_WAIT: &str = "(SELECT w.event_name FROM performance_schema.events_waits_current w \
     JOIN performance_schema.threads s ON s.thread_id = w.thread_id \
     WHERE s.processlist_id = p.id AND w.end_event_id IS NULL ORDER BY w.event_id DESC LIMIT 1)";

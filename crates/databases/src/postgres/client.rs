@@ -1,6 +1,6 @@
 //! A client of PostgreSQL's protocol, version 3, that runs prepared statements without parameters, and plain statements
 //! that return no rows. The crate `postgres_protocol` encodes and decodes the messages. The client itself only reads
-//! and writes bytes on a blocking connection, so it needs no async runtime.
+//! and writes bytes on a blocking connection, and so needs no async runtime.
 
 use std::io::{Read as _, Write as _};
 

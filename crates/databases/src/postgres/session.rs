@@ -96,8 +96,8 @@ fn state_of(state: &str, kind: Option<&str>, event: Option<&str>) -> SessionStat
         _ if state.starts_with("idle in transaction") => SessionState::OpenTransaction,
         (Some("Lock"), Some("transactionid" | "tuple")) => SessionState::RowLock,
         (Some("Lock"), _) => SessionState::Lock,
-        // One session writes the write-ahead log to disk for all sessions, and the other sessions wait until it has
-        // finished.
+        // One session writes the write-ahead log to disk for all sessions, and all other sessions wait until the log is
+        // written.
         (Some("IO"), _) | (Some("LWLock"), Some("WALWrite" | "WALWriteLock")) => SessionState::Disk,
         (Some("LWLock" | "BufferPin" | "Buffer"), _) => SessionState::InternalLock,
         (Some("Timeout"), Some("PgSleep")) => SessionState::Sleep,

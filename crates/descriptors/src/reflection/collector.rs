@@ -69,12 +69,12 @@ impl Collector {
         Self { questions, ..Self::default() }
     }
 
-    /// Returns the messages to send to the server in this round; empty if all files are known.
+    /// Returns the messages for the server in the next round; empty if all files are known.
     pub fn requests(&self) -> Vec<Vec<u8>> {
         self.questions.iter().cloned().map(encoded).collect()
     }
 
-    /// Reads the server's answers of this round, which must be in the order of the requests.
+    /// Reads the server's answers to one round of requests, in the order of the requests.
     pub fn read(&mut self, answers: &[&[u8]]) -> Result<(), ReflectionError> {
         let questions = std::mem::take(&mut self.questions);
         if answers.len() != questions.len() {

@@ -87,7 +87,7 @@ impl Stream {
     }
 }
 
-/// Returns the name and the options of every kind of queue that this kernel supports.
+/// Returns the name and the options of every kind of queue that the running kernel supports.
 pub fn every() -> Vec<(String, Options)> {
     let mut list: Vec<_> = BACKENDS.iter().map(|row| (row.name.to_owned(), Options::new(row.backend))).collect();
     for backend in [Backend::Epoll, Backend::Uring] {

@@ -8,7 +8,7 @@ use crate::Parameters;
 use crate::values::{CONNECTIONS, HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_CONNECTION_BYTES, PROCESSES};
 
 /// Maximum resident memory per connection on each side (generator or server), bytes. If the memory per connection
-/// exceeds this maximum, a check of the experiment fails.
+/// exceeds the maximum, a check of the experiment fails.
 const USER_BYTES: f64 = 200.0;
 /// Minimum rate of answered messages in the measured window, as a share of the planned rate.
 const ANSWERED: f64 = 0.95;

@@ -122,8 +122,8 @@ fn each(
         };
         let key = Key { cold: Some(cold), ..on(name) }.with(PROCESSES, u32::try_from(number).ok());
         let mut one = trial((&format!("{name} processes"), &format!("{cold} cold, proxy {}", at + 1)), &timing, key);
-        // A proxy in another process reports only the median time of its calls. The trial's other statistics of the
-        // calls are unknown, so this code removes them.
+        // A proxy in another process reports only the median time of its calls. All other statistics about the calls
+        // are unknown, so they are removed from the trial.
         for name in [CALL_US, P99_US, TRIMMED_US, REJECTED] {
             one.results.put(name, None);
         }

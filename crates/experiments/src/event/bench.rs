@@ -8,7 +8,7 @@ use super::callers::Caller;
 use super::hot::Hot;
 
 /// Share of the calls that the trimmed mean leaves out at each end: this share of the fastest calls and this share of
-/// the slowest calls. The slowest calls include those that the scheduler interrupted. Most checks use the trimmed mean
+/// the slowest calls. The slowest calls include calls that the scheduler interrupted. Most checks use the trimmed mean
 /// instead of the median, because the cycle counter's resolution is too low for the median of short calls.
 const TRIM: f64 = 0.05;
 
@@ -19,8 +19,7 @@ pub(super) struct Timing {
     pub(super) mean_us: f64,
     pub(super) median_us: f64,
     pub(super) p99_us: f64,
-    /// Mean without the fastest and the slowest 5 % of the calls, microseconds. Most checks use this mean, which is
-    /// called the trimmed mean.
+    /// Mean without the fastest and the slowest 5 % of the calls, microseconds. Most checks use this trimmed mean.
     pub(super) trimmed_us: f64,
     /// Mean number of events per call.
     pub(super) returned: f64,

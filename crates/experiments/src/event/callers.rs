@@ -44,8 +44,8 @@ impl Library {
         Ok(Self { queue, events: vec![Event::default(); room], tells: true })
     }
 
-    /// Returns this interface, changed so that it does not tell the library when all data of a descriptor has been
-    /// read, as in the paper.
+    /// Returns the interface in a form that, as in the paper, does not report to the library that all data of a
+    /// descriptor was read.
     pub(super) fn untold(self) -> Self {
         Self { tells: false, ..self }
     }
@@ -81,7 +81,7 @@ impl Caller for Library {
     }
 }
 
-/// One of the two compared interfaces: the plain epoll system call. Its epoll instance watches the same connections as
+/// One of the two compared interfaces: the plain epoll system call. The epoll instance watches the same connections as
 /// the event library in [`Library`].
 pub(super) struct Bare {
     epoll: Epoll,

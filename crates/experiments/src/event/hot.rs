@@ -64,8 +64,8 @@ impl Hot {
     }
 
     /// Gives each connection a decoy (a connection without declared interest). A connection and its decoy together
-    /// always get `pieces` pieces of data. Because this sum is constant, the work between two poll calls and the state
-    /// of the CPU caches do not depend on the number of pieces that the connection itself gets.
+    /// always get `pieces` pieces of data. Because the sum is constant, the work between two poll calls does not depend
+    /// on the number of pieces for the connection itself.
     pub(super) fn with_decoys(self, decoys: Self, pieces: usize) -> Self {
         Self { decoys: Some((Box::new(decoys), pieces)), ..self }
     }

@@ -125,7 +125,7 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// Starts a proxy on the backend `events`. Opens `cold` idle connections to this proxy, at `pace` per second.
+    /// Starts a proxy on the backend `events`. Opens `cold` idle connections to the proxy, at `pace` per second.
     pub(super) fn start(
         lab: &mut Lab<'_>,
         (web, places): (&Web, &CpuSplit),

@@ -101,7 +101,7 @@ impl Sweep {
     }
 
     /// Returns the number of calls to time in round number `round`, at a point at which `have` calls were already
-    /// timed. Returns `None` if the point needs no more calls. Array sizes beyond those of the paper get no additional
+    /// timed. Returns `None` if the point needs no more calls. Array sizes above those of the paper get no additional
     /// rounds.
     pub(super) fn amount(&self, array: usize, round: u32, have: usize) -> Option<Amount> {
         let (source, wide) = self.longest;

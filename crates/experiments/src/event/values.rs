@@ -27,7 +27,7 @@ pub(crate) const TRIMMED_US: ValueName<f64> = ValueName::new("trimmed_us");
 pub(crate) const RETURNED: ValueName<f64> = ValueName::new("returned");
 /// Number of timed calls.
 pub(crate) const CALLS: ValueName<f64> = ValueName::new("calls");
-/// Number of calls that would have blocked. The other values about calls leave out the calls that would have blocked.
+/// Number of calls that would have blocked. All other values about calls leave these calls out.
 pub(crate) const REJECTED: ValueName<f64> = ValueName::new("rejected");
 /// Number of rounds that were rejected because one of their calls would have blocked.
 pub(crate) const REJECTED_ROUNDS: ValueName<f64> = ValueName::new("rejected_rounds");

@@ -41,11 +41,11 @@ pub(crate) struct Quantity {
 /// Determines which lines a chart has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Lines {
-    /// One line over all trials, with this name.
+    /// One line over all trials, with the given name.
     One(&'static str),
     /// One line for each line name that the trials have (`trial.key.line`).
     ByKey,
-    /// One line for each of these values, as (name, value). With several values, the chart's `y` only supplies the
+    /// One line for each of the given values, as (name, value). With several values, the chart's `y` only supplies the
     /// label and the unit of the axis.
     Values(&'static [(&'static str, Of)]),
 }

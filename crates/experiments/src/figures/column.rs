@@ -44,7 +44,7 @@ pub(crate) const fn words(head: &'static str, of: fn(&Trial) -> Option<String>) 
     Column { head, of: Of::Field(|_| None), unit: Unit::Plain, show: Show::Words(of) }
 }
 
-/// Returns the cell of a trial; `None` if the value is unknown. `before` is the trial in the row above this cell.
+/// Returns the cell of a trial; `None` if the value is unknown. `before` is the trial in the row above the cell.
 pub(crate) fn cell(column: &Column, trial: &Trial, before: Option<&Trial>) -> Option<String> {
     if let Some(word) = word(trial, column) {
         return Some(word);

@@ -12,7 +12,7 @@ pub(crate) struct Ranking {
     pub(crate) group: Of,
     /// Groups that get a table, as (value of the group, caption of its table).
     pub(crate) captions: &'static [(f64, &'static str)],
-    /// Values by which rows are ordered. If two rows are equal in one value, the next value in this list decides.
+    /// Values by which rows are ordered. If two rows have equal values, the next value in the list decides.
     pub(crate) order: &'static [Order],
     /// Columns of the tables. A narrow terminal leaves out the last columns first.
     pub(crate) columns: &'static [Column],

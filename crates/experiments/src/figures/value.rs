@@ -10,7 +10,7 @@ pub(crate) enum Of {
     Field(fn(&Trial) -> Option<f64>),
     /// A value that the experiment measured.
     Measured(ValueName<f64>),
-    /// A number that the experiment set for the trial under this name.
+    /// A number that the experiment set for the trial, by its name.
     Set(&'static str),
     /// A statistic of the response times, microseconds.
     Response(SummaryFigure),

@@ -101,7 +101,7 @@ impl Before {
 }
 
 /// Growth of a part of the memory, bytes; or, for a growth within the noise, the largest growth that may be noise. For
-/// a growth within the noise, only this upper limit is known.
+/// a growth within the noise, only the upper limit is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Growth {
     Bytes(f64),

@@ -1,6 +1,6 @@
 //! Runs an entry (load) on the hosts of the plan: the server on one host, and the blocks of connections on the others.
 //! If all hosts are on this machine, some values of the trial come from local files. If the hosts are other machines,
-//! these values come from the server's own counts and from the recording of the server's host.
+//! the server's own counts and its host's recording provide these values.
 
 use lab::{CpuSplit, HostsSetup, Lab, LabError, Load, Point};
 use run::{LoadPlan, Trial};

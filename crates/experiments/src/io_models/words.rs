@@ -6,7 +6,7 @@ use run::Trial;
 use super::rows::{SIX, cost, row};
 use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MODEL};
 
-/// All models count as handling the offered load if the slowest model has at least this share of the median throughput.
+/// All models count as handling the offered load if the slowest one has at least this share of the median throughput.
 const SAME: f64 = 0.9;
 
 /// Returns a sentence about each entry (load), and remarks on select with arrays.
@@ -62,7 +62,7 @@ fn most_through(full: &[&Trial]) -> String {
 
 /// Returns words that name two I/O models (methods of serving many connections) with their CPU time per message. The
 /// first model has the lowest CPU time per message of all models. The second model has the lowest CPU time per message
-/// of the six models of the paper that the experiment repeats; it is left out if it is also the first model.
+/// of the six models of the repeated paper; left out if it is also the first model.
 fn least_processor(full: &[&Trial]) -> String {
     let least = |of: &dyn Fn(&str) -> bool| {
         let known = full.iter().filter_map(|t| Some((t.key.get(MODEL)?, cost(t)?))).filter(|(model, _)| of(model));

@@ -112,11 +112,10 @@ pub(super) fn processor_us(side: Option<&Side>) -> Option<f64> {
     host.into_iter().chain(process).reduce(f64::max)
 }
 
-/// Returns the share of the CPU time of a side's host (client or server) that the experiment used. This share includes
-/// the CPU time of the processes of this side, and the CPU time of all interrupts on the host. CPU time of other
-/// programs is left out, because a dedicated host would not run them. Most kernels charge interrupts to the process
-/// that they interrupt. The result is at most the part of the CPU time that was not idle, so that the time of an
-/// interrupt does not count twice.
+/// Returns the share of the CPU time of a side's host (client or server) that the experiment used. The share includes
+/// the CPU time of the side's processes, and of all interrupts on the host. CPU time of other programs is left out,
+/// because a dedicated host would not run them. Most kernels charge interrupts to the process that they interrupt. The
+/// result is at most the part of the CPU time that was not idle, so that the time of an interrupt does not count twice.
 pub(super) fn busy(side: Option<&Side>, trial: &Trial) -> Option<f64> {
     let side = side?;
     let times = side.recording.cpu_times("total", trial.measured.window)?;
@@ -163,7 +162,7 @@ mod tests {
     }
 
     /// Makes the counters of a side (client or server) whose host has one CPU. `own` is the share of the CPU time that
-    /// the only process of this side used. `system` and `softirq` are shares that were counted in clock ticks.
+    /// the side's only process used. `system` and `softirq` are shares that were counted in clock ticks.
     fn loaded(own: f64, system: f64, softirq: f64) -> Side {
         let column = |id: &'static str, instance: &str, share: f64| Column {
             counter: CounterId::new(id),

@@ -18,7 +18,7 @@ use lab::{CpuSplit, Lab, LabError, Load, NamespaceHost, Observation, ObservedSer
 
 /// TCP port on which the server listens in its namespace.
 const PORT: u16 = 80;
-/// Network interface of the server's host. The packet filter counts packets on this interface.
+/// Network interface of the server's host. The packet filter counts packets on `eth0`.
 const INTERFACE: &str = "eth0";
 
 /// Maximum time to wait until the server has finished the connections of the previous trial.
@@ -122,8 +122,7 @@ impl NamespaceHosts {
     }
 
     /// Waits until the server has no open, waiting or half-open connections from the previous trial, for at most
-    /// [`SETTLES_WITHIN`]. Without this wait, the counts of the next trial would include connections of the previous
-    /// trial.
+    /// [`SETTLES_WITHIN`]. Otherwise, the counts of the next trial would include connections of the previous trial.
     fn settle(&mut self) {
         let end = Instant::now() + SETTLES_WITHIN;
         while Instant::now() < end {

@@ -69,7 +69,7 @@ const DECLINED: f64 = 0.97;
 /// Stores the CPU time that each dropped connection request cost, but only if throughput declined and more requests
 /// were dropped than the server can complete. The dropped connection requests together took the share (1 - X/X0) of a
 /// CPU. X is the trial's throughput, and X0 is the best throughput with the same setting of syncookies. The cost of a
-/// dropped request is this share, (1 - X/X0), divided by the rate of drops.
+/// dropped request is (1 - X/X0), divided by the rate of drops.
 fn put_costs(run: &mut Run) {
     let rates: Vec<_> = run.trials.iter().map(|t| (t.key.get(SYNCOOKIES), t.rates.completed_rate)).collect();
     for trial in &mut run.trials {

@@ -13,7 +13,7 @@ use crate::experiment::BUILD_S;
 use lab::{Lab, LabError};
 
 /// Minimum share of the rate D/T (descriptors divided by the timeout) that the generator must send. A generator that
-/// sends less than this share of the rate D/T has reached its limit.
+/// sends less has reached its limit.
 const KEEPS_UP: f64 = 0.95;
 /// Highest rate in the paper (2065 requests/s) divided by the capacity of the paper's server (130 requests/s), rounded.
 const PAST_CAPACITY: f64 = 16.0;

@@ -13,7 +13,7 @@ use crate::experiment::BUILD_S;
 use crate::values::MODEL;
 use lab::{Lab, LabError};
 
-/// I/O model of the server that needs threads for each connection. The other models of the experiment are event-driven.
+/// I/O model of the server that needs threads for each connection. All other models of the experiment are event-driven.
 const LIMITED: &str = "blocking";
 
 /// Returns the planned time of the experiment, seconds.

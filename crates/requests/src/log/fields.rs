@@ -95,7 +95,7 @@ impl Fields {
             names.push(name.to_owned());
             all.given.push(name.to_owned());
         }
-        // The path is in one of two fields. If the user names one of these two fields, the other one is not used.
+        // The path is in one of two fields. If the user names one of the fields, the other field is not used.
         (all.is_path_named, all.is_method_named) = (named.contains("path"), named.contains("method"));
         if named.contains("request") && !all.is_path_named {
             all.path.clear();

@@ -45,7 +45,7 @@ fn asked(value: &Value, escaped: bool, fields: &Fields) -> Result<(String, Strin
     }
 }
 
-/// Returns the values of the fields with these names, in the order of the names. Leaves out fields that the line lacks.
+/// Returns the values of the named fields, in the order of the names. Leaves out fields that the line lacks.
 fn texts(value: &Value, names: &[String]) -> impl Iterator<Item = String> {
     names.iter().filter_map(|name| find_field(value, name))
 }

@@ -54,7 +54,7 @@ fn quoted_fields(line: &str) -> Result<Vec<(usize, usize)>, (usize, String)> {
                 at = open + length + 2;
             }
             // If a server is still writing to the log, the log may end in the middle of a field. All complete fields
-            // before this incomplete field are kept.
+            // before the incomplete field are kept.
             None if all.is_empty() => return Err((open + 1, "a \"request\" is not closed".to_owned())),
             None => break,
         }
@@ -78,7 +78,7 @@ fn closing_quote(text: &str) -> Option<usize> {
 /// Splits the request line of a log, such as `GET /path HTTP/1.1`, into method and path. Escapes that the server wrote
 /// (`\x22`) are undone. The path in the request line may contain spaces.
 pub(super) fn request(text: &str) -> Result<(String, String), String> {
-    // Servers write control characters as `\x16`. Such an escape is shown as it is in the log.
+    // Servers write control characters as `\x16`. The escape is shown as it is in the log.
     let not_one = || format!("{} is not a request", crate::error::shown(text).replace(r"\\", r"\"));
     let (method, rest) = text.split_once(' ').ok_or_else(not_one)?;
     let path = match rest.rsplit_once(' ') {
@@ -98,8 +98,8 @@ pub(super) fn is_method(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphabetic() || b"-_.".contains(&b))
 }
 
-/// Finds the status in the text around the request. The status may be in four places: directly after the request, in a
-/// field named `status`, after the times of HAProxy or of an AWS load balancer, or directly before the request.
+/// Finds the status in the text around the request. The status is in one of four places: directly after the request, in
+/// a field `status`, after the times of HAProxy or an AWS load balancer, or directly before the request.
 fn status(before: &str, behind: &str) -> Option<u16> {
     let next = fields(behind).next().and_then(code);
     let named = || fields(behind).chain(fields(before)).find_map(named_code);
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn the_usual_formats_are_read() {
-        // This line is Apache's own example of the Common Log Format.
+        // The line is Apache's own example of the Common Log Format.
         let line = r#"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326"#;
         let expected = Logged {
             at_s: Some(971_211_336.0),

@@ -10,8 +10,8 @@ const ZONED: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f %z", "%d/%b/%Y:%H:%M:%S %z"];
 /// loadline reads times without a zone as UTC. A replay uses only differences of times, so the zone does not matter.
 const LOCAL: &[&str] =
     &["%d/%b/%Y:%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f"];
-/// Smallest number in a line of text that counts as a time, seconds since the epoch (September 2001). Numbers below
-/// this minimum may be process IDs, sizes or durations. In a log whose times are mostly later, no earlier time counts.
+/// Smallest number in a line of text that counts as a time, seconds since the epoch (September 2001). Smaller numbers
+/// may be process IDs, sizes or durations. In a log whose times are mostly later, no earlier time counts.
 pub(super) const MIN_EPOCH_S: f64 = 1e9;
 /// Number of words at the beginning of a line in which loadline looks for a time, if no time is in brackets.
 const MAX_WORDS: usize = 16;

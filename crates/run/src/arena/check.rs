@@ -56,7 +56,7 @@ fn each<T>(
 }
 
 /// Returns the beginning of an error message, such as `line 7, `, for a table of the file. The table has the index `at`
-/// among the tables of the kind `kind`. Returns an empty text if no table has this index.
+/// among the tables of the kind `kind`. Returns an empty text if no table has the index `at`.
 fn line(text: &str, kind: &str, at: usize) -> String {
     let header = format!("[[{kind}]]");
     let lines = text.lines().enumerate().filter(|(_, line)| line.replace(' ', "").starts_with(&header));

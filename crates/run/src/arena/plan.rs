@@ -49,7 +49,7 @@ pub struct ArenaEntry {
 }
 
 impl ArenaEntry {
-    /// Returns the URL of a path on this server.
+    /// Returns the URL of a path on the server.
     pub fn target(&self, https: bool, path: &str) -> String {
         match &self.url {
             Some(url) => format!("{}{path}", url.trim_end_matches('/')),

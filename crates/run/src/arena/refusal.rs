@@ -41,8 +41,8 @@ pub enum ArenaRefusalKind {
 }
 
 impl ArenaRefusalKind {
-    /// Returns true if the capacity of the cell (one server under one load) is known only as a lower bound. loadline
-    /// still measures the server at the common rate of all servers, and shows its figures without a rank.
+    /// Returns true if the capacity of the cell (one server under one load) is only a lower bound. loadline still
+    /// measures the server at the common rate, and shows its figures without a rank.
     pub const fn is_lower_bound(self) -> bool {
         matches!(self, Self::Generator | Self::Medium | Self::NotOverloaded)
     }

@@ -1,6 +1,6 @@
 //! Everything measured so far in a comparison of many servers. The state of a comparison is stored after each build,
 //! each capacity search and each turn (measurement of one server), so that an interrupted comparison can continue. The
-//! result of the comparison is computed from this stored state alone.
+//! result of the comparison depends only on the stored state.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,5 @@
-//! Formatting of numbers. This file formats numbers for tables, charts and headlines, with three significant digits and
-//! SI units. The function [`count`] keeps every digit of an exact count. The module [`prose`] formats numbers for
-//! sentences.
+//! Formatting of numbers. Numbers in tables, charts and headlines get three significant digits and SI units. The
+//! function [`count`] keeps every digit of an exact count. The module [`prose`] formats numbers for sentences.
 //!
 //! A missing value is written as `n/a`, never as 0. Infinity is written as `∞`.
 
@@ -104,7 +103,7 @@ pub fn significant(value: f64) -> String {
     Digits(DIGITS).significant(value)
 }
 
-/// Factor just above 1. Numbers are multiplied by it before they are formatted, so that the formatter rounds halves up,
+/// Factor just above 1. Numbers are multiplied by this factor before they are formatted, so that halves are rounded up,
 /// as readers expect. Without the factor, the formatter would round halves to even.
 const HALVES_UP: f64 = 1.0 + 1e-12;
 
@@ -166,7 +165,8 @@ impl Digits {
         if !value.is_finite() || value.abs() >= 1e18 {
             return format!("{} {unit}", self.significant(value)).trim_end().into();
         }
-        // The prefix (k, M) is chosen after rounding. Otherwise, 999.6 kB would be written as 1,000 kB instead of 1 MB.
+        // The prefix (k, M) is chosen after rounding. If it were chosen before rounding, 999.6 kB would be written as
+        // 1,000 kB instead of 1 MB.
         let rounded = self.round_significant(value);
         let step = STEPS.iter().find(|(size, _)| rounded.abs() >= *size);
         let (size, prefix) = step.copied().unwrap_or((1.0, ""));

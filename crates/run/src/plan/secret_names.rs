@@ -18,11 +18,10 @@ pub const SECRET_HEADERS: &[&str] = &[
 pub const SECRET_WORDS: &[&str] =
     &["token", "secret", "passw", "apikey", "accesskey", "auth", "signature", "credential", "session"];
 
-/// Query parameters that are secret if their whole name is in this list.
+/// Query parameters whose value is secret, by their whole name.
 const SECRET_PARAMETERS: &[&str] = &["key", "sig", "sid", "pwd", "pass", "pw", "jwt", "code"];
 
-/// Minimum length of a token in a query. A value of at least this length that has letters and digits is secret,
-/// whatever its name is.
+/// Minimum length of a token in a query. A longer value with letters and digits is secret, whatever its name is.
 const MIN_TOKEN_LENGTH: usize = 32;
 
 /// Returns true if the name of a header makes the header's value secret.

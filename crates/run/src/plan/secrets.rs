@@ -1,8 +1,8 @@
 //! Keeps secrets in memory only. In place of each secret, a plan contains a placeholder such as `<redacted:1a2b3c4d>`.
-//! The digits of a placeholder are the beginning of a SHA-256 digest of the secret value and a random salt of this
-//! process. Because of the salt, nobody can find a secret by hashing guesses, and equal secrets have different
-//! placeholders in different runs. The secret values are in [`Secrets`], which is never stored. Secret values are used
-//! only for requests (see [`crate::LoadPlan::revealed`]).
+//! The digits of a placeholder begin the SHA-256 digest of the secret value and a random salt of the process. Because
+//! of the salt, nobody can find a secret by hashing guesses, and equal secrets have different placeholders in different
+//! runs. The secret values are in [`Secrets`], which is never stored. Secret values are used only for requests (see
+//! [`crate::LoadPlan::revealed`]).
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
@@ -105,7 +105,7 @@ impl Secrets {
                 let kept = self.redact_url(word);
                 self.scrub(&kept)
             }
-            // This word of a command line is itself a whole command (as after --command-a) or a connection string.
+            // A word of a command line may itself be a whole command (as after --command-a) or a connection string.
             _ if (word.contains(char::is_whitespace) || word.contains("password=")) && !word.contains("$env:") => {
                 hide_tokens_of_command(&self.scrub(word))
             }
@@ -113,8 +113,8 @@ impl Secrets {
         }
     }
 
-    /// Replaces all stored secrets in a text. Also replaces those parts of stored secrets that are secret even alone,
-    /// such as the token after `Bearer` or the value of a cookie.
+    /// Replaces all stored secrets in a text. Also replaces parts of stored secrets that are secret alone, such as the
+    /// token after `Bearer` or the value of a cookie.
     pub fn scrub(&self, text: &str) -> String {
         let mut found: Vec<(&str, &str)> = Vec::new();
         for (placeholder, value) in &self.by_placeholder {

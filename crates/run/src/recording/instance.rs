@@ -11,8 +11,8 @@ pub struct Instance {
     pub tid: Option<u32>,
 }
 
-/// Name of the instance for the sum of those ended processes of one side that have no columns of their own. The name of
-/// this instance uses the process ID 0, which no process has.
+/// Name of the instance that sums up the ended processes of one side without columns of their own. The name contains
+/// the process ID 0, which no process has.
 pub const ENDED_PROCESSES: &str = "ended processes:0";
 
 impl Instance {

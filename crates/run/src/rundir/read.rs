@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer};
 use crate::read_bounded;
 use crate::rundir::{FORMAT, Run, RunDirError};
 
-/// Maximum size of `run.json`, bytes. A file of this size has room for one day of samples from a busy host. A machine
-/// with 2 GB of memory can read a run of this size.
+/// Maximum size of `run.json`, bytes. One day of samples from a busy host fits into a file of this size. A machine with
+/// 2 GB of memory can read such a file.
 pub const MAX_RUN_BYTES: u64 = 256 << 20;
 /// Maximum number of trials in a stored run. The number of trials is limited because all conclusions use every trial,
 /// and every table has a row for each trial.
@@ -22,8 +22,7 @@ pub const MAX_RUN_HISTOGRAMS: usize = 8_000;
 /// two bytes of text and up to 2 KiB of memory.
 pub const MAX_RUN_HOSTS: usize = 50_000;
 /// Maximum number of objects (`{`) in `run.json`. Each object takes a few hundred bytes of memory. loadline writes
-/// about 90 bytes of text per object, so a file of [`MAX_RUN_BYTES`] that loadline wrote has fewer objects than this
-/// maximum.
+/// about 90 bytes of text per object, so its own files have fewer objects.
 pub const MAX_RUN_OBJECTS: usize = 3_000_000;
 /// Maximum number of values (commas) in `run.json`. loadline writes about 16 bytes per value, so a file of
 /// [`MAX_RUN_BYTES`] that loadline wrote has fewer values than this maximum.

@@ -70,7 +70,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         }
     }
 
-    /// Returns how much each count has grown since `earlier`, an earlier copy of this histogram.
+    /// Returns how much each count has grown since `earlier`, an earlier copy of the histogram.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let before = |bucket: &u16| earlier.0.get(bucket).copied().unwrap_or(0);
@@ -83,9 +83,9 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         self.0.iter().map(|(bucket, n)| (*bucket, *n))
     }
 
-    /// Returns the summary of these durations and of `failed` further requests, as precise as the buckets allow. The
-    /// further requests were never answered; `ages` has the times until their failures, as far as these times are
-    /// known.
+    /// Returns the summary of the durations in the histogram and of `failed` further requests, as precise as the
+    /// buckets allow. The further requests were never answered; `ages` has the times until their failures, as far as
+    /// these times are known.
     pub fn summary(&self, ages: &Self, failed: u64) -> Summary {
         let unanswered = failed.max(ages.len());
         let percentile = |q: f64| self.percentile(q, ages, failed);
@@ -116,9 +116,9 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         }
     }
 
-    /// Returns the `q` quantile (0 to 1) of these durations and of `failed` further requests, which count as longer
-    /// than all durations. If the quantile belongs to a failed request, returns the longest lower bound that is known:
-    /// the longest of these durations, or a time until a failure in `ages`.
+    /// Returns the `q` quantile (0 to 1) of the durations and of `failed` further requests, which count as longer than
+    /// all durations. If the quantile belongs to a failed request, returns the longest known lower bound: the longest
+    /// duration, or a time until a failure in `ages`.
     pub fn percentile(&self, q: f64, ages: &Self, failed: u64) -> TimeFigure {
         let (answered, failed) = (self.len() as f64, failed.max(ages.len()));
         let rank = q * (answered + failed as f64) / answered;
@@ -139,8 +139,8 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         sum
     }
 
-    /// Returns the bucket of the `q` quantile of these durations and of `shorter` further durations that are shorter
-    /// than all of them. Returns `None` if the quantile is one of the `shorter` further durations.
+    /// Returns the bucket of the `q` quantile of the durations and of `shorter` further, shorter durations. Returns
+    /// `None` if the quantile is one of the `shorter` further durations.
     fn bucket_at(&self, q: f64, shorter: u64) -> Option<u16> {
         let rank = (q.clamp(0.0, 1.0) * (self.len() as f64 + shorter as f64)).max(1.0);
         let mut below = shorter as f64;

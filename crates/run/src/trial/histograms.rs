@@ -11,7 +11,7 @@ const UNDER_WAY: &str = "under_way";
 /// Name of the histogram with the ages of the requests in flight at the start of the window.
 const CARRIED_IN: &str = "carried_in";
 /// Ending of a histogram's name, after the name of another histogram of requests without a good answer. A histogram
-/// whose name has this ending contains only the times of requests whose first byte had arrived earlier.
+/// with this ending contains only times of requests whose first byte had arrived earlier.
 const BEGUN: &str = "_begun";
 /// Name of the histogram with the time until each answer that had an unexpected status.
 const REFUSED: &str = "refused";
@@ -27,10 +27,10 @@ pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> Censo
 
 /// Returns the distribution of the time that the argument `time` names, as [`response_times`] does for the response
 /// time. A request in flight at the end of the window counts with its age as a lower bound. For the time to the first
-/// byte, a request in flight whose first byte has arrived is left out: its time is recorded in a later window, when its
-/// answer is complete. A failed or refused request whose first byte came is included with the time to this byte, but
-/// never so that it lowers a percentile. For times of events, the ages of requests in flight are not needed, because
-/// the generator records an unfinished time itself at the end.
+/// byte, a request whose first byte has arrived is left out, because a later window records its time. A failed or
+/// refused request whose first byte came is included with the time to this byte, but never so that it lowers a
+/// percentile. For times of events, the ages of requests in flight are not needed, because the generator records an
+/// unfinished time itself at the end.
 pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> CensoredTimes {
     let answered = time.of(histograms);
     if time.is_of_events() {

@@ -6,17 +6,16 @@ use crate::{ErrorKind, FailureKind, Tally, Trial};
 /// Minimum number of connections for a conclusion about silent closes. With fewer than `MIN_CONNECTIONS` connections,
 /// the mean number of answers per connection is too uncertain for a conclusion.
 const MIN_CONNECTIONS: u64 = 20;
-/// Minimum mean number of successive connections per client for a conclusion. Even two restarts of the server give each
-/// client only three successive connections, so restarts alone do not reach this minimum.
+/// Minimum mean number of successive connections per client for a conclusion. Two restarts of the server give each
+/// client only three successive connections, so restarts alone do not reach the minimum.
 const GENERATIONS: f64 = 4.0;
 /// Minimum share of all connections that must have ended for a conclusion, 0 to 1. With servers that close silently,
 /// more than 0.99 of the connections had ended, because only the last connection of each client stays open.
 const NEARLY_ALL: f64 = 0.9;
-/// Maximum scatter of the number of answers per lost connection. At this scatter or a smaller one, loadline concludes
-/// that the server closes connections after a fixed number of answers. The scatter is the standard deviation divided by
-/// the mean. The scatter is 0 if all lost connections had the same number of answers. The scatter is 1 or more for a
-/// server that drops each request with a fixed probability, because the number of answers is then geometrically
-/// distributed.
+/// Maximum scatter of the number of answers per lost connection. At this scatter or less, loadline concludes that the
+/// server closes connections after a fixed number of answers. The scatter is the standard deviation divided by the
+/// mean. The scatter is 0 if all lost connections had the same number of answers. The scatter is 1 or more for a server
+/// that drops each request with a fixed probability, because the number of answers is then geometrically distributed.
 const MAX_SPREAD: f64 = 0.5;
 
 /// Rule by which a server closes connections without announcing it.

@@ -63,7 +63,7 @@ pub enum AgentSpec {
         /// Question to answer.
         question: ServerQuestion,
         /// Plan of the load whose server the question concerns. If the question needs a request, the agent sends the
-        /// first request of this plan.
+        /// plan's first request.
         plan: Box<LoadPlan>,
         /// Address of the server.
         addr: Address,

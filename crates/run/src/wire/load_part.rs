@@ -12,8 +12,7 @@ use crate::{
     Window, skip_empty,
 };
 
-/// Maximum number of histograms per agent. An agent of this version of loadline sends fewer histograms than this
-/// maximum.
+/// Maximum number of histograms per agent. An agent of this version sends fewer histograms.
 const MAX_HISTOGRAMS: usize = 24;
 /// Maximum number of an experiment's slots for which response times are stored.
 const MAX_SLOTS: usize = 1024;
@@ -63,8 +62,7 @@ pub struct LoadPart {
     /// Shortest idle time after which the server closed a connection, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closes_idle_after_s: Option<f64>,
-    /// Connections that the server closed at one moment. The server closed more connections at this moment than at any
-    /// other moment.
+    /// Connections that the server closed at one moment. At no other moment did the server close more connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_together: Option<EndsTogether>,
     /// Completed, failed and late requests in each tenth of a second of the measured window, if the plan has limits.

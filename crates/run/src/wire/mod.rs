@@ -96,8 +96,8 @@ pub enum AgentCommand {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_ns: Option<u64>,
     },
-    /// New rate of an open loop, chosen by the user during the load. An agent ignores this command if its load is not
-    /// an open loop, or has planned stages.
+    /// New rate of an open loop, chosen by the user during the load. An agent ignores the command if its load is not an
+    /// open loop, or has planned stages.
     Rate {
         /// Factor by which the planned rate is multiplied. The agent limits the factor to the range from 0.001 to 1000.
         factor: f64,
@@ -110,8 +110,8 @@ pub enum AgentCommand {
     },
     /// Tells an observer to start the samples of a trial, or a lever agent to start its slots.
     Follow {
-        /// For an observer: additional processes to observe. For a lever agent: processes that replace those in the
-        /// lever's plan.
+        /// For an observer: additional processes to observe. For a lever agent: processes that replace the processes in
+        /// the lever's plan.
         pids: Vec<u32>,
         /// Zero point of the trial's times on the agent's monotonic clock, nanoseconds: the start of the load.
         origin_ns: u64,

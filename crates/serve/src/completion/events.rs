@@ -8,8 +8,8 @@ use sys::wake::Waker;
 
 use crate::ServeError;
 
-/// Maximum number of outstanding operations of one thread. In addition to these operations, the thread waits for its
-/// control event.
+/// Maximum number of outstanding operations of one thread. In addition to [`OPERATIONS`] operations, the thread waits
+/// for its control event.
 pub(crate) const OPERATIONS: u32 = 62;
 
 /// eventfds of a thread: one per connection, because each connection has at most one posted operation.

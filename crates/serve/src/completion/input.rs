@@ -37,7 +37,7 @@ impl Worker {
                 self.starved.push_back((index, generation));
                 Ok(())
             }
-            // These error numbers mean that the socket has no data, or that the multishot receive was cancelled.
+            // The socket has no data, or the multishot receive was cancelled.
             Err(Errno::AGAIN | Errno::CANCELED | Errno::INTR) => {
                 conn.drained = u32::MAX;
                 self.advance(index)

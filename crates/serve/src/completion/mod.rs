@@ -3,8 +3,8 @@
 //! whether connections have descriptors.
 //!
 //! A connection has at most one outstanding send, so that answers stay in order. While a connection has an outstanding
-//! send, the server receives only a few buffers of input from this connection. This limit on input prevents a peer that
-//! does not read its answers from filling the server's memory.
+//! send, the server receives only a few buffers of input from this connection. Otherwise, a peer that does not read its
+//! answers could fill the server's memory.
 
 mod conn;
 mod ends;
@@ -31,11 +31,11 @@ use conn::{Conn, Sending, Waiting};
 pub(crate) use events::OPERATIONS;
 pub(crate) use setup::{Receive, Setup, allows_direct, probe};
 
-/// Maximum number of buffers in a connection's backlog. When the backlog has this many buffers, the multishot receive
-/// is cancelled.
+/// Maximum number of buffers in a connection's backlog. With this many buffers in the backlog, the multishot receive is
+/// cancelled.
 const MAX_BACKLOG: usize = 4;
 /// Maximum time, nanoseconds, for which connections without a receive buffer wait until another connection returns a
-/// buffer. If no connection returns a buffer in this time, the server allocates more buffers.
+/// buffer. If no connection returns a buffer within this maximum, the server allocates more buffers.
 const MAX_BUFFER_WAIT_NS: u64 = 1_000_000;
 /// Maximum wait until the kernel has freed the ring, nanoseconds.
 const MAX_RING_CLOSE_NS: u64 = 5_000_000_000;

@@ -22,8 +22,8 @@ const SETUP: Setup = Setup {
     literal: false,
 };
 
-/// Starts an echo server with one thread. Its send buffers are small, so that a send to a peer that does not read soon
-/// waits.
+/// Starts an echo server with one thread. The server's send buffers are small, so that a send soon waits for a peer
+/// that does not read.
 fn start() -> Server {
     let control = Control::new(&[], None);
     let (mut listeners, addr) = listener::open("127.0.0.1:0", 64, 1, false, false, &control).unwrap();

@@ -9,7 +9,7 @@ const LINGER_BYTES: u32 = 1 << 20;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Activity {
     /// Time at which data last arrived, at which the connection got its worker slot, or at which the server began to
-    /// read from it again. After the server has closed its sending side, this field contains the time of the close.
+    /// read from it again. After the server has closed its sending side, the field contains the time of this close.
     pub(crate) heard_ms: u32,
     /// Time of the last send that left output waiting; 0 if no output waits.
     pub(crate) blocked_ms: u32,

@@ -66,7 +66,7 @@ fn refuse_options(plan: &ServePlan) -> Result<(), ServeError> {
     }
 }
 
-/// Opens a UDP socket on the listen address. With `shares`, several sockets of this server share the port.
+/// Opens a UDP socket on the listen address. With `shares`, several sockets of one server share the port.
 fn open(addr: SocketAddr, shares: bool) -> sys::Result<OwnedFd> {
     let fd = socket::udp(addr)?;
     socket::set_reuse_port(&fd, shares)?;

@@ -104,8 +104,8 @@ impl Worker {
                 Ok(()) => cell.bytes_out.add(bytes.len() as u64),
                 Err(Errno::AGAIN | Errno::NOBUFS) => return false,
                 Err(e) if is_fatal(e) => failed = Some(e),
-                // The address, the route or a packet filter refuses this datagram, so only one client is concerned.
-                // QUIC notices by its own timers that datagrams are lost, or that a client has gone.
+                // The address, the route or a packet filter refuses the datagram, so only one client is affected. QUIC
+                // notices by its own timers that datagrams are lost, or that a client has gone.
                 Err(_) => {}
             }
             true

@@ -1,6 +1,6 @@
-//! epoll(7): the kernel stores which descriptors are watched, and keeps a list of those that are ready. The Windows
-//! study (Jones and Deshpande, 2000) has no model that corresponds to epoll. All other I/O models are compared with the
-//! epoll models.
+//! epoll(7): the kernel stores the watched descriptors, and keeps a list of the ready ones. The Windows study (Jones
+//! and Deshpande, 2000) has no model that corresponds to epoll. All other I/O models are compared with the epoll
+//! models.
 //!
 //! `epoll` is level-triggered, with one listening socket for all threads (with EPOLLEXCLUSIVE, a new connection does
 //! not wake all threads). `epoll-et` is edge-triggered. `epoll-sharded` has one listening socket per thread.
@@ -58,8 +58,8 @@ impl<const EDGE: bool> Poller<EDGE> {
 
     fn interest(token: u32, want: Want) -> Interest {
         if token == LISTENER {
-            // Several epoll instances may watch one listening socket. Because of EPOLLEXCLUSIVE, a new connection does
-            // not wake all threads that wait on these instances.
+            // Several epoll instances may watch one listening socket. With EPOLLEXCLUSIVE, a new connection does not
+            // wake all threads that wait on these instances.
             return Interest::IN | Interest::EXCLUSIVE;
         }
         if EDGE {

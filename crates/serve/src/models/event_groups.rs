@@ -1,4 +1,4 @@
-//! Threads that each wait for up to 63 sockets and one control event. This model corresponds to WSAEventSelect on
+//! Threads that each wait for up to 63 sockets and one control event. The model corresponds to WSAEventSelect on
 //! Windows. WSAWaitForMultipleEvents accepts at most 64 events, and reports only the signalled event with the lowest
 //! index. The number of threads is ceil(connections / 63) + 1.
 //!

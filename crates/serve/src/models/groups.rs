@@ -1,5 +1,6 @@
 //! Common part of the group models, in which each thread serves a limited number of connections (a group). One thread
-//! accepts connections and assigns them to groups. If all groups are full, the accepting thread starts another group.
+//! accepts connections and assigns each of them to a group. If all groups are full, the accepting thread starts another
+//! group.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;

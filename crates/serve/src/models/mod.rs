@@ -218,7 +218,7 @@ pub(crate) fn start(
     let control = Control::new(&plan.cpus, options.get("max_threads")?);
     let launch = Launch { plan, options, control: control.clone(), service, policy };
     let started = (model.start)(&launch);
-    // After this line, dropping `Server` stops the threads, even if starting the model failed.
+    // From here on, dropping `Server` stops the threads, even if starting the model failed.
     let any = SocketAddr::from(([0, 0, 0, 0], 0));
     let server = Server::new(*started.as_ref().unwrap_or(&any), model.name, control);
     started.map(|_| server)

@@ -1,8 +1,8 @@
 //! poll(2): in every wait, the whole list of descriptors is copied to the kernel and back. Unlike select, poll supports
 //! descriptor numbers of any size. The model has one thread.
 //!
-//! Cost of an event: a part of two scans of all connections, one in the kernel and one in this process. All events of
-//! one wake-up share one scan in the kernel and one scan in this process.
+//! Cost of an event: its share of two scans of all connections, one in the kernel and one in this process. All events
+//! of one wake-up share one scan in the kernel and one scan in this process.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};

@@ -1,4 +1,4 @@
-//! Threads with up to 62 outstanding operations and one ring each. This model corresponds to overlapped I/O with events
+//! Threads with up to 62 outstanding operations and one ring each. The model corresponds to overlapped I/O with events
 //! on Windows, where a thread waits for at most 64 event objects, one per operation.
 //!
 //! A connection has at most one outstanding operation (a receive or a send), so a thread can serve 62 connections. The

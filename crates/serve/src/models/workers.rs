@@ -94,7 +94,7 @@ impl Pool {
             Ok(fd) => self.open(fd),
             Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                 self.cell.accept_paused.add_shared(1);
-                // Only the thread that failed to accept pauses. The other threads serve the open connections.
+                // Only the thread that failed to accept pauses. All other threads serve the open connections.
                 clock::sleep_until_ns(clock::monotonic_ns() + PAUSE_NS);
             }
             Err(_) => {}

@@ -16,7 +16,7 @@ pub(super) struct Request {
     /// Length of the head in bytes.
     pub(super) length: usize,
     pub(super) body: Body,
-    /// True if the client's connection stays open after this exchange.
+    /// True if the client's connection stays open after the exchange.
     pub(super) keep: bool,
     /// True if the response has no body, because the method is HEAD.
     pub(super) is_head: bool,
@@ -35,7 +35,7 @@ pub(super) struct Response {
     /// Length of the head in bytes.
     pub(super) length: usize,
     pub(super) body: Body,
-    /// True if the upstream connection stays open after this exchange.
+    /// True if the upstream connection stays open after the exchange.
     pub(super) keep: bool,
     /// True for an interim response (1xx), which another response follows.
     pub(super) interim: bool,

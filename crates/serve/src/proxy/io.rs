@@ -135,8 +135,8 @@ impl Io {
         self.queue.forget(end.fd());
     }
 
-    /// Drops an unused upstream connection that has become readable. The upstream server has closed this connection, or
-    /// sent bytes that were not requested.
+    /// Drops an unused upstream connection that has become readable. The upstream server has closed the connection, or
+    /// has sent bytes that were not requested.
     pub(super) fn drop_kept(&mut self, fd: RawFd) {
         if let Some(at) = self.kept.iter().position(|end| end.fd() == fd) {
             let end = self.kept.swap_remove(at);

@@ -47,7 +47,7 @@ fn start_with(plan: &ServePlan, mut clock: Option<Box<Stopwatch>>) -> Result<Ser
     let threads = plan.threads.max(1);
     let (listeners, addr) = listener::open(&plan.listen, plan.backlog, threads, threads > 1, false, &control)?;
     listener::tune(&listeners, &Options::new(&plan.options)?)?;
-    // After this line, dropping `Server` stops the threads, even if an error occurs.
+    // From here on, dropping `Server` stops the threads, even if an error occurs.
     let server = Server::new(addr, settings.events.backend.spec().name, control.clone());
     for listener in listeners {
         let (settings, control) = (settings.clone(), control.clone());

@@ -68,7 +68,7 @@ impl Settings {
         })
     }
 
-    /// Returns the response to a refused request with this status.
+    /// Returns the response to a request that is refused with `status`.
     pub(super) fn reply(&self, status: u16) -> &'static [u8] {
         REPLIES.iter().find(|(known, _)| *known == status).map_or(REPLIES[0].1, |(_, reply)| reply)
     }

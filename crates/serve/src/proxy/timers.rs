@@ -1,5 +1,5 @@
 //! Deadlines of a thread's pairs (clients with their upstream connections): for silent upstream servers, for slow
-//! heads, and for clients that do not close. This file also contains the code that pauses the accepting of connections.
+//! heads, and for clients that do not close. The code that pauses the accepting of connections is also in this file.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;

@@ -15,8 +15,7 @@ use sys::tsc;
 /// its next event.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
-/// Durations of measured calls, in cycles ([`sys::tsc`]). The time for reading the cycle counter is included in these
-/// durations.
+/// Durations of measured calls, in cycles ([`sys::tsc`]). The durations include the time for reading the cycle counter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timings {
@@ -34,9 +33,9 @@ pub struct Timings {
 /// Number and kind of calls after which a measurement ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimingGoal {
-    /// The measurement ends after this many calls of `get_next_event`.
+    /// The measurement ends after the contained number of calls of `get_next_event`.
     Calls(usize),
-    /// The measurement ends after this many declarations of interest and this many revocations of interest.
+    /// The measurement ends after the contained number of declarations of interest, and as many revocations.
     /// Declarations come in bursts, so their number may be reached long before the number of revocations.
     Declarations(usize),
 }
@@ -93,7 +92,7 @@ impl CallTimer {
         found.or_else(|| self.result_of(serial, LAST_WORD)).unwrap_or_default()
     }
 
-    /// Waits for the result of the measurement with this serial number. Results with other serial numbers belong to
+    /// Waits for the result of the measurement with the number `serial`. Results with other serial numbers belong to
     /// earlier measurements and are dropped.
     fn result_of(&self, serial: u32, at_most: Duration) -> Option<Timings> {
         let until = Instant::now() + at_most;

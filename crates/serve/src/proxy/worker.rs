@@ -122,8 +122,8 @@ impl Worker {
 
     #[inline]
     fn event(&mut self, event: &Event) {
-        // An earlier event in this loop has closed the descriptor of this event. The number of the closed descriptor
-        // now belongs to another socket.
+        // An earlier event in the same loop has closed the event's descriptor. The number of the closed descriptor now
+        // belongs to another socket.
         if !self.io.queue.is_current(event) {
             return;
         }

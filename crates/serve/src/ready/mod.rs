@@ -30,8 +30,8 @@ pub(crate) trait Readiness {
     /// True if the mechanism is edge-triggered. An edge-triggered mechanism reports only changes, so each connection is
     /// served until its socket would block.
     const EDGE: bool;
-    /// True if the mechanism does not report descriptors that are already ready when they are added. If this constant
-    /// is true, each new connection is read immediately, without waiting for an event.
+    /// True if the mechanism does not report descriptors that are already ready when they are added. If true, each new
+    /// connection is read immediately, without waiting for an event.
     const TRY_NEW: bool = false;
 
     /// Returns the maximum number of connections accepted per wake-up.
@@ -176,8 +176,8 @@ impl<R: Readiness> Worker<R> {
             self.sweep();
         }
         while self.due.peek().is_some_and(|Reverse((due_ns, _))| *due_ns <= self.shard.now_ns) {
-            // If the connection has ended, another connection may have its token. An additional turn does no harm to a
-            // connection that now has this token.
+            // If the connection has ended, another connection may have its token. An additional turn does no harm to
+            // this other connection.
             self.due.pop().into_iter().for_each(|Reverse((_, token))| self.turn(token, false, false));
         }
     }

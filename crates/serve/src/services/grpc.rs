@@ -16,7 +16,7 @@ use crate::Service;
 use crate::connection::BoxedSession;
 use crate::{Options, ServeError};
 
-/// Maximum size of a message, bytes. The service keeps a message of this size in memory.
+/// Maximum size of a message, bytes. The service keeps a whole message in memory.
 const MAX_MESSAGE_BYTES: u64 = 1 << 30;
 /// Proto file of the service that reflection describes.
 const CALLS: &str = include_str!("calls.proto");

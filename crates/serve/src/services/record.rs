@@ -89,7 +89,7 @@ fn open_named(path: &str, direct: bool) -> Result<(File, bool), ServeError> {
 }
 
 fn open_own(direct: bool) -> Result<File, ServeError> {
-    // This counter makes the names of temporary files unique, because a process may run several servers.
+    // The counter makes the names of temporary files unique, because a process may run several servers.
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let name = format!("loadline-record-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
     let path = std::env::temp_dir().join(name);

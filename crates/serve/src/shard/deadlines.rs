@@ -23,8 +23,8 @@ pub(crate) struct Overdue {
 }
 
 impl Shard {
-    /// Records that the server has closed its sending side of a connection. After this call, the peer has a deadline
-    /// for closing its own sending side.
+    /// Records that the server has closed its sending side of a connection. From then on, the peer has a deadline for
+    /// closing its own sending side.
     pub(crate) fn note_lingering(&mut self) {
         self.any_lingers = true;
         self.next_sweep_ns.get_or_insert(self.now_ns + SWEEP_NS);

@@ -153,7 +153,7 @@ impl Shard {
     }
 
     /// Returns the token of the connection that gets the free worker slot; `None` if no connection waits for a slot.
-    /// The caller then calls [`Activity::take_slot`] and continues with this connection.
+    /// The caller must then call [`Activity::take_slot`], and continue with the returned connection.
     pub(crate) fn next_in_line(&mut self) -> Option<u32> {
         self.slots.next()
     }

@@ -66,7 +66,7 @@ impl WaitingLine {
     }
 
     /// Gives a free worker slot to the next connection that still waits, and returns this connection. `holds` returns
-    /// true if the entry with this token and ticket is still valid.
+    /// true if the entry with a given token and ticket is still valid.
     pub(crate) fn next(&mut self, mut holds: impl FnMut(u32, u32) -> bool) -> Option<u32> {
         while let Some((token, ticket)) = self.waiting.pop_front() {
             if holds(token, ticket) {

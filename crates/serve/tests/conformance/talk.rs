@@ -36,7 +36,7 @@ pub(crate) struct Talk {
     /// Number of requests in the long exchange. All requests together move 16 MiB in at least one direction. The number
     /// is 0 if another service's long exchange tests the same code.
     pub(crate) long_asks: usize,
-    /// Returns true if these bytes are the complete answer to `asks` requests.
+    /// Returns true if `answer` is the complete answer to `asks` requests.
     pub(crate) right: fn(answer: &[u8], ask: &[u8], asks: usize) -> bool,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn talks() -> Vec<Talk> {
 }
 
 impl Talk {
-    /// Creates the entry of the test table for the service with this name. The entry has no requests yet, and its check
+    /// Creates the entry of the test table for a service, by its name. The entry has no requests yet, and its check
     /// accepts no answer.
     pub(crate) fn new(service: &'static str) -> Self {
         let (hello, ask, long_ask) = (Vec::new(), Vec::new(), Vec::new());

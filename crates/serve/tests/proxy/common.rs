@@ -71,7 +71,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Returns the number of sockets with this port that belong to a process.
+/// Returns the number of sockets with the port `port` that belong to a process.
 pub(crate) fn sockets_of(port: u16) -> usize {
     let hex = format!(":{port:04X} ");
     let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();

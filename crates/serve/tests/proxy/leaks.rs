@@ -40,7 +40,7 @@ fn nothing_leaks_if_clients_and_upstreams_leave_during_an_exchange() {
         let port = server.local_addr().port();
         let until = Instant::now() + Duration::from_secs(15);
         // Only the listening sockets and the unused upstream connections may remain. Both ends of an upstream
-        // connection belong to this process, so each of these connections counts as two sockets.
+        // connection belong to this process, so each connection counts as two sockets.
         while server.stats().connections > 0 || sockets_of(port) > 1 || sockets_of(addr.port()) > 1 + 2 * 4 {
             assert!(
                 Instant::now() < until,

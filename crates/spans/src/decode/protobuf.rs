@@ -66,8 +66,7 @@ fn read_span(message: &[u8], service: &str, each: &mut dyn FnMut(ReceivedSpan<'_
 
 /// Value of a field of a message.
 enum Value<'a> {
-    /// A number of variable length or of 4 bytes. loadline uses no such numbers, so this variant does not store the
-    /// value.
+    /// A number of variable length or of 4 bytes, whose value is not stored, because loadline does not use it.
     Other,
     /// A number of 8 bytes.
     Fixed(u64),

@@ -9,8 +9,8 @@ use crate::student::t95;
 /// Number of rounds of the fit; each round computes the weights of the rows again. The weights of a round are computed
 /// from the expected values and the residuals of the round before.
 const ROUNDS: usize = 20;
-/// Minimum expected value, as a share of the mean of `y`. A row with a smaller expected value has a larger weight, so
-/// this minimum keeps every weight finite.
+/// Minimum expected value, as a share of the mean of `y`. A row with a small expected value has a large weight, so the
+/// minimum keeps every weight finite.
 const MIN_EXPECTED_SHARE: f64 = 0.05;
 /// Number of standard deviations beyond which a row gets less weight. The limit is higher than Huber's 1.345, because
 /// the regressions of loadline have few rows.

@@ -82,7 +82,7 @@ pub fn usl(points: &[(f64, f64)]) -> Option<Usl> {
 }
 
 /// Fits the Universal Scalability Law with errors proportional to the throughput, so small values have as much weight
-/// as large ones. The field `r2` has no meaning in this fit.
+/// as large ones. In this fit, the field `r2` is meaningless.
 pub fn usl_of_shares(points: &[(f64, f64)]) -> Option<Usl> {
     fitted(points, true)
 }

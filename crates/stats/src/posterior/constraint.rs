@@ -11,8 +11,8 @@ pub struct WindowObservation {
     pub rate: f64,
     /// Number of requests that ended in the window.
     pub answered: f64,
-    /// Number of requests in `answered` that were late or failed. If the limit is on the mean response time, this field
-    /// is instead `answered` times the measured mean, divided by the limit.
+    /// Number of requests in `answered` that were late or failed. If the limit is on the mean response time, the field
+    /// is `answered` times the measured mean, divided by the limit.
     pub late: f64,
     /// True if requests were sent at equal intervals. With equal intervals, the length of the queue is correlated over
     /// a shorter time than with random arrivals.
@@ -55,7 +55,7 @@ pub struct Constraint {
 }
 
 impl Constraint {
-    /// Returns true if the measured quantity exceeds its limit in this window, judged by this window alone.
+    /// Returns true if the measured quantity exceeds its limit in `window`, without regard to other windows.
     pub fn breaks(&self, window: &WindowObservation) -> bool {
         let shown = window.late / window.answered;
         match self.kind {
@@ -108,8 +108,8 @@ impl Constraint {
 pub(super) struct CapacityModel {
     c: f64,
     steep: f64,
-    /// Saturation rate, at which all answers would be late or the mean would be infinite. For a rate limiter, this
-    /// field is the limiter's configured rate.
+    /// Saturation rate, at which all answers would be late or the mean would be infinite. For a rate limiter, this is
+    /// its configured rate.
     pub(super) full: f64,
     /// Variance of the unfinished work, in service times; `None` if the constraint has no limit on the response time.
     pub(super) scatter: Option<f64>,
@@ -141,7 +141,7 @@ impl CapacityModel {
 /// rate that the limiter allows.
 fn refused_ln(x: f64, steep: f64) -> f64 {
     let y = steep * x;
-    // This line computes x / (1 - exp(-y)), which is 1 / steep at x = 0.
+    // The expression is x / (1 - exp(-y)), which is 1 / steep at x = 0.
     let lost = if y.abs() < 1e-6 { (1.0 + y / 2.0) / steep } else { x / -(-y).exp_m1() };
     (lost / (1.0 + x)).max(1e-300).ln()
 }

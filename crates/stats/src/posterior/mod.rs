@@ -7,8 +7,8 @@
 //!
 //! `ln P(rate) = ln allowed + steep * (rate - c) / c`
 //!
-//! In this formula, `c` is the capacity. `steep` is the elasticity of the share of late answers with respect to the
-//! rate, at the capacity. For M/M/1 the model is exact. Capacity and elasticity are estimated together, on a grid:
+//! The capacity is `c`. `steep` is the elasticity of the share of late answers with respect to the rate, at the
+//! capacity. For M/M/1 the model is exact. Capacity and elasticity are estimated together, on a grid:
 //!
 //! - Answers of one window are not independent draws, because a long queue stays long for a while. A window counts as
 //!   `answered / dispersion` independent draws. The dispersion is about `4 (1 + steep / ln(1 / allowed))^2`. The

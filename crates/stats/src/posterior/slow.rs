@@ -2,10 +2,10 @@
 //! machine's speed changed during the run, the more the interval is widened. On a shared machine, the CPU time of a
 //! request varies over seconds and minutes about as much as over hours. Variation that is equally large at all time
 //! scales is flicker noise with a flat Allan deviation (D. W. Allan, Proceedings of the IEEE 54, 1966). The possible
-//! difference between this run and the next one is therefore predicted from two observations in this run. One
-//! observation is the change of the machine's speed between windows. The other observation is the difference between
-//! the saturation rate of the closed loop, which came first, and the saturation rate of the open loop. Even a steady
-//! machine shows some change, which is subtracted from each of the two observations.
+//! difference between one run and the next is therefore predicted from two observations in one run. The first
+//! observation is the change of the machine's speed between windows. The second observation is the difference between
+//! the saturation rates of the closed loop, which came first, and of the open loop. Even a steady machine shows some
+//! change, which is subtracted from each of the two observations.
 
 use super::constraint::Constraint;
 use super::estimate::CapacityEstimate;

@@ -4,8 +4,8 @@
 //! In the model, each window has its own speed, which multiplies the capacity. The logarithms of the speeds are
 //! normally distributed around 0 with an unknown scatter. If windows contradict each other more than chance explains,
 //! the scatter becomes large and the interval wide. For each possible scatter, loadline smooths a window's likelihood
-//! at constant speed. The smoothing runs over the logarithm of the capacity. Its kernel is a normal density whose
-//! standard deviation is the scatter.
+//! at constant speed. The smoothing runs over the logarithm of the capacity. The smoothing kernel is a normal density
+//! whose standard deviation is the scatter.
 
 /// Possible standard deviations of the logarithm of the speed, each with its prior probability. Small deviations are
 /// more probable, because most machines are steady.
@@ -121,8 +121,8 @@ const MIN_WIDTH_STEPS: f64 = 0.2;
 /// Minimum likelihood of a window, so that no single window excludes a capacity.
 const MIN_LIKELIHOOD: f64 = 1e-300;
 const LEAST_LN: f64 = -300.0 * std::f64::consts::LN_10;
-/// Products in `now` that become smaller than `MIN_PRODUCT` could become 0. The logarithm of such a product is
-/// therefore added to `ln`.
+/// Products in `now` that become smaller than `MIN_PRODUCT` could become 0. The logarithm of a product that is this
+/// small is therefore added to `ln`.
 const MIN_PRODUCT: f64 = 1e-200;
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 //!
 //! Near saturation, any queue behaves like a reflected Brownian motion (heavy traffic: Kingman 1962). At time `t`, the
 //! probability of a wait above `x` is `Q((x + m t) / s) + exp(-2 m x / v) Q((x - m t) / s)` with `s = sqrt(v t)` (J. M.
-//! Harrison, *Brownian Motion and Stochastic Flow Systems*, 1985, section 1.8). Here `m` is the unused share of the
-//! server, `v` the variance per second, and `Q` the upper tail of the normal distribution. With `m > 0` (below
-//! saturation), the probability approaches the steady state `exp(-2 m x / v)`. With `m < 0` (overload), the wait grows
-//! by `-m` seconds per second. At 5 % overload, for example, the wait exceeds 100 ms only after two seconds.
+//! Harrison, *Brownian Motion and Stochastic Flow Systems*, 1985, section 1.8). In these formulas, `m` is the unused
+//! share of the server, `v` the variance per second, and `Q` the upper tail of the normal distribution. With `m > 0`
+//! (below saturation), the probability approaches the steady state `exp(-2 m x / v)`. With `m < 0` (overload), the wait
+//! grows by `-m` seconds per second. At 5 % overload, for example, the wait exceeds 100 ms only after two seconds.
 
 use crate::moments::normal_tail;
 

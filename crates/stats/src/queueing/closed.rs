@@ -41,8 +41,8 @@ struct Family<'s> {
     stations: &'s [Station],
     /// Indexes of the stations that have several servers.
     several: Vec<usize>,
-    /// All variants of the network that lack some of the stations with several servers. Bit `i` of a variant's index in
-    /// this list is set if the variant lacks the station `several[i]`.
+    /// All variants of the network that lack some of the stations with several servers. Bit `i` of a variant's index is
+    /// set if the variant lacks the station `several[i]`.
     members: Vec<Member>,
 }
 
@@ -116,7 +116,7 @@ impl Member {
 }
 
 /// Returns the time in seconds that a request spends at a station, including its wait. `queue` is the mean number of
-/// requests at this station in the network with one client less. `p` contains the probabilities of 0, 1, … requests at
+/// requests at the station if the network has one client less. `p` contains the probabilities of 0, 1, … requests at
 /// the station in the network with one client less.
 fn residence_s(station: Station, queue: f64, p: &[f64]) -> f64 {
     let Servers::Some(m) = station.servers else { return station.demand_s };
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_station_with_several_servers_is_the_machine_repairman_model() {
         // The model is M/M/3 with 5 clients that think for 1 s, and a service time of 0.5 s. The expected result is a
-        // sum over the states of the birth-death chain of this model.
+        // sum over the states of the model's birth-death chain.
         let (m, n, z, s) = (3u32, 5u32, 1.0f64, 0.5f64);
         let mut weights = vec![1.0f64];
         for k in 1..=n {

@@ -6,8 +6,8 @@ const MAX_SERVERS: u32 = 1_000_000;
 
 /// Returns the share of the requests that a loss system with `servers` servers refuses. `offered` is the mean number of
 /// busy servers if there were enough of them. `fewer` is the share that one server fewer refuses; 1 for no server.
-/// Source: Erlang's B formula (A. Erlang, *Solution of some Problems in the Theory of Probabilities*, 1917). To compute it
-/// for 1 server, then for 2, and so on avoids overflow and loss of digits.
+/// Source: Erlang's B formula (A. Erlang, *Solution of some Problems in the Theory of Probabilities*, 1917). Computing
+/// the formula for 1 server, then for 2, and so on avoids overflow and loss of digits.
 pub(super) fn refused_share(fewer: f64, servers: u32, offered: f64) -> f64 {
     offered * fewer / (f64::from(servers) + offered * fewer)
 }
@@ -15,8 +15,8 @@ pub(super) fn refused_share(fewer: f64, servers: u32, offered: f64) -> f64 {
 /// Returns the number of servers of a loss system, from two measurements: the mean number of busy servers, and the
 /// share of the requests that it refuses, 0 to 1. Requests arrive at random. With arrivals that are more regular, a
 /// system with fewer servers has the same measurements, but never with fewer servers than `busy`. The result is a whole
-/// number or lies between two whole numbers. The result is infinite if no system with at most a million servers has
-/// these measurements.
+/// number or lies between two whole numbers. The result is infinite if even a system with a million servers does not
+/// have these measurements.
 pub fn servers_of_loss(busy: f64, refused: f64) -> f64 {
     let offered = busy / (1.0 - refused);
     if !(offered > 0.0 && offered.is_finite() && refused > 0.0) {
@@ -37,7 +37,7 @@ pub fn servers_of_loss(busy: f64, refused: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// One server refuses the share `a / (1 + a)` of an offered load `a`, and is busy for this share of the time. The
+    /// One server refuses the share `a / (1 + a)` of an offered load `a`, and is busy for that share of the time. The
     /// table of Erlang's B formula gives the loads of 10 and 50 servers.
     #[test]
     fn the_number_of_servers_follows_from_what_they_refuse() {

@@ -2,10 +2,9 @@
 //! slowdown.
 //!
 //! The elasticity is the slope of throughput at full speed. A slowed resource limits throughput more than at full
-//! speed, so the mean slope over the slowdown is only an upper bound of the elasticity. If a resource limits nothing at
-//! full speed, throughput still falls as soon as the slowdown fills this resource: the throughput ratio is then the
-//! resource's speed divided by its utilization (utilization law, as in E. Lazowska et al., *Quantitative System
-//! Performance* (1984), chapter 3).
+//! speed, so the mean slope over the slowdown is only an upper bound of the elasticity. If a resource is not the limit
+//! at full speed, throughput falls as soon as the slowdown fills the resource: the ratio is then its speed, divided by
+//! its utilization (utilization law, as in E. Lazowska et al., *Quantitative System Performance* (1984), chapter 3).
 //!
 //! If a resource is only one of several resources that limit throughput, a model of the throughput X is needed. The
 //! model assumes a constant elasticity of substitution: X⁻ᵏ is the sum of a term for the resource and a term for all

@@ -115,8 +115,8 @@ impl Diag {
         self.each_other(&request(v6, extensions, ESTABLISHED | SYN_SENT), &to_port(port, except), each)
     }
 
-    /// Calls `each` with every established connection to a local port, with its traffic. The kernel, and not this
-    /// process, selects the connections.
+    /// Calls `each` with every established connection to a local port, with its traffic. The kernel selects the
+    /// connections, not this process.
     pub fn accepted(&mut self, v6: bool, port: u16, each: impl FnMut(&OtherConnection)) -> Result<()> {
         let filter = bytecode(ConnectionFilter { local_port: Some(port), remote_port: None });
         self.each_other(&request(v6, 1 << (INFO - 1), ESTABLISHED), &filter, each)
@@ -134,7 +134,7 @@ impl Diag {
 
     /// Calls `each` with open connections, including those that the peer has closed (CLOSE_WAIT), until `each` returns
     /// [`DumpControl::Stop`]. If `each` has returned [`DumpControl::Stop`], drop this socket and open another one,
-    /// because the kernel still keeps the rest of the dump. The kernel itself applies the filter.
+    /// because the kernel still keeps the rest of the dump. The kernel applies the filter, not this process.
     pub fn connections(
         &mut self,
         v6: bool,

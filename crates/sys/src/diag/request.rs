@@ -61,10 +61,10 @@ pub(super) fn bytecode(filter: ConnectionFilter) -> Vec<u8> {
     attribute(REQ_BYTECODE, &program)
 }
 
-/// Builds the attribute with a filter program that rejects all connections with this port at either end. The filter
-/// program accepts a port that is greater or less than `port`. If the first comparison succeeds, a jump skips the
-/// second comparison. The kernel accepts a jump only if the program also reaches the jump's target when all comparisons
-/// succeed.
+/// Builds the attribute with a filter program that rejects all connections with the port `port` at either end. The
+/// filter program accepts a port that is greater or less than `port`. If the first comparison succeeds, a jump skips
+/// the second comparison. The kernel accepts a jump only if the program also reaches the jump's target when all
+/// comparisons succeed.
 pub(super) fn excluding_port(port: u16) -> Vec<u8> {
     /// Size of two comparisons of 8 bytes each and the jump of 4 bytes between them.
     const TEST_BYTES: usize = 20;

@@ -50,10 +50,10 @@ pub struct SocketName {
 }
 
 impl SocketName {
-    /// Returns the name of the connection's other end: addresses and ports are exchanged. The kernel finds the socket
-    /// with this name only if both ends are in one network namespace. The cookie of the other end is unknown, so the
-    /// name matches any cookie. Source: Linux, inet_diag.h, `struct inet_diag_sockid`: ports, addresses of 16 bytes,
-    /// interface and cookie.
+    /// Returns the name of the connection's other end: addresses and ports are exchanged. The kernel finds the other
+    /// socket by this name only if both ends are in one network namespace. The cookie of the other end is unknown, so
+    /// the name matches any cookie. Source: Linux, inet_diag.h, `struct inet_diag_sockid`: ports, addresses of 16
+    /// bytes, interface and cookie.
     pub fn other_end(&self) -> Self {
         const NO_COOKIE: [u8; 8] = [0xFF; 8];
         let mut id = self.id;
@@ -143,8 +143,8 @@ pub struct Traffic {
 /// Selects the connections of a dump by their ports; `None` selects all ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionFilter {
-    /// Selects a server's connections: those with this local port.
+    /// Selects a server's connections, by the server's local port.
     pub local_port: Option<u16>,
-    /// Selects a client's connections: those to this remote port.
+    /// Selects a client's connections, by the remote port.
     pub remote_port: Option<u16>,
 }

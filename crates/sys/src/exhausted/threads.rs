@@ -11,7 +11,8 @@ use crate::limits;
 const ROOMY_PROCESSES: u64 = 1024;
 
 /// Number of processes and threads that may have ended between a failed start of a thread and the count of the running
-/// threads. A load generator that fails to start ends its own threads, so the count may be this much below the limit.
+/// threads. A load generator that fails to start ends its own threads, so the count may be lower than the limit by this
+/// number.
 const ENDED_SINCE: u64 = 64;
 
 /// Returns a sentence for the user: no further process or thread can be started.

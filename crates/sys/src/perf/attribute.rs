@@ -99,7 +99,7 @@ pub(super) enum Counted {
 }
 
 /// Opens a counter of thread `tid` and of threads that it starts later. `tid` 0 is the calling thread. Counts
-/// instructions of the kernel only if this user has the right to do this.
+/// instructions of the kernel only if the user has permission.
 pub(super) fn open_counter(counted: Counted, tid: u32) -> Result<OwnedFd> {
     let (kind, config) = match counted {
         Counted::Instructions => (TYPE_HARDWARE, INSTRUCTIONS),

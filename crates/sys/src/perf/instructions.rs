@@ -13,7 +13,7 @@ use crate::Result;
 pub struct InstructionCounter(Vec<OwnedFd>);
 
 impl InstructionCounter {
-    /// Starts to count the instructions of threads. Processes that these threads start are not counted. Fails if this
+    /// Starts to count the instructions of threads. Processes that the threads start are not counted. Fails if this
     /// machine cannot count instructions, or if a thread belongs to another user.
     pub fn start(tids: impl IntoIterator<Item = u32>) -> Result<Self> {
         start(Counted::Instructions, tids)

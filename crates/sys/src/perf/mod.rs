@@ -30,7 +30,7 @@ pub struct CpuSampler {
 }
 
 impl CpuSampler {
-    /// Creates a sampler for these CPUs, which does not sample any thread yet.
+    /// Creates a sampler for the given CPUs, which does not sample any thread yet.
     pub fn new(cpus: Vec<u32>) -> Self {
         Self { cpus, rings: BTreeMap::new(), events: Vec::new(), buffer: Vec::new() }
     }
@@ -40,7 +40,7 @@ impl CpuSampler {
         self.cpus.len()
     }
 
-    /// Starts to sample thread `tid`. On each CPU of this sampler, the kernel takes a sample after every `period_ns` of
+    /// Starts to sample thread `tid`. On each CPU of the sampler, the kernel takes a sample after every `period_ns` of
     /// the thread's CPU time.
     pub fn add(&mut self, tid: u32, period_ns: u64) -> Result<()> {
         self.open(Target::Thread(tid), period_ns)

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use crate::{Result, last_errno};
 
-/// Number of data pages in a ring. With the header page, a ring has 65 pages. With pages of 4 KiB, these are 260 KiB,
+/// Number of data pages in a ring. With the header page, a ring has 65 pages. With pages of 4 KiB, a ring has 260 KiB,
 /// less than the 516 KiB that a user may lock per CPU. A ring has room for 15 samples.
 const DATA_PAGES: usize = 64;
 
@@ -36,7 +36,7 @@ impl Ring {
         if start == libc::MAP_FAILED { Err(last_errno()) } else { Ok(Self { start: start.cast(), page, event }) }
     }
 
-    /// Makes the kernel write the samples of `event` into this ring. The event must be on the CPU of this ring.
+    /// Makes the kernel write the samples of `event` into this ring. The event must be on the ring's CPU.
     pub(super) fn take_output_of(&self, event: &OwnedFd) -> Result<()> {
         // SAFETY: takes two descriptors and touches no memory of this process.
         let done = unsafe { libc::ioctl(event.as_raw_fd(), SET_OUTPUT, self.event) };

@@ -188,8 +188,8 @@ impl Ring {
     }
 
     /// Submits queued operations and waits for `want` completions, for at most `timeout_ns` (`None`: no limit). With
-    /// `batch_us` above 0, the wait needs only one completion after `batch_us` microseconds, if the kernel supports
-    /// this limit. A timeout, a signal or a full completion queue is not an error.
+    /// `batch_us` above 0, one completion is enough after `batch_us` microseconds, if the kernel supports it. A
+    /// timeout, a signal or a full completion queue is not an error.
     #[inline]
     pub fn submit_and_wait(&mut self, want: u32, timeout_ns: Option<u64>, batch_us: u32) -> Result<()> {
         let time = types::Timespec::from(std::time::Duration::from_nanos(timeout_ns.unwrap_or(0)));

@@ -10,13 +10,12 @@ use super::file::File;
 use super::{OpFlags, Ring};
 use crate::{Errno, Result};
 
-/// Value of a socket option that is turned on. Entries of the ring point to this value, which lives as long as the
-/// program.
+/// Value of a socket option that is turned on. Entries of the ring point to `ON`, which lives as long as the program.
 static ON: libc::c_int = 1;
 /// Size of the datagrams into which sends are cut after [`Ring::segment`], bytes: every path of QUIC takes this size
 /// (RFC 9000, section 14).
 pub const SEGMENT_BYTES: u16 = 1200;
-/// Value of the socket option UDP_SEGMENT. Entries of the ring point to this value.
+/// Value of the socket option UDP_SEGMENT. Entries of the ring point to `SEGMENT`.
 static SEGMENT: libc::c_int = SEGMENT_BYTES as libc::c_int;
 /// Socket option UDP_SEGMENT of linux/udp.h.
 const UDP_SEGMENT: u32 = 103;

@@ -1,10 +1,9 @@
 //! Detects the end of a ring. A kernel worker cleans up a ring some milliseconds after the ring's last descriptor was
 //! closed. Until the ring is cleaned up, all sockets that its operations or its file table use stay open.
 //!
-//! To detect the end of the ring, this module puts the write end of a pipe into the ring's file table. Once the write
-//! end of the pipe is in the ring's file table, this process closes its own descriptor of the write end. The read end
-//! reports a hang-up once the ring's file table has released the write end, in the last step of the clean-up
-//! (io_ring_ctx_free in io_uring/io_uring.c).
+//! To detect the end of the ring, this module puts the write end of a pipe into the ring's file table. This process
+//! then closes its own descriptor of the write end. The read end reports a hang-up once the ring's file table has
+//! released the write end, in the last step of the clean-up (io_ring_ctx_free in io_uring/io_uring.c).
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
@@ -19,7 +18,7 @@ pub struct RingCloseWatcher {
 }
 
 impl Ring {
-    /// Creates a watcher of this ring, at a free index of its table of files.
+    /// Creates a watcher of the ring, at a free index of the ring's table of files.
     pub fn close_watcher(&mut self, at: u32) -> Result<RingCloseWatcher> {
         let (end, kept) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         self.register_file(at, &kept)?;

@@ -29,8 +29,8 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Signals an eventfd. If this operation is linked to an operation before it, the signal shows that the earlier
-    /// operation has completed.
+    /// Signals an eventfd. If linked to an earlier operation, the signal shows that the earlier operation has
+    /// completed.
     #[inline]
     pub fn signal(&mut self, eventfd: File, op_flags: OpFlags, user: u64) -> Result<()> {
         static ONE: u64 = 1;
@@ -39,8 +39,8 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Sends the first `len` bytes of a receive buffer of this ring. The caller must keep the buffer until the send has
-    /// completed. Returning the buffer before the send has completed corrupts the data that the peer receives.
+    /// Sends the first `len` bytes of one of the ring's receive buffers. The caller must keep the buffer until the send
+    /// has completed. Returning the buffer before the send has completed corrupts the data that the peer receives.
     #[inline]
     pub fn send_buffer(
         &mut self,

@@ -22,8 +22,7 @@ use super::{Counts, Fate, Relay};
 const MAX_FRAME_BYTES: usize = 9216;
 /// Maximum number of frames that the thread reads from one host before it reads from the next host.
 const MAX_FRAMES_PER_TURN: usize = 32;
-/// Maximum time for which the thread sleeps, nanoseconds. The thread therefore notices within this time that it must
-/// stop.
+/// Maximum time for which the thread sleeps, nanoseconds. The thread therefore notices within 50 ms that it must stop.
 const MAX_SLEEP_NS: u64 = 50_000_000;
 
 /// The forwarder's end of a host's network interface, and the host's hardware address.

@@ -17,7 +17,7 @@ pub(crate) use usage::{Counts, FRAMING_BYTES};
 /// Fate of a frame that enters the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// The frame arrives at this time, nanoseconds of the monotonic clock.
+    /// The frame arrives at the contained time, nanoseconds of the monotonic clock.
     Arrives(u64),
     /// The frame must wait until it may be sent. Later, [`Relay::settle`] returns the arrival time of the frame.
     Waits,
@@ -28,8 +28,8 @@ pub(crate) enum Fate {
 /// Model of a medium, which decides whether and when each frame arrives.
 pub(crate) trait Relay: Send {
     /// Accepts a frame that a host sends at `now_ns`. `from` is the host's index. `bytes` is the frame's size, which
-    /// includes the Ethernet header but not the check sequence. `ticket` identifies the frame: if it must wait,
-    /// [`Relay::settle`] later returns this number.
+    /// includes the Ethernet header but not the check sequence. If the frame must wait, [`Relay::settle`] later returns
+    /// `ticket`, which identifies the frame.
     fn offer(&mut self, now_ns: u64, from: usize, bytes: usize, ticket: usize) -> Fate;
 
     /// Returns the next waiting frame that may be sent at `_now_ns` or earlier, as (ticket, arrival time). Returns

@@ -16,8 +16,8 @@ use crate::forward::Counts;
 /// without delay may be less than one frame: `htb` first sends a whole frame, and then waits until it has enough tokens
 /// again. The alternative qdisc `tbf` would need enough tokens for a whole frame before it sends the frame.
 pub(super) const MAX_LATENESS_US: u64 = 400;
-/// Maximum size of a frame on the wire, bytes. When several classes (stations) wait, each class sends this many bytes
-/// per turn.
+/// Maximum size of a frame on the wire, bytes. If several classes (stations) wait, each class sends this many bytes per
+/// turn.
 pub(super) const MAX_FRAME_BYTES: u32 = 1538;
 /// Minor number of the `htb` class that represents the wire. The major number of the class is 1.
 pub(super) const WIRE_CLASS: u16 = 0xfff;
@@ -62,7 +62,7 @@ struct RatePeriod {
 
 impl RatePeriod {
     /// Returns the total busy time of the wire up to the moment when it had sent `bytes` bytes in total, nanoseconds.
-    /// This moment must be within the period that `self` describes.
+    /// That moment must be within the period that `self` describes.
     fn busy_ns(&self, bytes: u64) -> u64 {
         let since = u128::from(bytes.saturating_sub(self.bytes)) * 8_000_000_000 / u128::from(self.bits_per_s);
         self.busy_ns + since as u64

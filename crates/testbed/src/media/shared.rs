@@ -1,7 +1,7 @@
 //! One half-duplex wire that all hosts share (`ethernet10`, `hub100`).
 //!
 //! In the kernel, a bridge joins the hosts. The kernel redirects the frames that enter each port to one `ifb`
-//! interface. The queueing discipline `htb` of this interface sends the frames at the wire's rate, and the frames
+//! interface. The queueing discipline `htb` of the `ifb` interface sends the frames at the wire's rate, and the frames
 //! return to the bridge. All hosts and both directions therefore share one sender with a limited rate. If the kernel
 //! lacks `ifb` or a feature that `tc` needs, a hub in user space replaces the kernel's wire. Neither the kernel's wire
 //! nor the hub in user space simulates collisions.
@@ -71,8 +71,8 @@ impl MediumPlan for Shared {
 }
 
 impl Shared {
-    /// Creates the `ifb` interface through which all frames pass. The interface `ifb0` is created before the rest of
-    /// the medium, because this step shows whether the kernel has everything that the medium needs.
+    /// Creates the `ifb` interface through which all frames pass. The interface `ifb0` is created first, because this
+    /// shows whether the kernel has everything that the medium needs.
     fn serialiser(&self, net: &Net) -> Result<()> {
         tools::ip(&net.middle.netns, "link add ifb0 type ifb\nlink set ifb0 up\n")?;
         tools::tc(&net.middle.netns, &stations(self.bits_per_s, net.hosts.len()))

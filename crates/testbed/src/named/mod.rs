@@ -1,7 +1,7 @@
 //! Testbeds that other programs can use by name. Each testbed has a keeper process, which keeps the testbed alive and
 //! listens on a Unix socket. Clients can request the testbed's status, slow its medium while their connection lasts, or
-//! end the testbed. If the keeper is killed, its socket file remains until the next command for this testbed removes
-//! it.
+//! end the testbed. If the keeper is killed, its socket file remains until the next command for the testbed removes the
+//! file.
 
 mod joining;
 mod keeper;

@@ -39,9 +39,8 @@ impl SlowingServer {
         Self { speed, held: Arc::new(AtomicBool::new(false)) }
     }
 
-    /// Starts a new thread that executes a request and all later requests of its connection. While this thread runs,
-    /// the keeper can serve other connections. If another client already controls the medium's rate, refuses the
-    /// request.
+    /// Starts a new thread that executes a request and all later requests of its connection. While the thread runs, the
+    /// keeper can serve other connections. If another client already controls the medium's rate, refuses the request.
     pub(super) fn hold(&self, mut stream: UnixStream, word: String) {
         if self.held.swap(true, Ordering::AcqRel) {
             // Ignore an error, because the client may have closed the connection.

@@ -48,8 +48,8 @@ pub fn command(name: &str, host: &str, program: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// Ends a testbed and every program in it, and waits until all have ended. Returns false if there is no testbed with
-/// this name.
+/// Ends a testbed and every program in it, and waits until all have ended. Returns false if there is no testbed called
+/// `name`.
 pub fn down(name: &str) -> Result<bool> {
     let path = socket_of(name)?;
     let heard = ask(&path, "status", ANSWER_TIMEOUT);

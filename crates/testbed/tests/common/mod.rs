@@ -108,9 +108,9 @@ pub(crate) fn is_root() -> bool {
 }
 
 /// A copy of this test program in a directory that all users can read, so that another user can run it. The copy is
-/// removed when this value is dropped. A separate process (`cp`) writes the copy. If this process itself wrote the
-/// copy, a child that another test forks at that moment could inherit the open file. The kernel refuses to execute a
-/// file that a process has open for writing.
+/// removed when this value is dropped. A separate process (`cp`) writes the copy. If this process wrote the copy
+/// itself, a child forked by another test could inherit the open file. The kernel refuses to execute a file that a
+/// process has open for writing.
 pub(crate) struct Copy(pub(crate) std::path::PathBuf);
 
 impl Copy {

@@ -24,7 +24,7 @@ pub enum TimeFigure {
     Exact(f64),
     /// Only a lower bound of the time is known. The exact time is unknown, because too many requests were not answered.
     AtLeast(f64),
-    /// Neither the value nor a lower bound is known.
+    /// Both the value and its lower bound are unknown.
     Unknown,
 }
 

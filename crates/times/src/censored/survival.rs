@@ -60,7 +60,7 @@ impl CensoredTimes {
     }
 
     /// For each time, returns the share of requests that take longer, where failed requests never end. Refused requests
-    /// are included only at those times at which they make the share larger.
+    /// are included only at times at which they make the share larger.
     fn survival_of_answers(&self) -> Vec<(u64, f64)> {
         let failed = self.count_unanswered();
         let good = self.survival(|c| c.answered as f64, failed);
@@ -72,7 +72,7 @@ impl CensoredTimes {
     }
 
     /// For each time, returns the share of requests that take longer, where failed and refused requests end at the time
-    /// of their failure. Percentiles that are read from this curve are lower bounds.
+    /// of their failure. Percentiles from the resulting curve are lower bounds.
     fn survival_to_failure(&self) -> Vec<(u64, f64)> {
         self.survival(|c| c.answered as f64 + c.failed as f64 + c.refused as f64, 0)
     }

@@ -71,8 +71,7 @@ impl Hist {
         }
     }
 
-    /// Adds the counts of `other`, and consumes `other`. If this histogram is empty, `other` replaces it without
-    /// copying.
+    /// Adds the counts of `other`, and consumes `other`. If `self` is empty, `other` replaces it without copying.
     pub fn absorb(&mut self, other: Self) {
         if self.is_empty() && self.saturated == 0 {
             *self = other;

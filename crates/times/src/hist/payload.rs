@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{DIGITS, HIGHEST_NS, Hist};
 
 /// Histograms of which loadline uses only the summary: the name, and the number of significant digits with which a file
-/// stores the histogram. The file also stores the summary of each of these histograms, with all digits.
+/// stores the histogram. The file also stores the summaries of these histograms, with all digits.
 const SUMMARIZED: [(&str, u8); 3] = [("service", 2), ("blocked", 1), ("start_error", 1)];
 /// Identifier at the start of an uncompressed payload.
 const COOKIE: u32 = 0x1c84_9313;

@@ -4,8 +4,8 @@
 
 use run::{Instance, Recording};
 
-/// If connections wait in the accept queue, a process counts as quiet after this time without a change in its number of
-/// connections or threads, seconds. If the accept queue is empty, a process counts as quiet as soon as two successive
+/// If connections wait in the accept queue, a process counts as quiet after so many seconds without a change in its
+/// number of connections or threads. If the accept queue is empty, a process counts as quiet as soon as two successive
 /// samples show equal numbers of connections and threads.
 const STALLED_S: f64 = 2.0;
 

@@ -1,6 +1,6 @@
 //! Bottleneck of a trial with many connections. If the server held (accepted and kept) fewer connections than
-//! attempted, the bottleneck is the cause of this smaller number. If the server handled the whole offered load, there
-//! is no bottleneck. In all other cases, the bottleneck is the judge's verdict on the trial.
+//! attempted, the bottleneck is the cause of the difference. If the server handled the whole offered load, there is no
+//! bottleneck. In all other cases, the bottleneck is the judge's verdict on the trial.
 
 use run::{Bottleneck, LimitedBy, Run, Trial};
 
@@ -23,7 +23,7 @@ pub(crate) fn put_limited(trial: &mut Trial, offered_bytes_per_s: Option<f64>, e
     trial.results.limited_by = Some(limited_by);
 }
 
-/// Returns the bottleneck of a trial, and the reason. `found` is the verdict on this trial. `offered` is the maximum
+/// Returns the bottleneck of a trial, and the reason. `found` is the verdict on the trial. `offered` is the maximum
 /// load of the trial's connections, bytes per second. `offered` is `None` if each connection sends again as soon as it
 /// gets a response.
 fn limited_by(trial: &Trial, found: &Bottleneck, offered: Option<f64>, ended: Option<&Ended>) -> (LimitedBy, String) {

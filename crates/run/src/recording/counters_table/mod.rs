@@ -1,7 +1,7 @@
 //! Table of all counters, with one row per counter. The crate `probe` reads the counters from the kernel, the crate
 //! `judge` uses their values, and the documentation lists them.
 //!
-//! To add a counter, add a row to a file of this folder. Also add code that reads the new counter, to a file of
+//! To add a counter, add a row to a file of this folder. Also add code that reads the counter to a file of
 //! `probe/src/sources/`.
 
 mod connections;
@@ -35,7 +35,7 @@ const fn joined() -> [CounterSpec; COUNT] {
 }
 
 /// Kinds of instances that the crate `probe` does not read. The media of testbeds and loadline's reference servers
-/// export counters of these kinds themselves.
+/// export these counters themselves.
 pub const EXPORTED: &[&str] = &["Medium", "Records", "Server"];
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ struct Shared {
     /// Maximum time for the head of a request, milliseconds; 0 for no limit.
     head_ms: u32,
     cell: Arc<Cell>,
-    /// Sockets of all open connections. When the server stops, it shuts these sockets down to wake blocked threads.
+    /// Sockets of all open connections. When the server stops, it shuts down these sockets to wake blocked threads.
     open: Mutex<Slab<Arc<TcpStream>>>,
 }
 
@@ -226,7 +226,7 @@ fn send(shared: &Shared, stream: &TcpStream, queue: &Queue) {
                         close_at_limit(shared, stream, LimitHit::Unread);
                     }
                     queue.give_up();
-                    // This shutdown wakes the receiving thread, which may be blocked in a read.
+                    // The shutdown wakes the receiving thread, which may be blocked in a read.
                     let _ = stream.shutdown(Shutdown::Both);
                     return;
                 }

@@ -63,7 +63,7 @@ pub(super) struct Pair {
     /// True if the pair is in the list of clients that may have left.
     pub(super) suspected: bool,
     connecting: bool,
-    /// True if the upstream connection was kept from an earlier request and no byte of this response has arrived.
+    /// True if the upstream connection was kept from an earlier request, and no byte of the response has arrived.
     kept: bool,
     /// Received bytes of an incomplete request head, or of the request after the current one.
     input: Vec<u8>,
@@ -79,7 +79,7 @@ pub(super) struct Pair {
     keep_client: bool,
     keep_upstream: bool,
     repeatable: bool,
-    /// True if the proxy may still send an interim response for this request. The proxy sends at most one interim
+    /// True if the proxy may still send an interim response for the request. The proxy sends at most one interim
     /// response, to find out whether the client has left.
     may_probe: bool,
     /// True once the final response has begun. After the response has begun, no other status can be sent.

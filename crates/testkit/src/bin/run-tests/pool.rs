@@ -12,9 +12,8 @@ use crate::summary;
 /// Minimum share of the CPU time that must be idle before one more test starts, if [`Workers::fewest`] or more tests
 /// are already running.
 const MIN_IDLE_SHARE: f64 = 0.3;
-/// Time over which the idle share of the CPUs is measured. While more than [`Workers::fewest`] tests run, at least the
-/// time `MEASURE` passes between the starts of two tests, so that the CPU time of the first test is measured before the
-/// second test starts.
+/// Time over which the idle share of the CPUs is measured. While more than [`Workers::fewest`] tests run, at least one
+/// second passes between the starts of two tests, so that the first test's CPU time is known.
 const MEASURE: Duration = Duration::from_secs(1);
 
 /// Numbers of tests that run at the same time.

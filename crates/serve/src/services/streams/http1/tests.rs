@@ -17,7 +17,7 @@ fn session(options: &[(&str, &str)]) -> StreamSession {
     StreamSession::new(plan.unwrap())
 }
 
-/// Sets the clock to this time, and returns the bytes that the session then sends.
+/// Sets the clock to `at_ms`, and returns the bytes that the session then sends.
 fn sent(session: &mut StreamSession, at_ms: u64) -> String {
     NOW_MS.set(1_000 + at_ms);
     let (mut all, mut piece) = (Vec::new(), [0; 7]);
