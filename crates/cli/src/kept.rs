@@ -19,8 +19,7 @@ const REPORT_MARK: &str = "· loadline</title>";
 /// Text at the beginning of every `run.json`. loadline recognizes a run by this text.
 const RUN_MARK: &str = "\"format\":\"loadline-run/";
 
-/// Directory of one run. If this value is dropped before a `run.json` exists, the earlier state of the directory is
-/// restored.
+/// Directory of one run. Dropping this value before a `run.json` exists restores the earlier state of the directory.
 #[derive(Debug)]
 pub(crate) struct Kept {
     dir: PathBuf,
@@ -232,7 +231,7 @@ pub(crate) fn stamp(time: Timestamp) -> String {
     time.strftime("%Y%m%d-%H%M%S").to_string()
 }
 
-/// Output forms that loadline writes into the directory of a run besides `run.json`, each with its file name.
+/// Output forms that loadline writes into the directory of a run in addition to `run.json`, each with its file name.
 pub(crate) const KEPT: &[(&str, &str)] = &[("html", "report.html"), ("hdr", "latency.hlog")];
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use crate::kept::{Kept, LATEST, RUNS, fresh, stamp};
 /// Names of the directories for the run of the first server and for the run of the second server.
 const NAMES: [&str; 2] = ["old", "new"];
 
-/// Directories of two runs. If this value is dropped before a run was written, the earlier state of both directories is
-/// restored.
+/// Directories of two runs. Dropping this value before a run was written restores the earlier state of both
+/// directories.
 #[derive(Debug)]
 pub(crate) struct KeptPair {
     // The fields are dropped in this order, so the folder is dropped last and is empty by then, unless it contains a

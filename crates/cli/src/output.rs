@@ -31,8 +31,8 @@ pub(crate) fn save_or_print(file: Option<&Path>, text: &str) -> anyhow::Result<(
     std::fs::write(file, text).map_err(|e| unwritable(file, &e))
 }
 
-/// Fails if a file cannot be written, so that the user learns this before a measurement. Neither changes an existing
-/// file nor leaves a new one. Does not open pipes and devices, because opening a pipe may wait for its reader.
+/// Fails if a file cannot be written, so that the user learns this before a measurement. A check neither changes an
+/// existing file nor leaves a new one. Does not open pipes and devices, because opening a pipe may wait for its reader.
 pub(crate) fn check_writable(file: &Path) -> anyhow::Result<()> {
     let kind = std::fs::metadata(file).map(|data| data.file_type());
     if kind.as_ref().is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
@@ -103,8 +103,8 @@ pub(crate) fn plain() -> report::Style {
 
 /// Makes Ctrl-C end a run in an orderly way instead of killing the program.
 pub(crate) fn catch_interrupts() {
-    // If this call fails, Ctrl-C kills the program. Even then, little is lost, because each trial was stored when it
-    // ended.
+    // If the signal handler cannot be installed, Ctrl-C kills the program. Even then, little is lost, because each
+    // trial was stored when it ended.
     let _ = sys::interrupt::catch();
 }
 

@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::error::{TypesError, words};
 use crate::example::example;
 
-/// Message types whose JSON form may be an array. For these types, a JSON array is one message, not a list of messages.
+/// Message types whose JSON form may be an array. If the message type is one of these, a JSON array is one message, not
+/// a list of messages.
 const ARRAYS: [&str; 2] = ["google.protobuf.ListValue", "google.protobuf.Value"];
 
 /// Converts each message in a JSON text to protobuf's binary encoding.

@@ -88,7 +88,7 @@ impl Group {
     }
 
     /// Declares interest of the whole group in a descriptor, usually a listening socket. Each event goes to only one
-    /// queue, the first one that checks for events. [`Mask::NONE`] revokes the interest.
+    /// queue: the first queue that checks for events. [`Mask::NONE`] revokes the interest.
     pub fn declare_wake_one(&self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         let fail = |e| EventError::declare(fd, e);
         {

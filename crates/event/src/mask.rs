@@ -20,7 +20,7 @@ impl Mask {
     pub const NONE: Self = Self(0);
     /// Data or an end of file can be read. Value 0x1.
     pub const READ: Self = Self(1);
-    /// The send buffer has room. Value 0x2.
+    /// The send buffer has space. Value 0x2.
     pub const WRITE: Self = Self(2);
     /// There is an exceptional condition, such as urgent data of TCP. Value 0x4.
     pub const EXCEPT: Self = Self(4);

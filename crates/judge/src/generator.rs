@@ -59,8 +59,8 @@ pub(crate) fn is_limited(facts: &Facts<'_>) -> bool {
 }
 
 /// Returns true if the server determines the rate of good answers. This is the case if the rate of good answers was
-/// equal at several loads, or if the server refused most requests of the decisive trial as too many. In this case, a
-/// faster generator would only get more refusals.
+/// equal at several loads, or if the server refused most requests of the decisive trial as too many. If the server
+/// refuses many requests, a faster generator would only get more refusals.
 pub(crate) fn refuses_the_rest(facts: &Facts<'_>) -> bool {
     let by_status = facts.refusals.overload != Some(false) && facts.decisive.is_some_and(mostly_refused);
     facts.run.sent_requests() && (facts.refusals.keep_one_rate() || by_status)

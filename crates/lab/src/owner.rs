@@ -1,5 +1,5 @@
-//! Names of things that a killed process leaves behind, such as control groups. The name begins with the name of the
-//! process that owns the thing, so a later command can check whether the owner still exists.
+//! Names of what a killed process leaves behind, such as control groups. A name begins with the process that owns the
+//! group or folder, so a later command can check whether the owner still exists.
 
 /// Returns the name of this process: its PID namespace, process ID and start time. The start time, in ticks since boot,
 /// is included because the kernel reuses process IDs.

@@ -118,8 +118,8 @@ impl AddressTurns {
     }
 }
 
-/// Turns in proportion to weights. Each address gets its first turn before any address gets a second one, so even a
-/// small number of connections reaches all addresses. Source: the smooth weighted round robin of nginx
+/// Turns in proportion to weights. Each address gets its first turn before any address gets a second turn, so even a
+/// small number of connections uses all addresses. Source: the smooth weighted round robin of nginx
 /// (`ngx_http_upstream_get_peer`).
 #[derive(Clone, Debug)]
 struct WeightedTurns {

@@ -173,7 +173,7 @@ pub(crate) fn peer(addr: &Address) -> Result<Peer, LoadError> {
 }
 
 /// Checks the local addresses by binding to each once. The local addresses must belong to this host, and to the address
-/// family of the server. Without this check, a wrong local address would look like a lack of ports.
+/// family of the server. Without the check, a wrong local address would look like a lack of ports.
 pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), LoadError> {
     if let (Peer::Unix(_), Some(&source_addr)) = (target, sources.first()) {
         let why = "a unix socket has no addresses to bind to; leave --source out";

@@ -11,10 +11,10 @@ const MAX_DELAYED_ACK_MS: u32 = 500;
 ///
 /// The kernel keeps two times, in ticks of up to 10 ms: that of the last sent data, and that of the last received data.
 /// A busy connection pool sends the next request within the tick of the last reply, so both times are often equal. If
-/// both times are equal, acknowledgements decide, because a reply acknowledges its request. A request that is not
-/// acknowledged, or was acknowledged after the last reply, has no reply yet. On a young connection, the peer
-/// acknowledges a request at once, so the acknowledgement and the reply may come within one tick. If both came within
-/// one tick, the function returns `None`.
+/// the times of sent and received data are equal, acknowledgements decide, because a reply acknowledges its request. A
+/// request that is not acknowledged, or was acknowledged after the last reply, has no reply yet. On a young connection,
+/// the peer acknowledges a request at once, so the acknowledgement and the reply may come within one tick. If
+/// acknowledgement and reply came within one tick of the kernel's clock, the function returns `None`.
 pub(crate) fn awaits_reply(traffic: &Traffic) -> Option<bool> {
     match (traffic.data_out, traffic.data_in) {
         (0, _) => Some(false),

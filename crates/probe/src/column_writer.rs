@@ -41,8 +41,8 @@ pub struct ColumnWriter {
     thinned: u32,
     /// Number of samples in the last row of the series so far.
     open: u64,
-    /// Minimum number of rows for the next merge: 5/4 of the number of rows after the last merge. Without this minimum,
-    /// a merge that found few rows to merge would be tried again with each sample.
+    /// Minimum number of rows for the next merge: 5/4 of the number of rows after the last merge. Without a minimum, a
+    /// merge that found few rows to merge would be tried again with each sample.
     merge_from: usize,
 }
 

@@ -1,7 +1,7 @@
 //! Finds the parents, ancestors and descendants of processes by the parent IDs in /proc/PID/stat.
 //!
-//! A server, such as a test framework, may have started loadline itself. In that case, loadline, its ancestors and all
-//! processes that it started belong neither to the server nor to an upstream.
+//! A server, such as a test framework, may have started loadline itself. If the server itself started loadline, then
+//! loadline, its ancestors and all processes that it started belong neither to the server nor to an upstream.
 
 use std::path::Path;
 

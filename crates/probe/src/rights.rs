@@ -1,7 +1,7 @@
 //! Advice on how to get permission to read another process.
 
 /// Returns advice for this user on how to get permission to read a process. `owner` is the user who may read the
-/// process besides root.
+/// process, in addition to root.
 pub(crate) fn advice(owner: &str) -> String {
     advice_for(sys::limits::is_root(), owner)
 }

@@ -97,8 +97,8 @@ impl Samples {
         self.newest.row = usize::MAX;
     }
 
-    /// Copies the first value of a counter into the preceding row before a newer value replaces it. Without this copy,
-    /// the counter of a process that lives for less time than a row covers would seem not to grow.
+    /// Copies the first value of a counter into the preceding row before a newer value replaces it. Without the copied
+    /// value, the counter of a process that lives for less time than a row covers would seem not to grow.
     fn keep_first(&mut self, row: usize) {
         let is_first = !self.is_level && self.first.is_some() && self.values[row] == self.first;
         if let Some(before) = row.checked_sub(1).and_then(|before| self.values.get_mut(before)).filter(|_| is_first) {

@@ -47,7 +47,7 @@ pub(crate) enum ExpectedStatus {
 }
 
 impl ExpectedStatus {
-    /// Returns the statuses that are right: only the named one, or else 2xx, 3xx and the accepted one.
+    /// Returns the statuses of a right answer: only the named status, or 2xx, 3xx and the accepted status.
     fn new(named: Option<u16>, accepted: Option<u16>) -> Self {
         match (named, accepted) {
             (Some(status), _) => Self::Only(status),

@@ -17,8 +17,8 @@ use crate::{Fault, Progress, Trace};
 /// stores nothing about an ended request, so any number of requests may end in one piece of input.
 pub trait Requester {
     /// Returns true if the session also sends bytes that are not part of a request: a handshake, pings, or window
-    /// updates. In that case, more bytes than those of the requests may be sent, and the caller completes every send
-    /// before the next one.
+    /// updates. If the result is true, more bytes than those of the requests may be sent, and the caller completes
+    /// every send before the next one.
     fn sends_unasked(&self) -> bool {
         false
     }

@@ -52,8 +52,8 @@ pub trait Session {
         false
     }
 
-    /// Called when a head was not complete in time. In this call, the session prepares the error response. The caller
-    /// closes the connection after the response.
+    /// Called when a head was not complete in time. In a call of `head_is_late`, the session prepares the error
+    /// response. The caller closes the connection after the response.
     fn head_is_late(&mut self) {}
 
     /// Prepares the session for a new connection, without freeing the memory.

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::connection::End;
 use crate::strategies::LimitHit;
 
-/// Counters of a server since its start. A field about things that exist now, such as open connections, contains their
-/// present number, not a total since the start.
+/// Counters of a server since its start. A field about a present state, such as open connections, contains the present
+/// number, not a total since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Stats {
     /// Number of serving threads now.

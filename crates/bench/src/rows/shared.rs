@@ -11,7 +11,7 @@ pub(super) struct Shared<T>(Mutex<Option<(usize, Result<T, Failure>)>>);
 /// Reason why a measurement failed.
 #[derive(Clone, Debug)]
 enum Failure {
-    /// The machine lacks something that the measurement needs, so the rows are skipped.
+    /// The rows are skipped, because the machine lacks what the measurement needs.
     Setup(String),
     /// The measurement itself failed.
     Measurement(String),

@@ -92,8 +92,8 @@ fn bodies_are_sent_and_a_closed_connection_is_replaced() {
     assert_eq!(lines.len() as u64, completed);
     let connections: std::collections::BTreeSet<_> = lines.iter().map(|line| &line[2]).collect();
     assert!(connections.len() as u64 >= completed / 51, "{} of {completed}", connections.len());
-    // nginx may answer before it has read the whole body of a request. In that case, loadline does not send the rest of
-    // the body.
+    // nginx may answer before it has read the whole body of a request. If nginx has already answered, loadline does not
+    // send the rest of the body.
     assert!(total(&run, "bytes_sent") > completed * 16_000);
 }
 

@@ -39,7 +39,7 @@ fn counts_equal_those_of_the_server() {
         &["--io", "auto", "--streams", "10"],
         &["--streams", "4", "--body", &body],
         &["--new-connections"],
-        // The first handshake tells the client how many streams the server allows. Until this handshake ends, each
+        // The first handshake tells the client how many streams the server allows. Until the first handshake ends, each
         // request opens its own connection.
         &["--rate", "200", "--max-connections", "2"],
     ] {

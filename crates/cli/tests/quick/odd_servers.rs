@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::{binary, json, loadline};
 
-/// Time that the server waits before each answer. With this answer time, there are only few requests.
+/// Time that the server waits before each answer. Because of the answer time, there are only few requests.
 const ANSWER_TIME: Duration = Duration::from_millis(2);
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";

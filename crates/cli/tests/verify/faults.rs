@@ -270,9 +270,8 @@ fn a_low_descriptor_limit_is_named_and_connections_are_divided() {
         server.addr
     );
     let run = testkit::json_of(Command::new("sh").args(["-c", &(command + " \"$@\""), "sh"]));
-    // With this descriptor limit, a process has descriptors for 26 connections, so four agents (generator processes)
-    // hold the hundred connections. The test request before the load needs one more connection, so the run counts 101
-    // connections.
+    // Each process has descriptors for only 26 connections, so four agents (generator processes) hold the hundred
+    // connections. The test request before the load needs one more connection, so the run counts 101 connections.
     assert_eq!(run["trials"][0]["connected"], 101, "{:#}", run["trials"][0]["errors"]);
     // If the machine stalls, loadline may also report incidents of the kind "silence". Incidents of any kind except
     // "silence" are not allowed.

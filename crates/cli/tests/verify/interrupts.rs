@@ -68,8 +68,8 @@ fn interrupted(args: &[&str], url: &str, moment: Moment, out: &Path) -> Output {
 /// Checks that the directory holds a valid run that is marked as interrupted. Returns the number of trials in the run.
 fn leaves_a_valid_run(args: &[&str], moment: Moment, out: &Path, output: &Output) -> usize {
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    // Until loadline has installed its signal handlers, SIGINT kills it. Before that, loadline starts nothing that it
-    // would have to end.
+    // Until loadline has installed its signal handlers, SIGINT kills it. Before its signal handlers are installed,
+    // loadline starts nothing that it would have to end.
     if output.status.signal() == Some(2) {
         assert!(!out.join("run.json").exists(), "{args:?} {moment:?}: {said}");
         return 0;

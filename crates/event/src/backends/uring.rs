@@ -177,9 +177,9 @@ impl UringQueue {
         Ok(at)
     }
 
-    /// Records that the application has read everything from `fd`. After this call, notifications report data that was
-    /// not read yet, so they need no check. Earlier notifications may report data that was already read, so delivery
-    /// checks them.
+    /// Records that the application has read everything from `fd`. After a call of `drained`, notifications report data
+    /// that was not read yet, so they need no check. Earlier notifications may report data that was already read, so
+    /// delivery checks them.
     #[inline]
     pub(super) fn drained(&mut self, fd: RawFd) {
         // If a poll that the kernel has ended cannot be armed again now, the next call arms the poll or reports the

@@ -3,8 +3,8 @@
 //!
 //! Servers are compared by their CPU time per request, at one common rate per load. In each round, every server is
 //! measured once (a turn). Two servers without a significant difference are in one group. If A does not differ
-//! significantly from B, nor B from C, all three are in one group (`stats::pairwise`). A server gets no group if
-//! something other than the server limited its capacity search or its turns.
+//! significantly from B, nor B from C, all three are in one group (`stats::pairwise`). A server gets no group if its
+//! capacity search or its turns were limited by a cause outside the server.
 
 mod answers;
 mod figures;

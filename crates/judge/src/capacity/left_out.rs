@@ -39,8 +39,8 @@ fn held_up(trial: &Trial) -> &[Window] {
 }
 
 /// Returns the part of a window's time that the estimate of the capacity leaves out, and the causes of the disturbance.
-/// The strictest limit on the response time decides which pauses are long enough to matter. Without such a limit, late
-/// answers are not counted per tenth of a second, so only whole windows are left out.
+/// The strictest limit on the response time decides which pauses are long enough to matter. Without a limit on the
+/// response time, late answers are not counted per tenth of a second, so only whole windows are left out.
 pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> ExcludedTime {
     if is_dropped(trial) {
         return ExcludedTime { seconds: trial.measured.length_s, pauses: 1, ..ExcludedTime::default() };

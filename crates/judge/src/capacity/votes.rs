@@ -49,9 +49,9 @@ impl Votes {
     }
 
     /// Returns the lowest rate that certainly failed, above all rates at which a window met the objective. If the
-    /// machine's speed changed (`is_unsteady`), a single window may have failed at a slow moment. In this case, several
-    /// windows must have failed at or below the rate, so many that chance is an unlikely reason. Returns infinity if no
-    /// rate certainly failed.
+    /// machine's speed changed (`is_unsteady`), a single window may have failed at a slow moment. If the machine's
+    /// speed changed, so many windows must have failed at or below the rate that chance is an unlikely reason. Returns
+    /// infinity if no rate certainly failed.
     fn lowest_sure_failure(&self, is_unsteady: bool) -> f64 {
         let held = self.held.iter().copied().fold(0.0, f64::max);
         let mut rates: Vec<f64> = self.surely_failed.iter().copied().filter(|rate| *rate > held).collect();

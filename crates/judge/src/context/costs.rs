@@ -20,7 +20,7 @@ use crate::number::{finite, positive};
 pub struct Part {
     /// Counter from which one part of the cost comes.
     pub counter: &'static str,
-    /// The only instance of the counter that the cost uses, such as one device. If this field is empty, the cost uses
+    /// The only instance of the counter that the cost uses, such as one device. If `instance` is empty, the cost uses
     /// the counter's value for the whole side (see `Side.counters`).
     pub instance: &'static str,
     /// True if a counter that could not be read counts as 0, as on a host without IPv6.

@@ -1,5 +1,5 @@
-//! Corrects runs that older versions of loadline recorded. In these runs, the percentiles leave out requests that were
-//! never answered.
+//! Corrects runs that older versions of loadline recorded. In runs of older versions, the percentiles leave out
+//! requests that were never answered.
 
 use run::{LowerBounds, Run, Summary, SummaryFigure, Trial, response_summary};
 

@@ -1,7 +1,7 @@
 //! Compares the number of requests that a server handles at the same time with other counts, which may explain it. The
 //! compared counts are the children of a master process, the threads with one name, and the connections to an upstream.
-//! If a count equals the number of requests, the counted children, threads or connections are the server's workers. A
-//! count of workers far above the number of requests shows that most workers wait for something else.
+//! If a count equals the number of requests, the counted children, threads or connections are the server's workers. If
+//! there are far more workers than requests, most workers wait for something else.
 
 mod counts;
 mod words;

@@ -69,7 +69,8 @@ fn shaped(facts: &Facts<'_>, view: &View<'_>, name: &str, backlog: f64) -> Optio
 }
 
 /// Returns true if the traffic of a link comes from this load. The load must send most of the link's bytes (`per_s`,
-/// per second), or its own packets must queue. If neither is known, returns true if the load is at a limit.
+/// per second), or its own packets must queue. If neither the bytes nor the queue of the load is known, returns true if
+/// the load is at a limit.
 pub(crate) fn is_ours(facts: &Facts<'_>, trial: &Trial, per_s: Option<f64>) -> bool {
     let tally = &trial.measured.tally;
     let bytes = tally.bytes_sent.max(tally.bytes_received) as f64 + FRAMING * tally.completed as f64;

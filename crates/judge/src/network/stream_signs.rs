@@ -76,8 +76,8 @@ fn stalls(light: &Trial, loaded: &Trial, cause: &str) -> Option<String> {
 }
 
 /// Returns text about the probable cause of stalls. The cause is a wait that stops several requests at once, such as
-/// garbage collection or an interpreter's lock. Without such a wait, the cause is the resource that the verdict names.
-/// If the verdict names no resource, the text lists the usual causes.
+/// garbage collection or an interpreter's lock. Without a wait that stops several requests, the cause is the resource
+/// that the verdict names. If the verdict names no resource, the text lists the usual causes.
 fn cause(bottleneck: &Bottleneck, waits: &[WaitFinding]) -> String {
     let stops = |wait: &&WaitFinding| {
         matches!(wait.cause, WaitCause::Lock | WaitCause::SerialCpu | WaitCause::BlockingCall)

@@ -42,9 +42,9 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     Some(Verdict::Binds { confidence, sentence, evidence })
 }
 
-/// Returns the upstream for which more requests wait than without a limit. In this case, the upstream may limit the
-/// rate on purpose, or a link to the upstream may be full. While the rest of a long reply arrives, its connection does
-/// not count as waiting. It is therefore enough if half of the requests in flight wait for the upstream. Without a
+/// Returns the upstream for which more requests wait than without a limit. If most requests wait for the upstream, it
+/// may limit the rate on purpose, or a link to it may be full. While the rest of a long reply arrives, its connection
+/// does not count as waiting. It is therefore enough if half of the requests in flight wait for the upstream. Without a
 /// limit, as many requests wait as arrive during one quick answer (Little's law).
 fn waits_behind<'a>(facts: &Facts<'a>, delayed: &Delayed<'_>) -> Option<Awaited<'a>> {
     let without_limit = delayed.most * delayed.quick_us / 1e6;

@@ -29,9 +29,9 @@ impl Refaults {
 
 /// Returns the pages that the server read again. The counters also include the refaults of other programs in the
 /// control group or on the host. The returned number is therefore at most the number of pages that the server's own
-/// processes read. `is_limited` is true if a control group of the server reached its memory limit. If it is false, the
-/// server must have read most of the bytes that the disks read; otherwise the result is `None`. Also returns `None` if
-/// a needed counter is unknown.
+/// processes read. `is_limited` is true if a control group of the server reached its memory limit. If `is_limited` is
+/// false, the server must have read most of the bytes that the disks read; otherwise the result is `None`. Also returns
+/// `None` if a needed counter is unknown.
 pub(super) fn of_server(view: &View<'_>, is_limited: bool) -> Option<Refaults> {
     let own = pages_read(view)?;
     let is_own = || {

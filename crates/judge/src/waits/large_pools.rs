@@ -1,6 +1,6 @@
-//! Pools of connections that have far more members than the server handles requests at a time. If such a pool were the
-//! limit, the server would handle about one request per connection. Most requests on the pool's connections therefore
-//! wait for one another at the other end, for example for a lock in a database.
+//! Pools of connections that have far more members than the server handles requests at a time. If a pool with far too
+//! many members were the limit, the server would handle about one request per connection. Most requests on the pool's
+//! connections therefore wait for one another at the other end, for example for a lock in a database.
 
 use run::{CountedKind, Trial, WaitCause, WaitFinding};
 

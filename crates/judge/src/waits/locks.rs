@@ -85,8 +85,8 @@ fn is_crowded(futex: &FutexProfile) -> bool {
 /// Returns true for a futex for which idle threads wait, or may wait, until they get work.
 ///
 /// Requests of an event loop wait in the loop, so their number may equal the number of idle threads by chance. The
-/// memory of a semaphore or of a condition variable does not show a lock. In these cases, only a name tells what the
-/// threads wait for.
+/// memory of a semaphore or of a condition variable does not show a lock. For semaphores and condition variables, only
+/// a name tells what the threads wait for.
 fn may_be_of_idle_threads(profile: &WaitProfile, futex: &FutexProfile) -> bool {
     let is_loop = || profile.processes.iter().any(|process| process.process == futex.process && is_event_loop(process));
     let may_be_queue = matches!(futex.kind, FutexKind::Semaphore | FutexKind::Condition);

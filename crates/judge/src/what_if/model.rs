@@ -155,7 +155,7 @@ impl Model {
     }
 
     /// Returns the queueing network in which workers explain the time that no device explains ([`Self::elsewhere_s`]).
-    /// In this queueing network, all workers are in use, so further clients wait for a worker.
+    /// All workers of the returned queueing network are in use, so further clients wait for a worker.
     ///
     /// If a run has a single load level, a limited number of workers and a delay of each request look the same. Returns
     /// `None` if the run has several load levels, no unexplained time, or a known number of workers.

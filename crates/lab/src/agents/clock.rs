@@ -105,8 +105,8 @@ impl Clock {
         }
         let too_close = new.at_ns - last.at_ns < MIN_READING_GAP_NS;
         match self.readings.as_mut_slice() {
-            // The new reading replaces the last one if these two, or the last two stored ones, are too close in time
-            // (see [`MIN_READING_GAP_NS`]). In all other cases, the new reading is added.
+            // The new reading replaces the last stored reading if both of them, or the last two stored readings, are
+            // too close in time (see [`MIN_READING_GAP_NS`]). In all other cases, the new reading is added.
             [.., last] if too_close => *last = new,
             [.., before, last] if last.at_ns - before.at_ns < MIN_READING_GAP_NS << self.thinned.min(20) => *last = new,
             _ => self.readings.push(new),

@@ -1,5 +1,5 @@
 //! Work of `loadline agent`: the agent sends a hello (its first message, with its version), takes tasks from standard
-//! input and reports on standard output. After it has sent its results, a load agent waits for another task. An agent
+//! input and reports on standard output. A load agent that has sent its results waits for another task. An agent
 //! without a load ends with its task.
 //!
 //! The end of standard input means that the conductor has ended. Every agent stops when its standard input ends. If the
@@ -227,8 +227,8 @@ fn load(
     confine(&plan.cpus)?;
     let mut next_s = 0.0;
     let mut tell = |report| match report {
-        // Ticks that nobody reads are not sent, because a thousand agents would send ten thousand per second. The last
-        // progress report contains details, and may be sent right after the previous report.
+        // A thousand agents would send ten thousand ticks (progress reports) per second, so ticks that nobody reads are
+        // not sent. The last progress report contains details, and may be sent right after the previous report.
         AgentReport::Tick(tick) if !filter.fine && tick.t_s < next_s && !(filter.detailed && tick.detail.is_some()) => {
             drop(tick)
         }

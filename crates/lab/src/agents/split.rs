@@ -6,7 +6,7 @@ use sys::exhausted::ROOMY_DESCRIPTORS;
 
 use crate::LabError;
 
-/// Number of descriptors that an agent needs besides its connections.
+/// Number of descriptors that an agent needs in addition to its connections.
 const SPARE_DESCRIPTORS: u64 = 64;
 /// Maximum number of threads in one agent. More threads would compete for the lock of the process's descriptor table.
 const MAX_THREADS: u32 = 16;

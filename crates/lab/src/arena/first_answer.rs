@@ -9,8 +9,8 @@ use crate::trial::target;
 /// Maximum number of requests of a set whose answers are checked. The number is limited because the state of the
 /// comparison stores the text of each checked answer.
 pub(super) const MAX_CHECKED_REQUESTS: usize = 1000;
-/// Maximum number of requests of a set whose answers are checked again in each turn. With this maximum, the checks take
-/// only milliseconds.
+/// Maximum number of requests of a set whose answers are checked again in each turn. With at most 64 requests per turn,
+/// the checks take only milliseconds.
 const MAX_CHECKED_PER_TURN: usize = 64;
 
 /// Returns the indexes of the requests of a load. Requests that are never sent are left out.

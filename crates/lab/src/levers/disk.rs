@@ -16,10 +16,10 @@
 //!
 //! Two other measures of the speed were tried and gave wrong results. The first wrong measure was the lever's share of
 //! all written and read bytes, which leaves out flushes and gaps between writes. On a disk of 8 GB/s, the lever's share
-//! of all bytes was a sixth, but throughput fell by more than a third. With this measure, the elasticities were 2.9 to
-//! 3.6, although an elasticity should not exceed 1. The second wrong measure was the duration of the lever's system
-//! calls. This duration depends on the slowest parts of a call (flush and wake-up), and gave elasticities of 0.5 to
-//! 2.5.
+//! of all bytes was a sixth, but throughput fell by more than a third. Measured by the lever's share of all bytes, the
+//! elasticities were 2.9 to 3.6, although an elasticity should not exceed 1. The second wrong measure was the duration
+//! of the lever's system calls. This duration depends on the slowest parts of a call (flush and wake-up), and gave
+//! elasticities of 0.5 to 2.5.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;

@@ -23,7 +23,7 @@ pub(super) const ROW: Lever = Lever {
 
 /// Factor by which the load grows.
 const FACTOR: u32 = 2;
-/// Number of descriptors that a generator needs besides its connections.
+/// Number of descriptors that a generator needs in addition to its connections.
 const OTHER_DESCRIPTORS: u64 = 64;
 
 fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {

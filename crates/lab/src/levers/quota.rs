@@ -71,8 +71,8 @@ fn quotas(plan: &LeverPlan) -> Result<Vec<CpuQuota>, String> {
 }
 
 /// Returns the change that lowers a quota. In version 2 of control groups, the file contains the quota and the period;
-/// in version 1, only the quota. In both versions, a later read of the file returns the written text. The error says
-/// that the quota is too small to be lowered, so the lever would slow nothing.
+/// in version 1, only the quota. In both versions of control groups, a later read of the file returns the written text.
+/// The error says that the quota is too small to be lowered, so the lever would slow nothing.
 fn lowered(quota: CpuQuota) -> Result<Change, String> {
     match quota.times(REMAINING_SHARE) {
         Some(after) => Ok(Change::File { file: quota.file, before: quota.text, after }),

@@ -6,8 +6,8 @@ use std::cell::RefCell;
 
 use sys::clock;
 
-/// Minimum time between two searches for new processes, divided by the time that a search takes. With this minimum
-/// time, the searches use at most a twentieth of one CPU, even on a machine with thousands of processes.
+/// Minimum time between two searches for new processes, divided by the time that a search takes. Because of this
+/// minimum, the searches use at most a twentieth of one CPU, even on a machine with thousands of processes.
 const SEARCH_INTERVAL: u64 = 20;
 
 /// Processes that a lever slows.

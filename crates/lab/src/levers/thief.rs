@@ -164,7 +164,7 @@ impl Theft {
 
     /// Returns two values for each slot: the speed of the slowed processes, if known, and the share of time in which
     /// they needed a CPU ([`wanted`]). Only processes that exist at the start of a slot are read, both at its start and
-    /// at its end. If this thread missed a slot, both values are NaN (not a number).
+    /// at its end. If this thread missed a slot, the speed and the share are both NaN (not a number).
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
         let slowed = SlowedProcesses::new(&self.slot_clock.plan.pids);
         let look = |pids: &[u32]| (SchedReading::of(pids), clock::monotonic_ns());

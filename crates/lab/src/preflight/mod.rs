@@ -284,8 +284,7 @@ mod tests {
         assert!(error.contains("did not read the whole request"), "{error}");
     }
 
-    /// If a second answer followed the first answer, the load would count the second one as the answer to the next
-    /// request.
+    /// If a server sent two answers, the load would count the second answer as the answer to the next request.
     #[test]
     fn a_server_that_answers_twice_is_named() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

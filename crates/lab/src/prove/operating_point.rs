@@ -49,8 +49,9 @@ pub(crate) struct OperatingPoint {
 }
 
 impl OperatingPoint {
-    /// Returns the operating point (load and observations) of the last load test with `connections` connections.
-    /// Without such a load test, returns assumed values. Pipeline depth and think times are those of the load test.
+    /// Returns the operating point (load and observations) of the last load test with `connections` connections. If
+    /// there was no load test with `connections` connections, returns assumed values. Pipeline depth and think times
+    /// are those of the load test.
     pub(super) fn observed(run: &Run, connections: u32) -> Self {
         let seen = run.trials.iter().rfind(|t| closed_connections(t) == Some(connections));
         let (rate, response_s) = seen.map_or((1000.0, 0.001), |t| (judge::good(t), t.latency_us.p50 / 1e6));

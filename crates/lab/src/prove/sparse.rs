@@ -77,7 +77,7 @@ fn rounds(speed: (f64, f64), needs: schedule::SlotNeeds, seconds: f64) -> Option
     [SPARSE_LONG, SPARSE].into_iter().find_map(of_density)
 }
 
-/// If the experiment decided nothing, tells the user a budget that is probably sufficient. With this budget, the
+/// If the experiment decided nothing, tells the user a budget that is probably sufficient. With the advised budget, the
 /// experiment has at least twice the time, and enough requests in each time slot.
 fn note_longer(lab: &mut Lab<'_>, (trial, rounds): (Option<&ProofTrial>, usize), speed: (f64, f64), seconds: f64) {
     if trial.is_none_or(|trial| judge::prove::is_known(trial, rounds, rounds)) {

@@ -128,8 +128,8 @@ struct Duet {
     crowded: bool,
 }
 
-/// Plans to measure both servers at the same time, if `mode` and the machine allow this. After this call, both servers
-/// are on their assigned CPUs.
+/// Plans to measure both servers at the same time, if `mode` and the machine allow this. When this function returns,
+/// both servers are on their assigned CPUs.
 fn planned_duet(plans: &mut [Plan; 2], mode: DuetMode) -> Result<Option<Duet>, LabError> {
     let fail = |why| LabError::set_up("running both servers at once (--duet always)", why);
     match mode {

@@ -4,8 +4,8 @@
 /// ratio, throughput does not count as growing with the clients.
 const MIN_PER_CLIENT_RATIO: f64 = 0.9;
 /// Minimum relative growth of throughput from one step to the next that cannot be noise. A step with this growth does
-/// not count as flat, even if an earlier step had a higher rate. In that case, other programs may have disturbed the
-/// steps in between.
+/// not count as flat, even if an earlier step had a higher rate. If throughput grew that much, other programs may have
+/// disturbed the steps in between.
 const MIN_GROWTH: f64 = 0.25;
 
 /// Minimum number of answers per client in a step with more than twice the clients of the step before.

@@ -39,7 +39,7 @@ pub(super) fn join(
 }
 
 /// Returns the nodes that are responsible for at least one slot in `slots`. The node `asked`, which was asked for the
-/// slots, comes first if it is among them. Returns an empty list if the server belongs to no cluster.
+/// slots, comes first if it owns one of the slots. Returns an empty list if the server belongs to no cluster.
 fn nodes(ranges: &[ClusterSlots], slots: &[u16], asked: SocketAddr) -> Vec<SocketAddr> {
     let holds = |range: &&ClusterSlots| slots.iter().any(|slot| (range.first..=range.last).contains(slot));
     let mut nodes: Vec<SocketAddr> = Vec::new();

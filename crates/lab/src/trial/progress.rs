@@ -160,9 +160,9 @@ impl Progress {
     }
 }
 
-/// Drops every second one of the ticks (progress reports) in which requests were completed. Keeps ticks without
-/// completed requests, so an old standstill keeps its length. If too many ticks remain, also drops every second tick of
-/// all remaining ticks.
+/// Drops every second tick (progress report) in which requests were completed. Keeps ticks without completed requests,
+/// so an old standstill keeps its length. If too many ticks remain, also drops every second tick of all remaining
+/// ticks.
 fn thin(ticks: &mut Vec<Tick>) {
     let same = |t: &[Tick]| t[0].completed == t[1].completed || t[1].completed == t[2].completed;
     let still: Vec<bool> = ticks.windows(3).map(same).collect();

@@ -1,5 +1,5 @@
 //! Load tests in which the server sent answers without requests. In some protocols, only the order of the answers shows
-//! to which request each answer belongs. With these protocols, one answer without a request makes loadline assign all
+//! to which request each answer belongs. If only the order of answers matters, one answer without a request assigns all
 //! later answers on the connection to wrong requests.
 
 use run::Trial;

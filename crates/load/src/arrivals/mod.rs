@@ -3,7 +3,7 @@
 //! An arrival process is a sequence of gaps, which depends only on its parameters and a seed. Two copies of an arrival
 //! process therefore give the same times. A generator thread therefore needs no list of the requests that are due but
 //! not yet sent. One copy of the arrival process counts the due requests. A second copy gives the due time of the next
-//! request to send. The second copy lags behind the first one.
+//! request to send. The second copy of the arrival process lags behind the first copy.
 
 mod bursty;
 mod constant;

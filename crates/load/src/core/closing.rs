@@ -3,10 +3,10 @@
 //! its index until the server's FIN arrives. Meanwhile, its client uses another connection with another index, so no
 //! client waits for the end of an old connection.
 //!
-//! Some servers leave the close to the client. In that case, one of the server's workers stays occupied until the
-//! client closes the connection. The first late FIN shows that the server leaves the close to the client. After a late
-//! FIN, the generator closes connections itself. About once a second, the generator waits for one FIN, to see whether
-//! the server now closes.
+//! Some servers leave the close to the client. If the client must close, one of the server's workers stays occupied
+//! until the client closes the connection. The first late FIN shows that the server leaves the close to the client.
+//! After a late FIN, the generator closes connections itself. About once a second, the generator waits for one FIN, to
+//! see whether the server now closes.
 
 use super::fin_wait::Closer;
 use super::{Core, Mode, State};

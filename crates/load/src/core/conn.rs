@@ -64,7 +64,7 @@ pub(super) struct Conn {
     pub(super) pending: bool,
     /// True once any byte was received on this connection.
     pub(super) heard: bool,
-    /// True while the pool of the open loop lists this connection as busy, with room for further requests.
+    /// True while the pool of the open loop lists this connection as busy, with a pipeline that is not full.
     pub(super) listed: bool,
 }
 

@@ -89,8 +89,8 @@ impl DueClock {
         (0..self.waiting).for_each(|_| visit(self.origin_ns + behind.next_ns()));
     }
 
-    /// Takes the next request if it is due at the time `now`, and returns its due time. After this call, the request
-    /// counts as waiting.
+    /// Takes the next request if it is due at the time `now`, and returns its due time. After a call of `take_due`, the
+    /// request counts as waiting.
     pub(super) fn take_due(&mut self, now: u64) -> Option<u64> {
         if self.next_ns > now {
             return None;
@@ -107,6 +107,6 @@ impl DueClock {
     }
 }
 
-/// Maximum number of due requests that are started in one pass of the event loop. Without this maximum, a generator
-/// that is far behind would send for a long time, and read no answers.
+/// Maximum number of due requests that are started in one pass of the event loop. A generator that is far behind would
+/// otherwise send for a long time, and read no answers.
 pub(super) const MAX_DUE_PER_PASS: u32 = 256;

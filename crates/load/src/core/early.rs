@@ -2,7 +2,7 @@
 //! complete. If the server rejects early data, the session sends the requests again after the handshake, and their
 //! response times include the delay.
 //!
-//! Until it is ready, a connection with requests in early data stays in the state `Handshaking`, and takes no other
+//! A connection with requests in early data stays in the state `Handshaking` until it is ready, and takes no other
 //! requests. If the handshake fails, the requests are sent again on another connection (see [`super::requeue`]).
 //! However, if each request has its own connection, or during the drain, these requests fail together with the
 //! handshake.

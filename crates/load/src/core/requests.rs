@@ -94,8 +94,8 @@ impl Core {
     }
 
     /// Handles a send that is complete. In the protocol `discard`, a request is complete when it is sent. The next
-    /// request of the protocol `discard` starts in the next pass of the event loop. If it started here, this function
-    /// would call itself repeatedly while the socket accepts all data.
+    /// request of the protocol `discard` starts in the next pass of the event loop. If the next request started here,
+    /// this function would call itself repeatedly while the socket accepts all data.
     #[inline]
     fn flushed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (progress, ended) = self.record_completions(ops.now(), conn, |session, sink| {

@@ -59,8 +59,8 @@ pub(crate) enum Shape {
     /// process that establishes connections passes them to the handling process.
     Handling { connections: u32, paced: bool },
     /// S-Clients ([`super::sclients`]): number of descriptors D, connect timeout T, and maximum number of established
-    /// connections besides. `phase` (0 to below 1) delays the first connects of this shard by this share of T/D, so
-    /// that connects of different shards do not coincide.
+    /// connections in addition to the D descriptors. `phase` (0 to below 1) delays the first connects of this shard by
+    /// this share of T/D, so that connects of different shards do not coincide.
     SClients { descriptors: u32, timeout_ns: u64, think: Think, established: u32, phase: f64, pace: Option<Paced> },
 }
 

@@ -32,8 +32,8 @@ pub(crate) fn start(
     let (end, theirs) = pass::pair().map_err(|errno| failed(errno.into()))?;
     let (stream, back) = UnixStream::pair().map_err(failed)?;
     let setup = Setup { capacity: task.capacity(), ..setup.clone() };
-    // The new process must not keep copies of the socketpair ends of the first process. With such copies, the
-    // socketpairs would stay open after the first process has closed its ends.
+    // The new process must not keep copies of the socketpair ends of the first process. If the new process kept copies,
+    // the socketpairs would stay open after the first process has closed its ends.
     let mut not_there: Vec<_> = others.iter().flat_map(|p| [p.end.as_fd(), p.stream.as_fd()]).collect();
     not_there.extend([end.as_fd(), stream.as_fd()]);
     let child = pass::fork(&not_there, || u8::from(handle(client, task, &setup, theirs, back).is_err()));

@@ -66,8 +66,8 @@ fn the_live_figures_have_the_time_until_each_failure() {
     assert_eq!(r.coarse.iter().sum::<u64>(), 1);
 }
 
-/// In this test, a third of all requests hang from before the measured window until after the drain. If these requests
-/// did not count as failures, the 99th percentile would be wrong, but would look exact.
+/// In this test, a third of all requests hang from before the measured window until after the drain. If requests that
+/// hang did not count as failures, the 99th percentile would be wrong, but would look exact.
 #[test]
 fn a_request_that_hangs_throughout_the_window_and_the_drain_is_a_failure() {
     let request =

@@ -2,9 +2,10 @@
 //! Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, scheduler/sched-bwc.rst.
 //!
 //! The limits of all ancestor groups apply, too. loadline reads quota, periods and throttling from the group with the
-//! smallest quota among a process's group and its ancestors. Memory limit, limit events and refaults come from the
-//! group with the smallest memory limit among them. Several groups may share one memory limit, so the memory use of the
-//! group that has the limit is read, too. CPU time and memory use are read from the process's own group.
+//! smallest quota among a process's group and its ancestors. Of the process's group and its ancestors, the group with
+//! the smallest memory limit gives memory limit, limit events and refaults. Several groups may share one memory limit,
+//! so the memory use of the group that has the limit is read, too. CPU time and memory use are read from the process's
+//! own group.
 
 use super::cgroup_paths::{Controller, Mount, Version, mounts, resolve};
 use crate::Scope;

@@ -134,8 +134,8 @@ impl EndedProcesses {
 
     /// Closes the columns of a process and keeps them for reuse.
     fn free(&mut self, mut member: Member, round: &mut Round<'_>) {
-        // The files and columns are released into a [`ThreadRoom`] that nobody uses. The shared [`ThreadRoom`] has
-        // counted them as free since the process ended, or since a new set of processes began.
+        // The files and columns are released into an unused [`ThreadRoom`]. The shared [`ThreadRoom`] has counted them
+        // as free since the process ended, or since a new set of processes began.
         let mut unused = ThreadRoom::WHOLE;
         member.threads.release(&mut unused);
         member.threads.close_least_busy(round.writer, &mut self.spare_threads, 0);

@@ -30,9 +30,10 @@ impl ActiveSum {
                 *room -= 1;
             }
         }
-        // A round that reads only some threads mostly misses the thread that holds a lock. In such rounds, the mean
-        // weighted number of active threads is the share of the time in which the lock is held. A torn (interrupted)
-        // round may find no holder or two, because it reads threads at different moments, but the mean number is right.
+        // A round that reads only some threads mostly misses the thread that holds a lock. In rounds that read only
+        // some threads, the mean weighted number of active threads is the share of the time in which the lock is held.
+        // A torn (interrupted) round may find no holder or two, because it reads threads at different moments, but the
+        // mean number is right.
         let at_work = users_at_work.len() as f64 * round.weight;
         let is_mean = round.weight > 1.0 || round.is_torn;
         self.unheld += if is_mean { 1.0 - at_work } else { f64::from(u8::from(at_work == 0.0)) };

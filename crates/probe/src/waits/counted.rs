@@ -4,11 +4,11 @@ use sys::diag::OtherConnection;
 
 use super::exchanges;
 
-/// Maximum number of connections that are kept. The kernel lists connections in the order of a hash, so the first ones
-/// are a random sample of all.
+/// Maximum number of connections that are kept. The kernel lists connections in the order of a hash, so the first
+/// connections are a random sample of all.
 pub(super) const MAX_CONNECTIONS: usize = 16_384;
 
-/// Things of one kind: the number of all, and the first ones, at most [`MAX_CONNECTIONS`].
+/// Items of one kind: the number of all items, and the first items, at most [`MAX_CONNECTIONS`].
 #[derive(Debug)]
 pub(super) struct Counted<T> {
     all: usize,

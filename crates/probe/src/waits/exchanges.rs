@@ -69,9 +69,9 @@ pub(super) struct ToPeer {
 
 /// Counts the connections from a process to one peer on which the process awaits a reply. A request that the peer has
 /// not read yet awaits a reply, although the peer's kernel may have acknowledged it. For other connections, times and
-/// acknowledgements show whether the process awaits a reply. If they do not show it, the counts of segments on the
-/// connection are used. The counts of segments are used only if they agree with the times on all connections whose
-/// times are conclusive. At least one connection must have conclusive times.
+/// acknowledgements show whether the process awaits a reply. If times and acknowledgements do not show it, the counts
+/// of segments on the connection are used. The counts of segments are used only if they agree with the times on all
+/// connections whose times are conclusive. At least one connection must have conclusive times.
 pub(super) fn awaiting(connections: &[ToPeer]) -> f64 {
     let own: Vec<OtherConnection> = connections.iter().map(|connection| connection.own).collect();
     let turned: Vec<OtherConnection> = own.iter().map(turned).collect();

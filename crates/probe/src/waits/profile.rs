@@ -58,7 +58,7 @@ struct ProcessSums {
 
 impl ProcessSums {
     /// Returns the number of processes with several accepted connections, divided by the number of those with at least
-    /// one. Returns 0 if no process has accepted one, and `None` if the connections were not counted.
+    /// one. Returns 0 if no process has an accepted connection, and `None` if connections were not counted.
     fn multiplexing(&self) -> Option<f64> {
         let number = |least: Accepted| self.accepted.values().filter(|accepted| **accepted >= least).count() as f64;
         (!self.accepted.is_empty()).then(|| number(Accepted::Several) / number(Accepted::OneEach).max(1.0))

@@ -88,8 +88,9 @@ impl Thread {
         let (run, delay) = (fields.next()??, fields.next()??);
         if let Some((run_before, delay_before)) = self.times_ns.replace((run, delay)) {
             let (ran, waited) = (run.saturating_sub(run_before) as f64, delay.saturating_sub(delay_before) as f64);
-            // If the thread ran without a break, the kernel may not have accounted any time yet. In this case, the last
-            // known share is used. Without a known share, the thread is assumed to have run all the time.
+            // If the thread ran without a break, the kernel may not have accounted any time yet. If no time was
+            // accounted, the last known share is used. Without a known share, the thread is assumed to have run all the
+            // time.
             self.on_cpu = if ran + waited > 0.0 { Some(ran / (ran + waited)) } else { self.on_cpu.or(Some(1.0)) };
         }
         self.on_cpu

@@ -16,8 +16,8 @@ pub(super) fn encode(line: &str) -> Result<Vec<u8>, ProtoError> {
     Ok(array(&words))
 }
 
-/// Commands that are refused because the server answers them several times, or not at all. In these cases, the client
-/// could not match answers with requests.
+/// Commands that are refused because the server answers them several times, or not at all. If a command has several
+/// answers or none, the client could not match answers with requests.
 const NOT_ANSWERED_ONCE: &[(&[&str], &str)] = &[
     (
         &["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR", "SYNC", "PSYNC"],

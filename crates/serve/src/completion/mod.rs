@@ -31,8 +31,7 @@ use conn::{Conn, Sending, Waiting};
 pub(crate) use events::OPERATIONS;
 pub(crate) use setup::{Receive, Setup, allows_direct, probe};
 
-/// Maximum number of buffers in a connection's backlog. With this many buffers in the backlog, the multishot receive is
-/// cancelled.
+/// Maximum number of buffers in a connection's backlog. A backlog with this many buffers cancels the multishot receive.
 const MAX_BACKLOG: usize = 4;
 /// Maximum time, nanoseconds, for which connections without a receive buffer wait until another connection returns a
 /// buffer. If no connection returns a buffer within this maximum, the server allocates more buffers.

@@ -68,7 +68,7 @@ pub(super) fn start(launch: &Launch<'_>, capacity: u32, run: RunGroup) -> Result
 }
 
 impl Assigner {
-    /// Assigns a connection to the first group that has room.
+    /// Assigns a connection to the first group that is not full.
     fn assign(&mut self, fd: OwnedFd) {
         let alive = |g: &Group| !g.dead.load(Ordering::SeqCst);
         let room = |g: &Group| alive(g) && g.taken.load(Ordering::Acquire) < self.capacity;

@@ -243,7 +243,7 @@ impl Worker {
         let place = self.pairs.insert(pair);
         self.io.set_role(number, Role::Client(place));
         if full && let Some(pair) = self.pairs.get(place) {
-            // The proxy has no room for another client and refuses the request, which is about to arrive. The socket is
+            // The proxy cannot take another client, and refuses the request, which is about to arrive. The socket is
             // marked as readable, so the proxy reads the request before it closes the connection.
             pair.client.readable = true;
             let next = pair.refuse(&mut self.io, 503);

@@ -32,7 +32,7 @@ pub enum ConstraintKind {
         limit_s: f64,
     },
     /// Share of failed requests. A rate limiter that allows a burst of n requests refuses as many requests as a queue
-    /// with room for n requests loses. The formula is a diffusion limit (J. Keilson, Journal of Applied Probability 2,
+    /// with space for n requests loses. The formula is a diffusion limit (J. Keilson, Journal of Applied Probability 2,
     /// 1965). At `1 + x` times the limiter's rate, the share of refused requests is `x / (1 - exp(-steep x)) / (1 +
     /// x)`.
     Refused {

@@ -138,8 +138,8 @@ pub(crate) fn full_with_fewer_cpus(ratio: f64) -> (Proof, Bottleneck) {
     })
 }
 
-/// Makes an experiment on a server that waits for something that no lever slows. `more_load` is throughput with twice
-/// the load divided by throughput with the normal load; `None` if a larger load was not tested.
+/// Makes an experiment on a server whose requests wait, but not for anything that a lever slows. `more_load` is
+/// throughput with twice the load divided by throughput with the normal load; `None` if a larger load was not tested.
 pub(crate) fn waits(run: Run, verdict: Bottleneck, more_load: Option<f64>) -> (Proof, Bottleneck) {
     tried_on(run, verdict, |proof, _| {
         proof.trials.push(slots("server-cpu", 0.01, 0.0));

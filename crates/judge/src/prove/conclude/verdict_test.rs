@@ -303,7 +303,7 @@ mod tests {
         assert_ne!(with(0.0).1.id, "unknown");
     }
 
-    /// Planted after a server whose answers take 40 ms. The closed loop ended with 50 clients, which used a tenth of the
+    /// Modelled on a server whose answers take 40 ms. The closed loop ended with 50 clients, which used a tenth of the
     /// server's only thread. The open loop filled the thread with 900 requests in flight. The experiment with 50 clients
     /// called the full thread refuted, and named another cause with a confidence of 0.85.
     #[test]

@@ -52,9 +52,9 @@ fn the_experiment_has_as_many_requests_in_flight_as_the_heaviest_open_loop() {
     assert_eq!(OperatingPoint::busy(&run, 50).connections, 50);
 }
 
-/// An earlier version of loadline kept the number of connections if the experiment needed more than eight times as
-/// many (the maximum factor). Three of ten searches on a server with two almost equally full resources therefore
-/// kept 8 connections, although the experiment needed 66. In these three searches, the sum of the measured
+/// An earlier version of loadline kept the number of connections if the experiment needed more than eight times as many
+/// (the maximum factor). Three of ten searches on a server with two almost equally full resources therefore kept 8
+/// connections, although the experiment needed 66. In the three searches with 8 connections, the sum of the measured
 /// elasticities was 1.6 instead of 1.
 #[test]
 fn eight_times_the_connections_are_used_even_if_more_would_be_needed() {

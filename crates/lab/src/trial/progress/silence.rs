@@ -6,7 +6,7 @@ use super::{Progress, STEP_S, errors, in_flight};
 
 /// Shortest silence that counts as an incident, seconds.
 const MIN_SILENCE_S: f64 = 0.5;
-/// Minimum share of refused connects among the failures in a silence. With this share or more, the message says that
+/// Minimum share of refused connects among the failures in a silence. With at least this share, the message says that
 /// the server no longer listened.
 const MOST_FAILURES: f64 = 0.5;
 /// Minimum number of answers that must be missing in a silence, so that the gaps of a light load do not count.

@@ -63,9 +63,9 @@ const BUFFER_BYTES: u32 = 16 * 1024;
 /// Size of the pieces in which a request is sent if it needs several writes, bytes. Each piece is sent after the peer
 /// has acknowledged the previous piece.
 const PIECE_BYTES: usize = 16 * 1024;
-/// Maximum number of bytes that may be sent without completions. For these sends, the socket buffer must have space for
-/// all bytes without waiting for the peer. The smallest buffer that the kernel gives to an established connection is 87
-/// kB.
+/// Maximum number of bytes that may be sent without completions. Sends without completions need a socket buffer with
+/// space for all bytes, so that they never wait for the peer. The smallest buffer that the kernel gives to an
+/// established connection is 87 kB.
 const MAX_UNACKED_BYTES: usize = 64 * 1024;
 /// Maximum number of bytes of the socket buffer that a small segment uses.
 const SEGMENT_BYTES: usize = 2304;
