@@ -203,8 +203,8 @@ impl Reader {
 
     /// Sets for how many periodic samples the source is not read, so that its mean cost per sample stays within its
     /// budget. A full sample (at the start or end of a phase) does not change this number, because it reads more and
-    /// opens files. The source also stays skipped after a full sample. Otherwise, the next sample after a full sample
-    /// would be the most expensive one.
+    /// opens files. The source also stays skipped after a full sample. If a full sample ended the skipping, the next
+    /// sample would be the most expensive one.
     fn pace(&mut self, cost_us: f64, full: bool) {
         self.cost_us = cost_us;
         let over = cost_us / f64::from(self.budget_us);

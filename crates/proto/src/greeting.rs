@@ -12,9 +12,9 @@ const MAX_GREETING_BYTES: usize = 64 << 10;
 /// Rule that tells where a greeting ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Greeting {
-    /// The greeting has the contained number of bytes.
+    /// The greeting has a fixed number of bytes.
     Bytes(usize),
-    /// The greeting ends with the contained text.
+    /// The greeting ends with a fixed text.
     Text(Arc<[u8]>),
 }
 

@@ -81,8 +81,8 @@ pub trait Requester {
         EarlyData::default()
     }
 
-    /// Returns true if the server accepted early data on this connection and has sent no ticket yet. Closing such a
-    /// connection would prevent another connection from resuming its session with early data.
+    /// Returns true if the server accepted early data on this connection and has sent no ticket yet. If a connection
+    /// closed before its ticket arrives, no other connection could resume its session with early data.
     fn awaits_ticket(&self) -> bool {
         false
     }
@@ -257,7 +257,7 @@ pub enum Outcome {
     Expected,
     /// The response is complete, but has an unexpected status.
     Unexpected,
-    /// The request failed, and the contained fault is the reason. The connection and its other requests may continue,
-    /// for example after a stream reset.
+    /// The request failed for the reason that the fault names. The connection and its other requests may continue, for
+    /// example after a stream reset.
     Failed(Fault),
 }

@@ -10,7 +10,7 @@ use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
 /// Usual share of the CPUs that other programs take during the loads of a search. CPU time of interrupts counts as use
 /// by other programs, although packets of the load also cause interrupts. Other programs disturb the search if their
 /// share is well above the usual share, with and without interrupts. Some kernels also add the CPU time of an interrupt
-/// to the interrupted program. On such a kernel, the share without interrupts is too small, so a program with little
+/// to the interrupted program. If a kernel does so, the share without interrupts is too small, so a program with little
 /// CPU time may remain undetected.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct UsualShare {

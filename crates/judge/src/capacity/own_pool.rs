@@ -1,6 +1,6 @@
 //! Open loops with too few connections: all connections were in use, but the server answered as fast as without load.
-//! With more connections, more requests would have been completed. The rate of such a window says nothing about the
-//! server's capacity.
+//! With more connections, more requests would have been completed. The rate of a load with too few connections says
+//! nothing about the server's capacity.
 
 use run::{Intensity, Limits, OwnLimit, Trial, TrialKind};
 

@@ -79,11 +79,11 @@ impl Votes {
 
     /// Moves an estimate between `least`, a rate that is certainly sustained, and the upper bound of the windows. On a
     /// machine whose speed changed, a failed window below the estimate contradicts it if no window succeeded at a
-    /// higher rate. The estimate is then lowered to the highest rate at which a window met the objective. The interval
-    /// always contains the estimate. The upper end of the interval is at least the highest rate at which a window met
-    /// the objective. If the estimate comes from overloads, such a rate does not raise the upper end: in a short
-    /// window, a queue may grow before answers are late. The interval does not contain a rate that certainly failed,
-    /// unless a window succeeded at this rate or a higher one.
+    /// higher rate. An estimate that failed windows contradict is lowered to the highest rate at which a window met the
+    /// objective. The interval always contains the estimate. The upper end of the interval is at least the highest rate
+    /// at which a window met the objective. If the estimate comes from overloads, a held rate does not raise the upper
+    /// end: in a short window, a queue may grow before answers are late. The interval does not contain a rate that
+    /// certainly failed, unless a window succeeded at this rate or a higher one.
     pub(super) fn bound(&self, p: &mut Pooled, least: f64) {
         let Some(held) = self.held.iter().copied().reduce(f64::max) else { return };
         let estimate = &mut p.estimate;

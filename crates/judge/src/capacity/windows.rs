@@ -69,8 +69,8 @@ fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: O
     match found {
         Some(found) => Some(Pooled { left_out: Some(left_out), ..found }),
         None if spoiled.is_empty() => with.map(|with| Pooled { left_out: Some(excluded), ..with }),
-        // If too little undisturbed time remains for an estimate, disturbed time is used, too. Only the spoiled windows
-        // then count as left out.
+        // If too little undisturbed time remains for an estimate, disturbed time is used, too. If disturbed time is
+        // used, only the spoiled windows count as left out.
         None => {
             let of_spoiled = spoiled.iter().map(of).fold(ExcludedTime::default(), plus);
             let left_out = ExcludedTime { rate: left_out.rate, interval: left_out.interval, ..of_spoiled };

@@ -6,8 +6,8 @@ use stats::student::{quantile, two_sided};
 
 /// Assumed number of failures in one burst (failures that occur together). The assumed size is used if a side has one
 /// window per condition, because one window does not show how many failures occur together. The assumed size is also
-/// used if too few windows measure the size of bursts. The measured size would then be so uncertain that more windows
-/// would make the comparison less exact.
+/// used if too few windows measure the size of bursts. A measured size from too few windows is so uncertain that more
+/// windows would make the comparison less exact.
 const BURST: f64 = 10.0;
 /// Number of failed requests, and number of all requests, of an observation.
 pub(super) type Count = (f64, f64);

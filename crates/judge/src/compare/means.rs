@@ -1,11 +1,11 @@
 //! Difference between two sides whose values may be 0, such as the rate of a window without answers. Logarithms of 0 do
 //! not exist, so means of the plain values are compared.
 //!
-//! A side may have completed nothing under one condition, which is a result, too. The ratio of the sides under such a
-//! condition is 0 or infinite. Under each condition, the *share* of the new side is therefore computed: its mean
-//! divided by the sum of the means of both sides. The shares of all conditions have equal weights. The ratio of the
-//! sides is the mean share of the new side, divided by the mean share of the old side. No value is trimmed, because a
-//! window without answers is a result, not a disturbance.
+//! A side may have completed nothing under one condition, which is a result, too. If a side completed nothing under a
+//! condition, the ratio of the sides under it is 0 or infinite. Under each condition, the *share* of the new side is
+//! therefore computed: its mean divided by the sum of the means of both sides. The shares of all conditions have equal
+//! weights. The ratio of the sides is the mean share of the new side, divided by the mean share of the old side. No
+//! value is trimmed, because a window without answers is a result, not a disturbance.
 //!
 //! The observations are runs, windows or conditions, by the rules of the module `contrast`.
 

@@ -1,16 +1,16 @@
 //! Result word for each figure, and result of the whole comparison.
 //!
-//! The significance level of 5 % limits two kinds of errors in a comparison. First, equal servers get "slower" or
-//! "faster" for some figure of a family in at most 5 of 100 comparisons (Bonferroni). The figures that decide the
-//! comparison form one family, which shares one significance level. The listed costs are a second family, with a
-//! significance level of its own. The thirty listed costs do not share the level of the seven deciding figures, because
-//! the deciding intervals would then be wider.
+//! The significance level of 5 % limits two kinds of errors in a comparison. Equal servers get "slower" or "faster" for
+//! some figure of a family in at most 5 of 100 comparisons (Bonferroni). The figures that decide the comparison form
+//! one family, which shares one significance level. The listed costs are a second family, with a significance level of
+//! its own. The thirty listed costs do not share the level of the seven deciding figures, because the deciding
+//! intervals would then be wider.
 //!
-//! Second, a new server that is worse than the old server by more than the threshold passes in at most 5 of 100
-//! comparisons. All required figures must pass, so each is tested at the full significance level of 5 % (R. Berger,
-//! *Technometrics* 24, 1982). If a figure does not certainly differ, each end of its interval is a bound that is right
-//! in 95 of 100 comparisons. The interval of such a figure always includes "no change" (J. Hsu and others, *Biometrika*
-//! 81, 1994).
+//! A new server that is worse than the old server by more than the threshold passes in at most 5 of 100 comparisons.
+//! All required figures must pass, so each is tested at the full significance level of 5 % (R. Berger, *Technometrics*
+//! 24, 1982). If a figure does not certainly differ, each end of its interval is a bound that is right in 95 of 100
+//! comparisons. The interval of a figure that does not certainly differ always includes "no change" (J. Hsu and others,
+//! *Biometrika* 81, 1994).
 
 use run::{ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, Estimate, FigureRole, NeededData};
 

@@ -85,7 +85,8 @@ pub(crate) fn without(facts: &Facts<'_>, excluded: &[&str]) -> Bottleneck {
     verdict
 }
 
-/// Returns true if the run cannot show a limit of the server. Only the rule `unknown` judges such a run.
+/// Returns true if the run cannot show a limit of the server. Only the rule `unknown` judges a run that cannot show a
+/// limit of the server.
 fn is_mute(facts: &Facts<'_>) -> bool {
     // If the server or the generator died in the decisive trial (which represents the run), no rule reads this trial's
     // counters.

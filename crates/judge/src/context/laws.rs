@@ -159,8 +159,8 @@ mod tests {
         assert!(bound(1.0, 0.0, 0.0, None).is_none());
     }
 
-    /// If there are few answers, the mean response time R1 of a single client is inexact. The rate of one client may
-    /// then exceed 1 / R1, although 1 / R1 is the upper bound of this rate.
+    /// If there are few answers, the mean response time R1 of a single client is inexact. The measured rate of one
+    /// client may exceed 1 / R1, although 1 / R1 is the upper bound of this rate.
     #[test]
     fn one_client_never_does_more_than_the_work_of_one() {
         let mut run = crate::planted::PlantedRun::new(20_000.0, 300.0)

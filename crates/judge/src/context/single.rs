@@ -59,8 +59,8 @@ const SLOW_US: f64 = 1e6;
 
 /// Returns the number of requests of the whole trial that count as never answered. If answers take about as long as the
 /// drain (the time after the load), counts only the requests on connections without any answer. The count is at most
-/// the number of connections that the server's listener dropped. All other unanswered requests may still be waiting for
-/// their turn.
+/// the number of connections that the server's listener dropped. If answers are slow, unanswered requests on answered
+/// connections may still be waiting for their turn.
 pub(crate) fn unanswered(trial: &Trial) -> f64 {
     let all = trial.tally.unanswered.max(trial.measured.tally.unanswered) as f64;
     let times = trial.latency_us;

@@ -100,8 +100,8 @@ impl Seen<'_> {
 
     /// Returns the half-width of the interval of the share of answers within `us` microseconds. The interval is
     /// Student's t interval, with windows as observations. Returns `None` unless the standard error between windows
-    /// exceeds `error`, the standard error between stretches. An interval from stretches would then be too narrow,
-    /// because the stretches of one window resemble each other.
+    /// exceeds `error`, the standard error between stretches. If the error between windows is larger, an interval from
+    /// stretches would be too narrow, because the stretches of one window resemble each other.
     fn between_windows(&self, time: AnswerTime, us: f64, error: f64) -> Option<f64> {
         let hists = self.0.iter().filter_map(|trial| trial.answer_hist(time));
         let shares: Vec<f64> = hists.map(|hist| hist.share_within_ns((us * 1e3) as u64)).collect();

@@ -129,8 +129,8 @@ fn full_queue(view: &View<'_>, light: Option<&View<'_>>, upstreams: &[Upstream])
 }
 
 /// Finds an upstream to which all connections are busy. Under another load with at least twice or at most half as many
-/// requests in flight, the number of connections is the same. The server then has no free connection for further
-/// requests.
+/// requests in flight, the number of connections is the same. A server whose connections to the upstream are all busy
+/// has no free connection for further requests.
 fn busy_connections(facts: &Facts<'_>, view: &View<'_>, upstreams: &[Upstream]) -> Option<UpstreamFailure> {
     let value = |view: &View<'_>, id, address: &str| view.side.recording.reading(id, address, view.window).value();
     let in_flight = view.trial.rates.concurrency;

@@ -20,8 +20,8 @@ pub(crate) enum Kept {
     Rate,
     /// Number of good requests in flight, although the rate of good answers changed.
     InFlight,
-    /// Both the rate of good answers and the number of good requests in flight stayed constant. A limit on the rate and
-    /// a limit on requests in flight then look the same.
+    /// Both the rate of good answers and the number of good requests in flight stayed constant. If both are constant, a
+    /// limit on the rate and a limit on requests in flight look the same.
     Either,
 }
 

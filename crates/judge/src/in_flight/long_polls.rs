@@ -6,9 +6,9 @@ use crate::number::{positive, ratio};
 use crate::thresholds::LIMIT_CONNECTS;
 
 /// Returns false if a reply on the connections to an upstream takes longer than the slowest request of the load. No
-/// request waits for such a late reply: the server polls for news (long polling) or waits for messages of a queue. By
-/// Little's law, the mean time of a reply is the number of awaited replies (`busy`) divided by the upstream's request
-/// rate. Each of the `count` connections may await a reply to a request from before the window.
+/// request waits for a reply that is slower than every request: the server polls for news (long polling) or waits for
+/// messages of a queue. By Little's law, the mean time of a reply is the number of awaited replies (`busy`) divided by
+/// the upstream's request rate. Each of the `count` connections may await a reply to a request from before the window.
 ///
 /// If the server opens a connection for each request, most connections end between two readings, so the counter of sent
 /// data misses them. If the time of a reply is unknown, the function returns true. If fewer requests than connections

@@ -1,7 +1,7 @@
-//! Processes of the server that each use one CPU, although other CPUs are idle and no thread is full. Only one thread
-//! of such a process runs at a time, as under the interpreter lock of CPython and Ruby. By the utilization law, more
-//! threads do not help a process with a full interpreter lock, but more processes do. Unlike `serial.rs`, this module
-//! allows requests that wait outside the interpreter lock, for example for a database.
+//! Processes of the server that each use one CPU, although other CPUs are idle and no thread is full. Under an
+//! interpreter lock such as that of CPython or Ruby, only one thread of a process runs at a time. By the utilization
+//! law, more threads do not help a process with a full interpreter lock, but more processes do. Unlike `serial.rs`,
+//! this module allows requests that wait outside the interpreter lock, for example for a database.
 
 use run::InstanceFilter;
 

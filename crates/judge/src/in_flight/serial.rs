@@ -1,6 +1,6 @@
-//! Only one request runs on the CPU at any time. Then several threads together use about one CPU, none of them is full,
-//! and about one request is handled at a time. The cause is a lock around computation, such as the interpreter lock of
-//! CPython and Ruby.
+//! Only one request runs on the CPU at any time. If requests take turns, several threads together use about one CPU,
+//! none of them is full, and about one request is handled at a time. The cause is a lock around computation, such as
+//! the interpreter lock of CPython and Ruby.
 
 use run::{Evidence, FigureUnit, UpstreamLimit};
 
@@ -22,7 +22,8 @@ pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Eviden
     let used = view.cpu_used()?;
     let one = (LEAST_PLACES..=ONE_PLACE).contains(&places) && (SERIAL_CPU..=ONE_PLACE).contains(&used);
     let lock = waits::lock_of_turns(&facts.waits, &view).is_some();
-    // A server that uses a whole quota of about one CPU shows the same signs as a server with such a lock.
+    // A server that uses a whole quota of about one CPU shows the same signs as a server with a lock around its
+    // computation.
     let is_quota = || crate::context::quota::used_up(facts, &view) >= LIKELY;
     (one && !is_quota()).then(|| changing(&view, used, lock)).flatten()
 }

@@ -58,8 +58,8 @@ pub(crate) fn wait_without_worker_us(facts: &Facts<'_>) -> Option<f64> {
 
 /// Returns true if a worker of the server stays occupied while an answer waits for the delayed-acknowledgement timer.
 /// For example, a worker that handles one connection at a time turns to another connection only after the client has
-/// closed the current one. Without the wait, Xmax × R1 (highest rate times response time with one client) would then be
-/// less than one request.
+/// closed the current one. If the wait occupies a worker, Xmax × R1 (highest rate times response time with one client)
+/// without the wait is less than one request.
 fn holds_workers(facts: &Facts<'_>) -> bool {
     let without_wait = || {
         let light = facts.unloaded?;
@@ -69,7 +69,8 @@ fn holds_workers(facts: &Facts<'_>) -> bool {
 }
 
 /// Returns true if the response time at the lightest load consists mostly of waits for the delayed-acknowledgement
-/// timer that occupy no worker. The response time is then longer than the service time.
+/// timer that occupy no worker. A response time that consists of waits without a worker is longer than the service
+/// time.
 pub(crate) fn hides_service_time(facts: &Facts<'_>) -> bool {
     fills_light_load(facts) && !holds_workers(facts)
 }

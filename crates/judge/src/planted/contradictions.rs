@@ -33,7 +33,7 @@ fn no_planted_run_prints_two_figures_that_contradict_each_other() {
 }
 
 /// Texts that the checks below search for. Each text that the checks search for must occur in a sentence about at least
-/// one made-up run. Otherwise, rewording a sentence could make a check useless without notice.
+/// one made-up run. Without this check, rewording a sentence could make another check useless without notice.
 const SENTENCES: &[&str] = &[
     LITTLE,
     NO_STEP,

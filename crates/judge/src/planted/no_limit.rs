@@ -13,7 +13,8 @@ fn sleeps() -> PlantedRun {
 }
 
 /// One request at a time holds a spin lock for 1 ms, and the threads that wait for the lock spin, as in HAProxy, in
-/// adaptive mutexes, or in PostgreSQL. With more CPUs, such a server would not complete more requests.
+/// adaptive mutexes, or in PostgreSQL. With more CPUs, a server that is full of spinning threads would not complete
+/// more requests.
 #[test]
 fn cpus_that_are_full_of_spinning_threads_are_no_sure_limit() {
     let planted = PlantedRun::new(1000.0, 1000.0).rates(&[]);

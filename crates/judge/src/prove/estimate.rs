@@ -203,9 +203,9 @@ impl<'a> Seen<'a> {
     }
 
     /// Estimates some elasticities by regression, and bounds the other elasticities. A lever in the regression may also
-    /// slow a resource whose elasticity is only bounded. An unknown part of the lever's effect then belongs to the
-    /// bounded resource. The unknown part lies between 0 and the largest effect that the upper bound of the elasticity
-    /// allows.
+    /// slow a resource whose elasticity is only bounded. An unknown part of the effect of a lever that also slows a
+    /// bounded resource belongs to this resource. The unknown part lies between 0 and the largest effect that the upper
+    /// bound of the elasticity allows.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
         let used: Vec<usize> = (0..known.len()).filter(|j| known[*j] == Known::Regression).collect();
         let (mut of_used, mut remainder, by_dose) = self.regress(&used)?;

@@ -23,8 +23,8 @@ pub struct Suspect {
     /// limit may apply to all addresses together, so that more addresses change nothing.
     pub refutes: bool,
     /// True if the bottleneck is a full resource with parallel parts, such as CPUs, threads or a disk. Throughput also
-    /// follows the speed of such a resource while the resource is not full. The experiment therefore needs a sign that
-    /// a larger load would not raise throughput.
+    /// follows the speed of CPUs, threads or a disk that is not full. The experiment therefore needs a sign that a
+    /// larger load would not raise throughput.
     pub needs_saturation: bool,
     /// Function that predicts throughput with the lever, divided by throughput without the lever. The function's second
     /// argument is the dose: the share of the resource that the lever takes.
@@ -33,7 +33,7 @@ pub struct Suspect {
 
 /// All bottlenecks that a lever tests, each with its lever. No lever acts on a sleep, a lock, an upstream on an
 /// unobserved host, or network distance. The share of throughput that such causes explain is part of the remainder.
-/// Bottlenecks without a lever are tested indirectly: then, no lever should have an effect.
+/// Bottlenecks without a lever are tested indirectly: no lever should have an effect.
 pub const SUSPECTS: &[Suspect] = &[
     of_server("server-cpu", "server-cpu"),
     of_server("server-single-thread", "server-cpu"),

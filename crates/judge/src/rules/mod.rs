@@ -9,8 +9,8 @@
 //! accept queue overflow, not the other way round. The verdict follows from tiers, explanations and the probabilities
 //! of the results: see `choose.rs` and `docs/reference/rule-matrix.md`.
 //!
-//! To add a rule, write a file in this folder, and add a line to [`RULES`]. Then add a made-up run to `planted/`. The
-//! new rule must give the verdict on this made-up run.
+//! To add a rule, write a file in this folder, and add a line to [`RULES`]. To test the rule, add a made-up run to
+//! `planted/`. The new rule must give the verdict on this made-up run.
 
 mod accept_queue;
 mod at_a_time;

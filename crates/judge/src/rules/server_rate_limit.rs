@@ -132,8 +132,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
     let at_a_time = at_a_time(facts);
     // A status such as 429 says that the server refuses on purpose, because of requests per second or requests at a
-    // time. However, if requests waited at the same rate before the first refusal, the server was full before it
-    // reached the limit. If only the number of requests in flight stayed constant, the kind of limit is known.
+    // time. If requests waited at the same rate before the first refusal, the server was full before it reached the
+    // limit. If only the number of requests in flight stayed constant, the kind of limit is known.
     let is_sure = facts.refusals.is_named || facts.refusals.keeps_in_flight();
     let is_open = at_a_time.as_ref().is_some_and(|limit| limit.queue.is_some() || !is_sure);
     let confidence = if is_open { confidence.min(LIKELY) } else { confidence };

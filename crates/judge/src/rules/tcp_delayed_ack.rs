@@ -115,7 +115,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 
 /// Returns the reason why answers wait for other requests, and not for the timer. This is the case if the lightest load
 /// has several clients and a queue at the server. The kernel acknowledges a request that waits unread for 40 ms by the
-/// timer, so delayed acknowledgements are then a symptom of the queue.
+/// timer, so a queue also causes delayed acknowledgements.
 fn waits_for_others(facts: &Facts<'_>, one: &Trial) -> Option<String> {
     let queue = server_queue::seen(facts, None).filter(|_| clients(one) > 1.0)?;
     Some(format!("requests wait for other requests: {}", queue.text))

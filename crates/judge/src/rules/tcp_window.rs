@@ -3,8 +3,8 @@
 //!
 //! The kernel's own figures (`rwnd_limited`, `sndbuf_limited`) are lower bounds of the time for which a sender waits. A
 //! congestion control with pacing (BBR) spreads the packets of a window over the round trip. The kernel's figures do
-//! not include the gaps between paced packets. With pacing, these figures say 24 to 50 % of the time, although only the
-//! window limits the transfer.
+//! not include the gaps between paced packets. With pacing, the kernel's figures say 24 to 50 % of the time, although
+//! only the window limits the transfer.
 //!
 //! The figures therefore only show which sender to examine. The verdict on a TCP window depends on two further figures.
 //! The first figure is the number of bytes per round trip, divided by the TCP window. The second figure is the share of

@@ -214,7 +214,8 @@ mod tests {
         assert!(!warns(&ramp));
     }
 
-    /// The CPUs were full, and two of five requests failed. The failures are then the most useful fact about the load.
+    /// The CPUs were full, and two of five requests failed. If requests of a single load failed, the failures are the
+    /// most useful fact about it.
     #[test]
     fn failures_of_one_load_are_told_although_the_machine_was_full() {
         let mut run = one_load(1.0, &[]);

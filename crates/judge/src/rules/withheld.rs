@@ -26,8 +26,8 @@ pub(crate) fn lack_of_cpus(facts: &Facts<'_>) -> Option<String> {
     })
 }
 
-/// Returns a verdict without a cause if the working threads lack CPU time although CPUs are idle. A CPU quota or a set
-/// of CPUs that loadline could not read is then the reason.
+/// Returns a verdict without a cause if the working threads lack CPU time although CPUs are idle. If CPUs are idle,
+/// threads lack CPU time because of a CPU quota or a set of CPUs that loadline could not read.
 pub(super) fn withheld(facts: &Facts<'_>, view: &View<'_>) -> Option<Verdict> {
     let text = lack_of_cpus(facts)?;
     Some(match throttled(view) {

@@ -18,7 +18,7 @@ pub(super) struct Activity<'a> {
     pub(super) groups: Vec<&'a WaitGroup>,
     /// True if one of the processes is a parent that only waits for signals, as the master process of nginx does.
     pub(super) has_parent: bool,
-    /// Mean number of processes without such a parent, at least 1.
+    /// Mean number of processes without the idle parent, at least 1.
     pub(super) workers: f64,
     /// Addresses of peers from which no thread awaits a reply and no data comes. A thread that reads from a silent peer
     /// waits for news, as after Redis' SUBSCRIBE.

@@ -138,7 +138,7 @@ fn has_no_room(requests: &Requests, threads: f64) -> bool {
 }
 
 /// Returns the wait of an event loop that is blocked for a part of the time and computes nearly all the rest, while
-/// requests queue. Neither the CPU nor the disk of such a process is full, but its event loop has no time left. Other
+/// requests queue. Neither the CPU nor the disk of the process is full, but its event loop has no time left. Other
 /// threads of the process may wait, too, for example to poll another server.
 fn loop_without_rest(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;

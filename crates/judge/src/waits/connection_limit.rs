@@ -126,8 +126,8 @@ pub(crate) fn keeps_connections(trial: &Trial) -> bool {
     fresh as f64 <= LIMIT_CONNECTS * trial.tally.completed as f64
 }
 
-/// Returns true if the server closes the connections that exceed a limit. The number of open connections then varies
-/// little, and clients want more connections than the server ever had at a time.
+/// Returns true if the server closes the connections that exceed a limit. With a limit on connections, the number of
+/// open connections varies little, and clients want more than the server ever had at a time.
 fn refuses(trial: &Trial, clients: &ClientConnections) -> bool {
     let wanted = match &trial.intensity {
         Intensity::Closed { connections, .. } => *connections,

@@ -12,7 +12,7 @@ use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY};
 ///
 /// An epoll descriptor alone does not show an event loop. A worker that handles one request at a time, such as a
 /// synchronous worker of uWSGI or a backend of PostgreSQL, also waits with epoll for the data of its only connection.
-/// The parent of such workers also uses epoll, but holds no connection of a client. A process is therefore an event
+/// The parent of synchronous workers also uses epoll, but has no client connection. A process is therefore an event
 /// loop only if it has several accepted connections. Among processes with the same name, one may be a router with an
 /// event loop, and the others its workers. Most of the processes with a connection must therefore have several
 /// connections. If the accepted connections are unknown, an epoll descriptor is the only sign.

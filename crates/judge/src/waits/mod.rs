@@ -142,8 +142,8 @@ fn is_queue(finding: &WaitFinding) -> bool {
 }
 
 /// Returns the first cause that keeps all workers of the server busy, so that the server accepts no connections. A lock
-/// counts only if nearly all threads wait for it. The thread that accepts connections then waits, too, or finds no free
-/// thread for a new connection.
+/// counts only if nearly all threads wait for it. If nearly all threads wait for a lock, the thread that accepts
+/// connections waits, too, or finds no free thread.
 pub(crate) fn busy_workers<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
     own_queue(findings, server).filter(|finding| match finding.cause {
         WaitCause::WorkerPool | WaitCause::BlockingCall => true,

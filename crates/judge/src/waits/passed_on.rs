@@ -1,5 +1,5 @@
 //! Requests that a process has passed on to other servers, while further requests wait inside the process. A setting of
-//! the process, such as HAProxy's `maxconn`, then limits how many requests are passed on at a time.
+//! the process, such as HAProxy's `maxconn`, limits how many requests are passed on at a time.
 
 use run::{PeerConnections, ThreadState, WaitProfile};
 

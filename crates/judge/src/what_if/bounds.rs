@@ -1,6 +1,6 @@
 //! Predictions that depend on the limit of a lightly used resource. A request costs more CPU time under a light load,
-//! so the limit of a lightly used resource is only a lower bound. A figure that follows from such a lower bound is
-//! itself a bound, and has no interval.
+//! so the limit of a lightly used resource is only a lower bound. A figure that follows from a lower bound of a limit
+//! is itself a bound, and has no interval.
 
 use run::{Estimate, WhatIf};
 

@@ -331,8 +331,9 @@ fn generator(facts: &Facts<'_>, client: &View<'_>, rate: f64) -> Option<Part> {
 mod tests {
     use super::*;
 
-    /// A link may carry 6 % more than its nominal rate. An earlier version of loadline took such a link for two links
-    /// of half the speed, and predicted half of the real throughput for one client.
+    /// A link may carry 6 % more than its nominal rate. An earlier version of loadline took a link that carries 6 %
+    /// more than its nominal rate for two links of half the speed, and predicted half of the real throughput for one
+    /// client.
     #[test]
     fn a_link_with_slightly_more_than_its_nominal_rate_is_still_one_link() {
         let demand_s =

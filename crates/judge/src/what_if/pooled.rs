@@ -63,8 +63,8 @@ fn is_bottleneck(facts: &Facts<'_>, verdict: &str, resource: &str) -> bool {
     verdict == resource || facts.shared() && verdict == "client-cpu" && resource == "server-cpu"
 }
 
-/// Returns true if a run does not show the capacity of the server. The trials of such a run have a fixed load, at which
-/// no resource was the limit.
+/// Returns true if a run does not show the capacity of the server. The trials of a run without a capacity have a fixed
+/// load, at which no resource was the limit.
 pub(super) fn without_capacity(facts: &Facts<'_>, now: &Model, verdict: &str) -> bool {
     let fixed = facts.loaded().all(|trial| trial.kind == TrialKind::Fixed);
     fixed && !now.resources().iter().any(|part| is_bottleneck(facts, verdict, part.id)) && !reached(facts)

@@ -12,7 +12,8 @@ use sys::clock;
 const CHECK_INTERVAL_NS: u64 = 20_000_000;
 
 /// Maximum share of the measured part of a time slot in which the lever is still on or off as in the time slot before.
-/// The reported speed in the time slot is then wrong by at most a tenth of the lever's slowdown.
+/// A lever that is late by at most this share makes the reported speed wrong by at most a tenth of the lever's
+/// slowdown.
 const MAX_WRONG_SHARE: f64 = 0.1;
 
 /// Start and end times of a lever's time slots on this host's clock, with a flag to stop. All threads of the lever

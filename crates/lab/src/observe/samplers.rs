@@ -123,7 +123,8 @@ impl Samplers {
 
     /// Takes a sample of all observed counters now. Returns the times of the first and the last sample, seconds since
     /// the load test's origin. A measurement should begin at the first returned time of one call, and end at the last
-    /// returned time of a later call. It then begins and ends with samples of both client and server.
+    /// returned time of a later call. A measurement with these ends begins and ends with samples of both client and
+    /// server.
     pub fn edge(&self) -> (f64, f64) {
         self.edge_at(0)
     }

@@ -136,7 +136,7 @@ fn turns_seconds(lab: &Lab<'_>, left_s: f64, slots_s: f64, point: &OperatingPoin
 
 /// Returns the first load whose turns fit into the given seconds. If the turns of no load fit, returns the first load
 /// of the list. Under a rate limit, the response time grows with the number of connections, but the rate stays the
-/// same. Fewer connections then need shorter turns.
+/// same. Under a rate limit, fewer connections therefore need shorter turns.
 fn fitting<'a>(lab: &Lab<'_>, points: &'a [OperatingPoint], seconds: f64) -> &'a OperatingPoint {
     points.iter().find(|point| least_turns_s(lab, point) <= seconds).unwrap_or(&points[0])
 }

@@ -46,7 +46,8 @@ pub struct InTurnsPlan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DuetMode {
     /// Measures both servers at the same time, if separate CPU cores suffice for servers and generators, and both
-    /// servers can be moved. Otherwise, measures the servers in turns.
+    /// servers can be moved. If the CPU cores are too few or a server cannot be moved, the servers are measured in
+    /// turns.
     #[default]
     Auto,
     /// Measures both servers at the same time, even if servers and generators share CPUs.

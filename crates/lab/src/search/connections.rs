@@ -15,7 +15,8 @@ const SPARE: f64 = 2.0;
 /// The law uses the longer of two mean response times: the longest mean that the objective allows, and [`SPARE`] times
 /// the mean at the closed loop's highest rate. The closed loop's mean is longer if a few answers take much longer than
 /// the median. Such slow answers may occupy most connections without exceeding a limit on the median or the 99th
-/// percentile. With more connections, too many requests could queue at a slow server, which would then recover slowly.
+/// percentile. With more connections, too many requests could queue at a slow server, which would recover slowly from
+/// the queue.
 pub(super) fn connections_for(rate: f64, longest_mean_s: f64, mean_at_best_s: f64) -> u32 {
     (rate * longest_mean_s.max(SPARE * mean_at_best_s)).clamp(MIN_OPEN_LOOP_CONNECTIONS, 65_536.0) as u32
 }

@@ -27,8 +27,8 @@ const GIVE_UP_SHARE: f64 = 0.01;
 /// loop.
 const OVERLOAD_FACTOR: f64 = 1.30;
 /// Minimum number of measurements before the search trusts an interval of the capacity, even if it is narrow. With five
-/// measurements, a search of ten seconds on a slow server gives a capacity that is 8 % too high on average. The
-/// interval of the capacity is then wide enough for this error (`tests/known_capacity/budgets.rs`).
+/// measurements, a search of ten seconds on a slow server gives a capacity that is 8 % too high on average. With five
+/// measurements, the interval of the capacity is wide enough for an error of 8 % (`tests/known_capacity/budgets.rs`).
 pub(super) const MIN_WINDOWS: usize = 5;
 /// Number of windows (measurements) in a cycle of a search that uses overloads: one window at the capacity, and the
 /// others beyond the capacity. Windows at the capacity are needed throughout the search. With only one such window per

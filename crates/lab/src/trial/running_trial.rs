@@ -153,9 +153,10 @@ impl<'w> RunningTrial<'w> {
     }
 
     /// Measures for the plan's duration, or until the load test ends early. If the server is silent at the end of this
-    /// time, waits for answers, but at most [`MAX_STANDSTILL`] longer. Otherwise, the percentiles would leave out
-    /// requests that still wait for their answers. Also ends when the time budget is used up, but not before
-    /// [`MIN_WINDOW_S`]. With the time slots of an experiment, the budget does not end the measurement.
+    /// time, waits for answers, but at most [`MAX_STANDSTILL`] longer. Without this extension of the measurement, the
+    /// percentiles would leave out requests that still wait for their answers. Also ends when the time budget is used
+    /// up, but not before [`MIN_WINDOW_S`]. With the time slots of an experiment, the budget does not end the
+    /// measurement.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s, &plan.stages);

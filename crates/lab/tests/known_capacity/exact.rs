@@ -64,8 +64,8 @@ fn a_capacity_is_found_for_a_limit_nearly_as_long_as_a_window() {
     long_limit_of_random_work().holds(SEEDS, undisturbed);
 }
 
-/// The windows of a search may disagree by chance as if the machine's speed had changed. Then a single failed window is
-/// not certain.
+/// The windows of a search may disagree by chance as if the machine's speed had changed. Where windows disagree, a
+/// single failed window is not certain.
 #[test]
 fn an_interval_hardly_ever_contains_a_rate_that_certainly_failed() {
     let (mut failed, mut inside) = (0, 0);

@@ -4,8 +4,8 @@
 use fastrand::Rng;
 
 /// One line of the table for drawing random indexes. When a draw selects this line, 32 further random bits are compared
-/// with `keep`. If the random bits are below `keep`, the result is the line's own index. Otherwise, the result is
-/// `other`.
+/// with `keep`. If the random bits are below `keep`, the result is the line's own index. If the random bits are not
+/// below `keep`, the result is `other`.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     keep: u32,

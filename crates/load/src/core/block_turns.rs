@@ -12,8 +12,8 @@ pub(crate) struct BlockTurns {
     pub(super) connect_ns: u64,
     /// Number of messages per connection; `u32::MAX` for no limit.
     pub(super) messages: u32,
-    /// True if the client first ends its own side of a connection. The client then closes the connection after the
-    /// server has ended the other side (Jones and Deshpande, 2000).
+    /// True if the client first ends its own side of a connection. The client closes a connection after the server has
+    /// ended the other side (Jones and Deshpande, 2000).
     pub(super) compat: bool,
 }
 

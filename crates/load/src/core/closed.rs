@@ -117,9 +117,9 @@ impl Core {
         }
     }
 
-    /// Replaces a connection that ended. If `due_ns` is given, the new connect starts at this time. Otherwise, it
-    /// starts at once if requests must be sent again, and after the think time if not. The next request is due when the
-    /// connect starts, so its response time includes the connect.
+    /// Replaces a connection that ended. If `due_ns` is given, the new connect starts at this time. Without a given
+    /// time, the connect starts at once if requests must be sent again, and after the think time if not. The next
+    /// request is due when the connect starts, so its response time includes the connect.
     pub(super) fn closed_replace<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         self.record.record_service();
         self.conns[conn as usize].is_awaited = true;

@@ -37,7 +37,8 @@ pub(super) struct Conn {
     /// planned start is the start of the connect.
     pub(super) intended_ns: u64,
     /// True if the client of a closed loop already waits for this connection: the previous connection ended, and the
-    /// client has no think time left. The response time of the client's next request then includes the connect.
+    /// client has no think time left. If the client already waits for this connection, the response time of its next
+    /// request includes the connect.
     pub(super) is_awaited: bool,
     /// Time of the last answer. Before the first answer, the time when the connection became ready for requests.
     pub(super) quiet_ns: u64,

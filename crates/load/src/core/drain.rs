@@ -10,8 +10,8 @@ use crate::driver::Ops;
 use crate::record::Record;
 
 /// Time to wait for surplus answers, as a multiple of the mean response time. If a server delays its second answers,
-/// the client takes this delay for the response time of every other request. The mean response time is then about half
-/// of the delay.
+/// the client takes this delay for the response time of every other request. If every second answer is delayed, the
+/// mean response time is about half of the delay.
 const LISTEN_RESPONSES: f64 = 3.0;
 /// Shortest and longest time to wait for surplus answers, nanoseconds. A server without TCP_NODELAY holds the second
 /// answer back until the client acknowledges the first. If a client has nothing to send, its kernel delays the

@@ -68,8 +68,8 @@ impl Core {
         }
     }
 
-    /// Opens a connection for a waiting request, if possible. Otherwise, sends the request on a busy connection whose
-    /// pipeline is not full.
+    /// Opens a connection for a waiting request, if possible. If no connection can be opened, sends the request on a
+    /// busy connection whose pipeline is not full.
     pub(super) fn grow_or_join<O: Ops>(&mut self, ops: &mut O) {
         if !self.grow(ops)
             && let Some(conn) = self.next_with_room()

@@ -8,8 +8,8 @@
 //! D/T, and a dead server causes no burst of connects.
 //!
 //! The load plan may have an arrival process, which generalises the think times of Banga and Druschel. With an arrival
-//! process, each arrival starts one connect on one of the D descriptors. The client then gives up a connect after T,
-//! and does not repeat it. If all D descriptors are connecting, arrivals wait, and count as due.
+//! process, each arrival starts one connect on one of the D descriptors. With an arrival process, the client gives up a
+//! connect after T, and does not repeat it. If all D descriptors are connecting, arrivals wait, and count as due.
 
 use run::ErrorKind;
 use sys::Errno;

@@ -181,8 +181,8 @@ fn an_open_loop_pipelines_once_its_pool_is_full() {
 #[test]
 fn a_pipelined_pool_opens_connections_first() {
     let server = SimServer { service: Service::Constant, service_ns: 10_000_000, workers: 100, ..SimServer::default() };
-    // If 500 requests start per second and each takes 10 ms, 5 requests are in flight. Each of them gets its own
-    // connection, although one connection could take four.
+    // If 500 requests start per second and each takes 10 ms, 5 requests are in flight. Each of the 5 requests in flight
+    // gets its own connection, although one connection could take four.
     let open = Intensity::Open { rate: 500.0, arrival: Arrival::Constant, max_connections: 8, pipeline: 4 };
     let (part, seen) = simulate(&plan(open, 5.0), &server).unwrap();
     assert!((5..=8).contains(&seen.syns_ns.len()), "{}", seen.syns_ns.len());

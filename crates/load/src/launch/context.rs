@@ -7,8 +7,8 @@ use crate::drivers::DriverSpec;
 use crate::shard::{LiveCounts, Orders};
 use crate::start_moment::StartMoment;
 
-/// Data that all shards (generator threads) share. During the load, shards only read this data, except for each shard's
-/// own counts.
+/// Data that all shards (generator threads) share. Shards only read the load's context, except that each shard writes
+/// its own counts.
 pub(super) struct LoadContext {
     pub(super) plan: LoadPlan,
     pub(super) addr: Peer,

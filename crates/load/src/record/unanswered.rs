@@ -103,7 +103,7 @@ impl Record {
             let Some(ages) = ages_at_edges(edges_ns.clone(), start_ns) else { return };
             *times.failed.entry(rounded(ages.end)).or_default() += 1;
             // Adds each age to the histogram of the other end of the measured window (`carried_in` or `under_way`). The
-            // ages then cancel out, so that the request counts only as failed.
+            // ages of a request that hangs cancel out, so that the request counts only as failed.
             *times.carried_in.entry(rounded(ages.end)).or_default() += 1;
             *times.under_way.entry(rounded(ages.start)).or_default() += 1;
         });

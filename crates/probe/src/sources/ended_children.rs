@@ -1,7 +1,7 @@
 //! CPU time of unseen children: child processes that end before a sample could find them. A server may start a process
-//! for each request, such as a CGI script or an image converter. Only the parent's counters include the CPU time of
-//! such a process. All unseen children of one parent share columns in the recording, as one instance called `program of
-//! parent`.
+//! for each request, such as a CGI script or an image converter. Only the parent's counters include the CPU time of a
+//! process that ends before a sample. All unseen children of one parent share columns in the recording, as one instance
+//! called `program of parent`.
 
 use std::collections::BTreeMap;
 use std::path::Path;

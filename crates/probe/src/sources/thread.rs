@@ -2,10 +2,10 @@
 //! Documentation/scheduler/sched-stats.rst.
 //!
 //! The last counts of ended threads stay in the sums, so a sum of counts only grows. At most [`MAX_OPEN_THREADS`]
-//! threads per process keep their files open. All other threads are read only at phase starts and ends, so their
-//! columns have values only then. At most [`MAX_ROWS`] threads of a process, including ended threads, have columns. New
-//! threads reuse the columns of the least busy ended threads. A process with more than [`MAX_UNOPENED_THREADS`] threads
-//! has no sums, because reading them would take more than a tenth of a second.
+//! threads per process keep their files open. All threads without open files are read only at phase starts and ends, so
+//! their columns have values only at these samples. At most [`MAX_ROWS`] threads of a process, including ended threads,
+//! have columns. New threads reuse the columns of the least busy ended threads. A process with more than
+//! [`MAX_UNOPENED_THREADS`] threads has no sums, because reading them would take more than a tenth of a second.
 
 use std::fs::File;
 use std::path::Path;

@@ -4,8 +4,8 @@
 use run::ClientConnections;
 
 /// Sums over all rounds of the counts in a [`super::round::ConnectionSample`]. Between two readings, each count is
-/// assumed to change evenly. The mean numbers of requests then cover all rounds, like the mean numbers of threads, even
-/// while the load grows.
+/// assumed to change evenly. With this assumption, the mean numbers of requests cover all rounds, like the mean numbers
+/// of threads, even while the load grows.
 #[derive(Debug, Default)]
 pub(super) struct ClientSums {
     readings: u64,

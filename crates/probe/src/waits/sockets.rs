@@ -25,7 +25,8 @@ struct Dump {
     behind: Counted<OtherConnection>,
     /// Connections from a sampled process to a peer.
     held: Counted<OtherConnection>,
-    /// All other connections. If the server and its clients share a machine, these are mostly the clients' ends of the
+    /// All connections that are neither of the server's clients, nor accepted by an upstream, nor from a sampled
+    /// process to a peer. If the server and its clients share a machine, these are mostly the clients' ends of the
     /// connections.
     others: Counted<OtherConnection>,
     /// Accepted unix sockets.

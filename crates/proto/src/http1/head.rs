@@ -11,7 +11,7 @@ pub(crate) const MAX_HEADERS: usize = 256;
 pub enum Framing {
     /// The head gives no length.
     Undeclared,
-    /// The body has the contained number of bytes.
+    /// The body has a known number of bytes.
     Length(u64),
     /// The body consists of chunks, each with its length.
     Chunked,

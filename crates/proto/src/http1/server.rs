@@ -193,8 +193,8 @@ impl ServerSession {
             if blank > 0 {
                 return blank;
             }
-            // A line feed without a carriage return does not end a line. The server refuses the request as soon as such
-            // a line feed arrives, whatever the pieces of the input are.
+            // A line feed without a carriage return does not end a line. The server refuses the request as soon as the
+            // bare line feed arrives, however the input is divided into pieces.
             if input.starts_with(b"\n") {
                 self.refuse(400, progress);
                 return input.len();

@@ -61,8 +61,8 @@ pub enum Status {
     PastEnd,
     /// The file no longer exists.
     Vanished,
-    /// The server has no free buffer for a large read. The client then requests the record again, in parts of
-    /// [`SPLIT_BYTES`].
+    /// The server has no free buffer for a large read. After this status, the client requests the record again, in
+    /// parts of [`SPLIT_BYTES`].
     NoBuffer,
     /// The header is invalid.
     Malformed,

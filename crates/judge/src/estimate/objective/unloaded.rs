@@ -2,8 +2,8 @@
 //!
 //! The usual response time is the median, which depends least on pauses of the machine. If response times differ widely
 //! (such as 20 ms from a cache and 200 ms from a database), small changes of the shares make the median jump. A limit
-//! on the median would then depend on chance. The usual response time is then the mean of the quickest nine tenths of
-//! the answers, which hardly changes with the shares.
+//! that depends on the median would therefore depend on chance. For widely different response times, the usual one is
+//! the mean of the quickest nine tenths of the answers, which hardly changes with the shares.
 
 use std::time::Duration;
 

@@ -43,7 +43,7 @@ impl Quota {
     /// Returns the probability that the quota is the limit because it runs out in many periods. Short bursts, such as
     /// garbage collection, may exhaust a quota that is mostly unused, so an unused quota lowers the probability. `used`
     /// is the CPU use of the upstream, in CPUs. `shows_limit` is false if the run shows neither a limit nor a queue.
-    /// The quota may then run out only at the measured load.
+    /// Without a limit or a queue, the quota may run out only at the measured load.
     pub(super) fn ran_out(&self, used: Option<f64>, shows_limit: bool) -> f64 {
         let Some(share) = self.throttled else { return 0.0 };
         let signal = Signal::new("", share, (THROTTLED, THROTTLED_WIDTH));

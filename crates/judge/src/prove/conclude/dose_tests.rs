@@ -86,8 +86,8 @@ fn a_generator_at_its_quota_is_not_excluded() {
 }
 
 /// A process that is 93 % busy becomes the limit as soon as a lever takes a quarter of its CPU. Without the lever,
-/// another process is the limit, so a faster CPU gains nothing. An earlier version of loadline took such a process for
-/// the proven limit.
+/// another process is the limit, so a faster CPU gains nothing. An earlier version of loadline took a nearly full
+/// process for the proven limit.
 #[test]
 fn a_lever_that_fills_its_resource_proves_nothing() {
     for used in [0.91, 0.93, 0.95, 0.97] {
@@ -113,7 +113,7 @@ fn a_resource_whose_utilization_excludes_that_the_lever_filled_it_is_proven() {
 }
 
 /// PostgreSQL starts a process per connection. An earlier version of the lever watched only processes that existed
-/// before the load. loadline then excluded the CPU, because these processes hardly needed it.
+/// before the load. loadline therefore excluded the CPU, because these processes hardly needed it.
 #[test]
 fn a_bound_that_throughput_contradicts_excludes_nothing() {
     let (proof, verdict) = watches_too_few();

@@ -84,9 +84,9 @@ pub(super) fn own(
 }
 
 /// Decides whether the resource that throughput depends on is full: shown, refuted by a larger load, or open. The
-/// examined resource is that of the verdict's lever if throughput follows this lever, or if there is no rival.
-/// Otherwise, the examined resource is that of the lever `rival`. A verdict that needs no full resource always gives
-/// `Shown`.
+/// examined resource is that of the verdict's lever if throughput follows this lever, or if there is no rival. If there
+/// is a rival and throughput does not follow the verdict's lever, the examined resource is that of the lever `rival`. A
+/// verdict that needs no full resource always gives `Shown`.
 pub(super) fn saturation(
     facts: &Facts<'_>,
     suspect: Option<&Suspect>,

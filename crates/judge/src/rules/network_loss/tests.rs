@@ -130,8 +130,8 @@ fn drops_of_the_own_listener_before_the_window_are_no_loss() {
 }
 
 /// A server has four workers, and each request occupies one worker for 20 ms. A radio link in front of the server loses
-/// 3 % of the segments. A lost segment delays one request, so more connections would complete more requests. In
-/// contrast, workers that cannot send their answers read no further request, and losses may cause the queue.
+/// 3 % of the segments. A lost segment delays one request, so more connections would complete more requests. If workers
+/// cannot send their answers, they read no further request, so losses may cause the queue.
 #[test]
 fn requests_that_wait_unread_at_the_server_passed_the_network() {
     let behind_losses = |unsent: f64| {

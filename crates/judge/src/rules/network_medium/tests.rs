@@ -24,8 +24,7 @@ fn a_medium_whose_queue_overflows_is_full_and_not_lossy() {
 }
 
 /// A server has four workers. Round trips of the radio link in front of the server take 45 ms on average and 14 ms at
-/// least, whatever the load is. In contrast, a link that queues packets has round trips that grow with the number of
-/// clients.
+/// least, whatever the load is. If a link queues packets, its round trips grow with the number of clients.
 #[test]
 fn round_trips_that_vary_at_every_load_show_no_full_link() {
     let behind_radio = |unread: f64, queues: bool| {

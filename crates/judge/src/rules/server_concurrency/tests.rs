@@ -126,8 +126,8 @@ fn requests_without_an_answer_wait_too() {
     assert!(untold.confidence <= 0.5, "{untold:#?}");
 }
 
-/// The rate no longer grows and the CPUs are mostly idle. However, no queue is seen at the server, so the limit may be
-/// elsewhere.
+/// The rate no longer grows and the CPUs are mostly idle. No queue is seen at the server in this test, so the limit may
+/// be elsewhere.
 #[test]
 fn without_a_queue_at_the_server_the_verdict_is_not_sure() {
     let b = PlantedRun::new(20_000.0, 300.0).shared().verdict();
@@ -174,7 +174,8 @@ fn a_lock_limits_a_single_load() {
 }
 
 /// The only client of the first step waited for a CPU, so its response time is no service time. Threads that wait for a
-/// lock show a queue nevertheless. Only the number of requests handled at a time is unknown.
+/// lock show a queue, even if the response time with one client is no service time. Only the number of requests handled
+/// at a time is unknown.
 #[test]
 fn a_queue_that_was_seen_needs_no_service_time() {
     let slow_alone = |is_sampled: bool| {

@@ -75,8 +75,8 @@ fn if_four_connections_fill_a_server_more_are_used_if_the_sweep_tried_them() {
 }
 
 /// As observed with Python threads that share the interpreter lock, one client saturated the server, and the sweep
-/// ended at 4 connections without a gain. An earlier version of loadline then made the experiment with one connection,
-/// and so with one request in flight.
+/// ended at 4 connections without a gain. After a sweep of 4 connections, an earlier version of loadline made the
+/// experiment with one connection, and so with one request in flight.
 #[test]
 fn a_server_that_one_client_fills_is_tested_with_several_requests_in_flight() {
     let mut run = sweep(&[(1, 310), (2, 299), (4, 299)]);

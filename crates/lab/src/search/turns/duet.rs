@@ -1,6 +1,6 @@
 //! Duet: both servers run at the same time on separate CPUs, and swap these CPUs after each measurement. A disturbance
-//! of the machine affects both servers at the same time. The disturbance then cancels out in the difference between the
-//! servers (L. Bulej and others, *Duet Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE 2020).
+//! of the machine affects both servers at the same time. A disturbance of both servers cancels out in their difference
+//! (L. Bulej and others, *Duet Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE 2020).
 //!
 //! Even on separate CPUs, the servers share the machine's memory, its largest cache, and its power budget. A server
 //! that uses much of the memory, the cache or the power slows the other server. Swapping the CPUs removes differences
@@ -136,7 +136,7 @@ mod tests {
         assert!(DuetCpus::crowded(&[0]).is_err() && DuetCpus::of(&[], alone).is_err());
     }
 
-    /// A shell with a sleeping child process. Both end when this value is dropped.
+    /// A shell with a sleeping child process. The shell and its child process end when this value is dropped.
     struct Server(std::process::Child);
 
     impl Server {

@@ -50,8 +50,8 @@ pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
             .spawn_scoped(scope, || listener.listen(theirs))
             .map_err(|e| LoadError::no_thread("starting the thread that listens to the other process", &e))?;
         let part = shard.drive(&mut driver);
-        // When the driver is dropped, its end of the socketpair closes. The process that handles connections then
-        // learns that no more connections will come.
+        // When the driver is dropped, its end of the socketpair closes. The process that handles connections learns
+        // from this that no more connections will come.
         drop(driver);
         let mut handled = heard.join().map_err(|_| LoadError::ThreadLost)??;
         handled.merge(part?);

@@ -37,7 +37,8 @@ pub(crate) struct UringOps {
     /// True if a receive has found no free buffer since buffers were last added.
     pub(super) lacks_buffers: bool,
     // Number of cancelled operations that have not yet ended. In one wait, the kernel ends at most twenty cancelled
-    // operations, unless the wait requests more completions. Until then, its socket stays open and sends its SYN again.
+    // operations, unless the wait requests more completions. Until its cancelled operations end, a socket stays open
+    // and sends its SYN again.
     pub(super) ending: u32,
     pub(super) completions: u32,
 }

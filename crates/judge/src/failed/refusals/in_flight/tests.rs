@@ -172,7 +172,8 @@ fn no_limit_is_taken_for_the_other_if_answers_take_longer() {
     assert_eq!((in_flight[0], rate[1]), (0, 0));
 }
 
-/// Under a heavy load, answers take twice as long. With a limit on requests in flight, the rate then falls to half.
+/// Under a heavy load, answers take twice as long. With a limit on requests in flight, doubling the response time
+/// halves the rate.
 #[test]
 fn a_response_time_that_doubles_separates_the_limits() {
     let [in_flight, rate] = counts(100, |_| 2.0);
