@@ -77,8 +77,8 @@ impl KeptPair {
         Ok(format!("{earlier}runs: {} and {}, each with report.html\n", old.shell_path(), new.shell_path()))
     }
 
-    /// Makes the link to the latest run point to an interrupted run. Returns the directories with measurements, or `None`
-    /// if there are none.
+    /// Makes the link to the latest run point to an interrupted run. Returns the directories with measurements, or
+    /// `None` if there are none.
     pub(crate) fn cut_short(&self) -> Option<String> {
         let written: Vec<String> = self.runs.iter().filter_map(Kept::cut_short).collect();
         (!written.is_empty()).then(|| written.join(" and "))

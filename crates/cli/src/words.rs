@@ -224,8 +224,9 @@ fn tried(brief: &str) -> String {
     std::iter::once(first).chain(rest).map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
-/// If the answer is long, a terminal shows only the first clauses of the advice. An earlier version of loadline shortened
-/// "The upstream at 10.0.0.2:80 is full and the server is not: give it more workers" to the part before the colon.
+/// If the answer is long, a terminal shows only the first clauses of the advice. An earlier version of loadline
+/// shortened "The upstream at 10.0.0.2:80 is full and the server is not: give it more workers" to the part before the
+/// colon.
 #[test]
 fn shortened_advice_keeps_its_action() {
     let style = report::Style { width: COLUMNS, ..report::Style::default() };

@@ -27,8 +27,8 @@ const MAX_STEPS: usize = 100_000;
 /// Function of a Go program.
 pub(crate) struct GoFunction {
     pub(crate) name: Arc<str>,
-    /// File and line of the code. For code of an inlined function, the line of the call in the function `name`; the line
-    /// is absent if the call is unknown.
+    /// File and line of the code. For code of an inlined function, the line of the call in the function `name`; the
+    /// line is absent if the call is unknown.
     pub(crate) place: Option<(Arc<str>, Option<u32>)>,
 }
 

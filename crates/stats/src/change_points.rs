@@ -280,8 +280,8 @@ fn mean_variance(n: f64, correlation: f64) -> f64 {
 }
 
 /// Returns two indexes, found by the method E-divisive: the index of the best split, and the index at which the part
-/// after the split ends. They maximise the weighted energy distance between two parts: the values before the split, and
-/// the values from the split to the second index. Returns `None` if there are too few values.
+/// after the split ends. The two indexes maximise the weighted energy distance between two parts: the values before the
+/// split, and the values from the split to the second index. Returns `None` if there are too few values.
 fn best_split(values: &[f64]) -> Option<[usize; 2]> {
     let n = values.len();
     // Row j contains, for each index i, the sum of the distances from value j to all values before index i.

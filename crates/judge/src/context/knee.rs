@@ -18,8 +18,8 @@ pub(crate) fn knee(facts: &Facts<'_>) -> Option<Knee> {
     of_sweep(facts).filter(|_| is_valid)
 }
 
-/// Returns the knee of the sweep, even if another measurement contradicts it. Returns `None` without a sweep, if the rate
-/// still grew at the sweep's end, or if most answers of the lightest load were refusals.
+/// Returns the knee of the sweep, even if another measurement contradicts it. Returns `None` without a sweep, if the
+/// rate still grew at the sweep's end, or if most answers of the lightest load were refusals.
 pub(crate) fn of_sweep(facts: &Facts<'_>) -> Option<Knee> {
     let one = facts.unloaded.filter(|one| !mostly_refused(one))?;
     let x_max = facts.sweep.iter().map(|t| good(t)).reduce(f64::max).and_then(positive)?;

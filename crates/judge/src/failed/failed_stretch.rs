@@ -38,8 +38,8 @@ pub(crate) struct FailedStretch<'a> {
 impl<'a> FailedStretch<'a> {
     /// Finds the stretch of a run in which every request failed. Returns `None` if the load may explain the failures.
     /// Failures do not depend on the load if a failed load was no larger than a good load. The failed and the good load
-    /// may be two parts of one trial. Failures do not depend on the load either if a single request failed while there was
-    /// no load.
+    /// may be two parts of one trial. Failures do not depend on the load either if a single request failed while there
+    /// was no load.
     pub(crate) fn of(run: &'a Run) -> Option<Self> {
         if !run.sent_requests() || !run.plan.load.stages.is_empty() {
             return None;

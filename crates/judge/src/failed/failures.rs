@@ -93,8 +93,8 @@ impl<'a> Failures<'a> {
     }
 
     /// Returns advice on the next step. The statuses 502 and 504 come from a gateway and point to the server behind the
-    /// gateway (RFC 9110, 15.6.3 and 15.6.5). Status 429 means that the client sent too many requests in a given time (RFC
-    /// 6585, section 4).
+    /// gateway (RFC 9110, 15.6.3 and 15.6.5). Status 429 means that the client sent too many requests in a given time
+    /// (RFC 6585, section 4).
     pub(crate) fn advice(&self) -> String {
         let has = |wanted: &[&str]| self.trial.measured.tally.refusals().any(|(status, _)| wanted.contains(&status));
         if self.stretch.as_ref().is_some_and(|stretch| stretch.is_limited) {

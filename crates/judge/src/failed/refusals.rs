@@ -54,8 +54,8 @@ pub(crate) struct Refusals<'a> {
     pub(crate) steady_within: bool,
     /// True if the rate of good answers rose and fell with the rate of all answers within a trial's window.
     pub(crate) follows_within: bool,
-    /// True if a trial with hardly any refusals and a long window had far more good answers per second than the median of
-    /// the trials with refusals.
+    /// True if a trial with hardly any refusals and a long window had far more good answers per second than the median
+    /// of the trials with refusals.
     pub(crate) is_exceeded: bool,
 }
 

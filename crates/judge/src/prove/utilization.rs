@@ -25,7 +25,8 @@ use crate::signals::cpu::ran;
 use crate::thresholds::{MORE_THAN_ALL, MOST};
 use crate::{Facts, context::disks, in_flight::upstreams};
 
-/// Bottlenecks whose resource is not a CPU. Each has the counters whose evidence states the resource's use and limit.
+/// Bottlenecks whose resource is not a CPU. Each bottleneck has the counters whose evidence states the resource's use
+/// and limit.
 const USED_OF_LIMIT: &[(&str, &[&str])] = &[
     ("network-medium", &["medium.bytes", "interface.tx_bytes", "interface.rx_bytes"]),
     ("server-cpu-quota", &["process.cpu"]),

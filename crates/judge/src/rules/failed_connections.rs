@@ -42,8 +42,8 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
     use run::ErrorKind;
 
-    /// Four workers answer 200 requests per second. With many clients, `failed` connects time out, and the server resets
-    /// `reset` connections.
+    /// Four workers answer 200 requests per second. With many clients, `failed` connects time out, and the server
+    /// resets `reset` connections.
     fn verdict(failed: u64, reset: u64) -> run::Bottleneck {
         let fails = move |t: &mut run::Trial, p: &crate::planted::Point| {
             if t.kind == run::TrialKind::Sweep && p.n > 64.0 {

@@ -58,8 +58,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// Returns the use of the fullest medium. A single client can fill its own switch port and the server's port equally.
-/// Of about equally full media, returns the medium that is fullest in the last trial, which has the most load. All clients share the
-/// server's port, so more clients fill only this port.
+/// Of about equally full media, returns the medium that is fullest in the last trial, which has the most load. All
+/// clients share the server's port, so more clients fill only this port.
 fn fullest(facts: &Facts<'_>, trial: &Trial) -> Option<MediumUse> {
     let full = medium_use(trial)?.share;
     let later = facts.run.trials.last().map(media_uses).unwrap_or_default();

@@ -64,8 +64,8 @@ pub struct Rule {
     pub signals: fn(&Facts<'_>) -> Vec<Signal>,
     /// Function that judges a run by this rule.
     pub judge: fn(&Facts<'_>) -> Verdict,
-    /// Advice to the user. Each text begins with an action, such as "Raise", and the explanation follows after a colon or
-    /// in a further sentence. A narrow terminal shows only the first clauses of a text.
+    /// Advice to the user. Each text begins with an action, such as "Raise", and the explanation follows after a colon
+    /// or in a further sentence. A narrow terminal shows only the first clauses of a text.
     pub advice: &'static [&'static str],
     /// Function that returns advice about this run. Advice from this function replaces `advice`.
     pub advise: fn(&Facts<'_>) -> Option<String>,

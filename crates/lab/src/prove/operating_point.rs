@@ -120,8 +120,8 @@ impl OperatingPoint {
         fewest(MIN_BUSY_S).or_else(|| few.clone().untested(most_served(run))).unwrap_or(few)
     }
 
-    /// Returns the load with as many requests in flight as the run's heaviest open loop. Returns `None` if the open loop
-    /// did not get many more answers, or if the run allows no more connections.
+    /// Returns the load with as many requests in flight as the run's heaviest open loop. Returns `None` if the open
+    /// loop did not get many more answers, or if the run allows no more connections.
     fn heavier(&self, run: &Run) -> Option<Self> {
         let heaviest = judge::prove::heavier_load(run, self.rate)?;
         let in_flight = heaviest.rates.concurrency.ceil().min(f64::from(most_served(run)));

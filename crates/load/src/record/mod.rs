@@ -80,10 +80,11 @@ pub(crate) struct Record {
     /// Times of requests that failed or were refused after the first byte of their answer had arrived. `None` if there
     /// were none.
     failed_pieces: Option<Box<FailedPieces>>,
-    /// Time from the intended start of a request until the request was sent, for each request that waited for a connection.
+    /// Time from the intended start of a request until the request was sent, for each request that waited for a
+    /// connection.
     pub(crate) blocked: Hist,
-    /// Time from the intended start of a request until the request was sent, for each request of an open loop that found a
-    /// connection at once.
+    /// Time from the intended start of a request until the request was sent, for each request of an open loop that
+    /// found a connection at once.
     pub(crate) on_time: Hist,
     pub(crate) start_error: Hist,
     pub(crate) connect: Hist,

@@ -63,8 +63,8 @@ pub fn read_bytes(path: &Path, max_bytes: u64, advice: &'static str) -> Result<V
     })
 }
 
-/// Decodes the bytes of the file `path`: UTF-8, or UTF-16 with a byte order mark, as Windows writes it. The returned text
-/// does not contain the byte order mark. If the bytes are no text, the error also returns the bytes.
+/// Decodes the bytes of the file `path`: UTF-8, or UTF-16 with a byte order mark, as Windows writes it. The returned
+/// text does not contain the byte order mark. If the bytes are no text, the error also returns the bytes.
 pub fn text_of(path: &Path, bytes: Vec<u8>, advice: &'static str) -> Result<String, (Vec<u8>, RunDirError)> {
     decode(bytes).map_err(|(bytes, why)| {
         let source = std::io::Error::new(std::io::ErrorKind::InvalidData, why);

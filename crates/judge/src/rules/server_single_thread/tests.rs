@@ -79,8 +79,8 @@ fn several_full_threads_are_counted() {
     }
 }
 
-/// Two threads of a server spin while they wait for a lock, and two of four CPUs are idle. With one client a request costs
-/// 100 µs of CPU time. An earlier version of loadline advised to start more threads, with 95 %.
+/// Two threads of a server spin while they wait for a lock, and two of four CPUs are idle. With one client a request
+/// costs 100 µs of CPU time. An earlier version of loadline advised to start more threads, with 95 %.
 #[test]
 fn full_threads_that_spin_are_told_from_full_threads_that_work() {
     let used = |p: &crate::planted::Point| if p.n > 1.0 { 1.96e6 } else { p.x * 100.0 };
