@@ -1,6 +1,6 @@
 //! Tests with web applications in Python and Go, each with one known limit. `find` must name the application's known
-//! limit, or report that it does not know the limit. A wrong limit must neither be sure nor called proven. The sources
-//! are in `applications/`. The tests `inside` and `live_count` start further applications.
+//! limit, or report that it does not know the limit. `find` must neither be sure of a wrong limit nor call it proven.
+//! The sources are in `applications/`. The tests `inside` and `live_count` start further applications.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

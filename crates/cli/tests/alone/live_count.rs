@@ -1,6 +1,6 @@
 //! Tests of levers (temporary changes by an experiment) that tell limits with similar symptoms apart. Taking whole CPUs
-//! away tells a server with one request at a time from a server that uses all CPUs. Doubling the load tells a full
-//! server from a distant server, for which the clients only wait.
+//! away distinguishes a server that handles one request at a time from a server that uses all CPUs. Doubling the load
+//! distinguishes a full server from a distant server, for which the clients only wait.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
