@@ -28,7 +28,7 @@ const BLOCKERS: &str = "SELECT l.lock_type, b.trx_mysql_thread_id, p.command, p.
     JOIN information_schema.innodb_locks l ON l.lock_id = w.requested_lock_id \
     LEFT JOIN information_schema.processlist p ON p.id = b.trx_mysql_thread_id WHERE b.trx_state <> 'LOCK WAIT' LIMIT 16";
 /// Statement that limits the time of each later statement to one second. A slower statement fails and ends the
-/// sampling, because its rows would belong to no certain moment.
+/// sampling, because it is unknown to which moment its rows belong.
 const LIMITS: &str = "SET SESSION max_statement_time = 1";
 
 /// State of a transaction that waits for a row lock.

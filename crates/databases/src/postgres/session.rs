@@ -20,7 +20,7 @@ const BLOCKERS: &str = "SELECT w.locktype, b.pid, b.state, b.wait_event_type, b.
     CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) AS p(pid) JOIN pg_stat_activity b ON b.pid = p.pid \
     WHERE b.wait_event_type IS DISTINCT FROM 'Lock'";
 /// Statement that limits the time of each later statement to one second. A slower statement fails and ends the
-/// sampling, because its rows would belong to no certain moment.
+/// sampling, because it is unknown to which moment its rows belong.
 const LIMITS: &str = "SET statement_timeout = 1000";
 /// First major version of PostgreSQL whose view pg_locks contains the time at which a wait began.
 const WAITSTART_VERSION: u32 = 14;
