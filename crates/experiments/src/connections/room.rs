@@ -1,5 +1,5 @@
 //! Checks that this machine has enough resources for the requested connections. The check comes before the connections
-//! are opened, because a machine without memory kills other programs.
+//! are opened, because a machine that runs out of memory kills other programs.
 
 use lab::LabError;
 use probe::{Probe, Scope};
