@@ -88,7 +88,7 @@ fn missed(run: &Run) -> Option<(ArenaRefusalKind, String)> {
 }
 
 /// Returns the kind of reason for which a server met the objective at no rate. The reason names one rate, and its kind
-/// is the limit that the server exceeded at this rate.
+/// is that of the limit that the server exceeded at this rate.
 fn kind_of_miss(run: &Run, capacity: &Capacity) -> ArenaRefusalKind {
     let failed = run.outcomes().find(|(trial, _)| Some(trial.rates.offered_rate) == capacity.failed_at);
     match failed.and_then(|(_, outcome)| outcome.breach).map(|breach| breach.kind) {

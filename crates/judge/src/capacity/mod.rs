@@ -49,7 +49,7 @@ pub(crate) struct Found<'a> {
 /// Closed-loop clients send less while the server is slow. A step of the sweep therefore shows the capacity only if its
 /// rate is below the offered rate that missed the objective.
 pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option<Found<'a>> {
-    // Counters that other tools collected have no response times and failures, so no objective applies to them.
+    // Counters that other tools collected have neither response times nor failures, so no objective applies to them.
     if !facts.run.sent_requests() {
         return None;
     }

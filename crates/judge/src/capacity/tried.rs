@@ -195,9 +195,9 @@ fn carried(trial: &Trial) -> f64 {
     }
 }
 
-/// Returns a rate that a server certainly sustains (97.5 % confidence), from the trial's load. An open loop shows that
-/// the server keeps up with the offered rate, so the result is the same as that of [`carried`]. In a closed loop, the
-/// rate is only a count of requests, which is uncertain. The number of requests that a closed loop completes in a
+/// Returns a rate that the server certainly sustains under the trial's load (97.5 % confidence). An open loop shows
+/// that the server keeps up with the offered rate, so the result is the same as that of [`carried`]. In a closed loop,
+/// the rate is only a count of requests, which is uncertain. The number of requests that a closed loop completes in a
 /// window is assumed to vary like a Poisson count.
 fn surely_carried(trial: &Trial) -> f64 {
     let completed = trial.measured.tally.completed as f64;

@@ -49,9 +49,9 @@ impl Votes {
     }
 
     /// Returns the lowest rate that certainly failed, above all rates at which a window met the objective. If the
-    /// machine's speed changed (`is_unsteady`), a single window may have failed at a slow moment. If the machine's
-    /// speed changed, so many windows must have failed at or below the rate that chance is an unlikely reason. Returns
-    /// infinity if no rate certainly failed.
+    /// machine's speed changed (`is_unsteady`), a single window may have failed at a slow moment. The rate is then
+    /// certain only if so many windows failed at or below it that chance is an unlikely reason. Returns infinity if no
+    /// rate certainly failed.
     fn lowest_sure_failure(&self, is_unsteady: bool) -> f64 {
         let held = self.held.iter().copied().fold(0.0, f64::max);
         let mut rates: Vec<f64> = self.surely_failed.iter().copied().filter(|rate| *rate > held).collect();
@@ -82,7 +82,7 @@ impl Votes {
     /// higher rate. An estimate that failed windows contradict is lowered to the highest rate at which a window met the
     /// objective. The interval always contains the estimate. The upper end of the interval is at least the highest rate
     /// at which a window met the objective. If the estimate comes from overloads, a held rate does not raise the upper
-    /// end: in a short window, a queue may grow before answers are late. The interval does not contain a rate that
+    /// end: in a short window, a queue may grow before answers are late. The interval does not exceed a rate that
     /// certainly failed, unless a window succeeded at this rate or a higher one.
     pub(super) fn bound(&self, p: &mut Pooled, least: f64) {
         let Some(held) = self.held.iter().copied().reduce(f64::max) else { return };

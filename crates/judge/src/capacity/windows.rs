@@ -80,9 +80,9 @@ fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: O
 }
 
 /// Returns the geometric mean of the rates of the saturated closed-loop steps. The highest rate of the saturated steps
-/// would be too high, because it is partly chance. Steps that other programs disturbed are used only if no other step
-/// is saturated. Returns `None` if no step had more clients than the first saturated step. With a single saturated
-/// step, the sweep ended while throughput still grew, so its highest rate may be far below saturation.
+/// would be too high, because it is partly due to chance. Steps that other programs disturbed are used only if no other
+/// step is saturated. Returns `None` if no step had more clients than the first saturated step. In this case, the sweep
+/// ended while throughput still grew, so its highest rate may be far below saturation.
 fn full(trials: &[Trial], usual: UsualShare) -> Option<f64> {
     let steps = || trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t) && good(t) > 0.0);
     let most = steps().map(good).reduce(f64::max)?;

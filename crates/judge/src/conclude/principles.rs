@@ -4,7 +4,7 @@
 //! In our copy of the book, the boxes with the wording of the rules are missing. The content of the rules therefore
 //! comes from the book's text around each box. The content of rule 4 is unknown, and the page of rule 4 says so.
 
-/// One rule of Blake's method, in our words.
+/// One principle of the method: a rule of Blake, in our words.
 #[derive(Clone, Copy, Debug)]
 pub struct Principle {
     /// Identifier, from `rule-1` to `rule-10`.

@@ -105,9 +105,9 @@ impl Use {
 }
 
 /// Describes a busy disk without a queue: under the load `light`, the disk served fewer requests at a time, and each
-/// took as long. An SSD serves many requests at once, so an SSD that is always busy may still be able to serve more.
-/// Returns `None` if disk requests wait for each other, or if this is unknown. Also returns `None` for a disk that
-/// flushes its cache, because a flush waits for all earlier writes.
+/// took about as long. An SSD serves many requests at once, so an SSD that is always busy may still be able to serve
+/// more. Returns `None` if disk requests wait for each other, or if this is unknown. Also returns `None` for a disk
+/// that flushes its cache, because a flush waits for all earlier writes.
 pub(crate) fn without_queue(view: &View<'_>, light: &View<'_>, load: &Load) -> Option<String> {
     let (now, before) = (Use::of(view, &load.disk)?, Use::of(light, &load.disk)?);
     let is_parallel = now.depth >= ONE_AT_A_TIME * before.depth.max(1.0);

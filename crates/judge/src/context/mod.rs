@@ -1,5 +1,5 @@
-//! Readings that the rules need, made once: trials, both sides of a trial, counters, devices, and other programs on the
-//! hosts.
+//! Data of a run that the rules need, prepared once: trials, both sides of a trial, counters, devices, and other
+//! programs on the hosts.
 
 pub(crate) mod client_hosts;
 pub(crate) mod costs;

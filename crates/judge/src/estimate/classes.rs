@@ -1,5 +1,5 @@
-//! Results of each class of a request mix. Each class of a request mix is judged as if it were the only class. One
-//! class is first: the one that misses the objective at the lowest load.
+//! Results of each class of a request mix. Each class of a request mix is judged as if it were the only class. This
+//! module also finds the class that misses the objective at the lowest load.
 
 use run::{
     Breach, ClassFinding, ClassPart, ErrorKind, Hist, Intensity, Measured, Picks, Rates, SummaryFigure, Tally, Trial,

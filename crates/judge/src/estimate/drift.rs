@@ -97,7 +97,8 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
     (matters && (last < first) == (z < 0.0)).then_some(drift)
 }
 
-/// Returns true if the server fell behind the offered rate of an open loop.
+/// Returns true if the server fell behind the offered rate of an open loop. `slowest_rate` is its completed rate in a
+/// quarter of the window.
 ///
 /// After a backlog at the beginning, an open loop completes more than the offered rate, so a lower rate later does not
 /// show that the server fell behind. Random arrivals make the rate vary, too. If the server fell behind, some requests

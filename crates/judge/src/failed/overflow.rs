@@ -84,7 +84,7 @@ impl<'a> Overflow<'a> {
 }
 
 /// Returns true if the load connected inside the window, if some of its connects failed, or if some of its connections
-/// were never answered. New connects, failed connects and unanswered connections inside the window show that the
+/// were never answered. New connects inside the window, failed connects and unanswered connections show that the
 /// overflow lasts.
 fn connects_go_on(trial: &Trial) -> bool {
     trial.measured.tally.attempted > 0 || trial.tally.phantom > 0 || trial.tally.connected < trial.tally.attempted

@@ -1,4 +1,4 @@
-//! Full CPUs of the server's machine, and the program that uses most of their CPU time: the server or an upstream.
+//! Full CPUs of the server's machine, and the program that uses the most of their CPU time: the server or an upstream.
 //! While the CPUs are full, more workers or connections do not help.
 
 use crate::Facts;
@@ -7,7 +7,7 @@ use crate::in_flight::chain::Chain;
 use crate::in_flight::upstreams;
 use crate::number::{cpus, figure, percent};
 
-/// Full CPUs, and the program that uses most of their CPU time.
+/// Full CPUs, and the program that uses the most of their CPU time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FullCpus {
     /// Name of the program.
@@ -44,7 +44,8 @@ impl FullCpus {
         Some(Self { program, used: load.cpu_used?, cpus: load.cpu_allowed?, is_upstream: true })
     }
 
-    /// Returns the advice: an action that reduces the CPU time, and the program that uses most of it, with its share.
+    /// Returns the advice: an action that reduces the CPU time, and the program that uses the most of it, with its
+    /// share.
     pub(crate) fn advice(&self) -> String {
         let who = if self.is_upstream { "the upstream" } else { "the server" };
         format!(

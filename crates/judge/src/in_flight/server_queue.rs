@@ -51,9 +51,9 @@ pub(crate) fn seen(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidenc
 }
 
 /// Returns evidence of the requests that wait in a queue at the server, if most waiting requests do. Neither lost
-/// packets nor a full link delay requests that have reached the server. Returns `None` if TCP has not sent the answers
-/// to most requests that the server handles yet. A worker that cannot send its answer reads no other request, so the
-/// network may cause a queue at the server.
+/// packets nor a full link delay requests that have reached the server. Returns `None` if most requests that the server
+/// handles have an answer that TCP has not sent yet. A worker that cannot send its answer reads no other request, so
+/// the network may cause a queue at the server.
 pub(crate) fn past_the_network(facts: &Facts<'_>) -> Option<Evidence> {
     let queue = queue(facts, Places::of(facts).as_ref())?;
     let unsent = link_queue::unsent_share(&queue.view).unwrap_or(0.0);
@@ -86,8 +86,8 @@ pub(crate) fn share_of_handled(facts: &Facts<'_>, waits: impl Fn(&View<'_>) -> O
     Some(handled_share(&view, waits(&view)?, queued).min(1.0))
 }
 
-/// Returns true if TCP has not sent the answers to most requests that the server handles at the plateau yet. A worker
-/// that cannot send its answer reads no other request.
+/// Returns true if most requests that the server handles at the plateau have an answer that TCP has not sent yet. A
+/// worker that cannot send its answer reads no other request.
 pub(crate) fn workers_wait_to_send(facts: &Facts<'_>) -> bool {
     share_of_handled(facts, link_queue::unsent_share).is_some_and(|share| share >= WINDOW_WAIT)
 }

@@ -110,9 +110,10 @@ fn load<'a>(
     Judged { load, chance, has_queue, connections: mean, awaited }
 }
 
-/// Returns true if an upstream used about as much CPU time in most of the `steps` as in `view`. All `steps` are near
-/// the highest rate. Background work that starts during the sweep fills a thread or CPUs only in some of the steps, so
-/// it is not the limit. If the upstream's limit is a full thread, the CPU use of its busiest thread is compared.
+/// Returns true if an upstream used nearly as much CPU time in each of the `steps` as in `view`, or more. All `steps`
+/// are near the highest rate. Background work that starts during the sweep fills a thread or CPUs only in some of the
+/// steps, so it is not the limit. If the upstream's limit is a full thread, the CPU use of its busiest thread is
+/// compared.
 fn ran_in_each(limit: UpstreamLimit, view: &View<'_>, behind: &Upstream, steps: &[View<'_>]) -> bool {
     let used = |view: &View<'_>, behind: &Upstream| -> f64 {
         let own = InstanceFilter::new(&behind.processes);

@@ -105,8 +105,8 @@ fn queue(view: &View<'_>) -> Option<Evidence> {
     let (rtt, least) = (view.value("connection.rtt")?, positive(view.value("connection.min_rtt")?)?);
     let unsent = unsent_share(view).unwrap_or(0.0);
     // The server's kernel may acknowledge a request together with the answer, so round trips measured by the client may
-    // include the server's work. The client's kernel acknowledges an answer at once, so round trips measured by the
-    // server include no processing time.
+    // include the server's work. The client's kernel acknowledges an answer soon, so round trips measured by the server
+    // include no processing time.
     let of_client = std::ptr::eq(view.side, &view.trial.client);
     let most = (rtt >= TRIP_SHARE * r && !of_client) || waits_unsent(view);
     if rtt < TRIP_GREW * least || rtt - least < TRIP_QUEUE_US || !most || held_by_a_window(view) {

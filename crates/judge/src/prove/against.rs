@@ -1,5 +1,5 @@
 //! Model of the throughput without levers. A lever is a temporary change that an experiment makes, such as slowing a
-//! CPU. The model prevents that a change of the machine's speed is attributed to a lever.
+//! CPU. Because of the model, a change of the machine's speed is not attributed to a lever.
 //!
 //! The throughput of a single time slot (a fraction of a second) is noisy. Shared machines also change their speed by
 //! up to a third within tenths of a second, and keep the new speed for a while. Neighbouring residuals are therefore
@@ -43,8 +43,8 @@ impl Against {
     }
 
     /// Builds the regressors for a given variance of the movement of the throughput's level. Each time slot except the
-    /// first gets a row. The row says, for each lever, if the lever is on, and if this changed since the preceding
-    /// slot. Finally, each regressor is replaced by its innovations in the level model.
+    /// first gets a row. The row says, for each lever, whether the lever is on, and whether this changed since the
+    /// preceding slot. Finally, each regressor is replaced by its innovations in the level model.
     fn moving(levers: &[LeverSlots], slots: &[usize], moves: f64) -> Self {
         let level = Level::moving(slots, moves);
         let of_slots: Vec<Vec<f64>> = slots.iter().map(|t| of_levers(levers, *t)).collect();

@@ -55,8 +55,8 @@ pub(super) enum Rival {
     None,
     /// The rival resource belongs to the verdict's bottleneck, and describes this bottleneck more precisely.
     Refines,
-    /// The rival resource belongs to another bottleneck than the verdict names. Throughput changed as predicted for a
-    /// full resource: the measured interval contains the predicted change and excludes "no effect".
+    /// The rival resource belongs to a bottleneck other than the one that the verdict names. Throughput changed as
+    /// predicted for a full resource: the measured interval contains the predicted change and excludes "no effect".
     Other,
     /// Like `Other`, but throughput changed by less or by more than predicted for a full resource. Such a rival does
     /// not refute the verdict.
@@ -74,7 +74,7 @@ pub(super) enum MoreLoad {
     Open,
 }
 
-/// Evidence that the slowed resource is full, so that a larger load does not raise throughput. Throughput of a closed
+/// Evidence for or against a full resource, with which a larger load does not raise throughput. Throughput of a closed
 /// loop follows the speed of each resource even if nothing is full, so the decision needs this evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Saturation {

@@ -141,8 +141,8 @@ mod tests {
         }
     }
 
-    /// As with nginx in front of workers that listen on a Unix socket, a proxy passes requests on to its upstream.
-    /// Nothing shows that nginx passes all requests on, but its child processes leave no request unread.
+    /// The situation of this test occurs with nginx in front of workers that listen on a Unix socket. Nothing shows
+    /// that nginx passes all requests on, but its child processes leave no request unread.
     #[test]
     fn children_that_read_all_requests_at_once_are_not_seen_directly() {
         let seen = |unread: f64, what: CountedKind| {

@@ -6,9 +6,9 @@ use run::Estimate;
 use crate::number::figure;
 use crate::thresholds::EXCESS;
 
-/// Returns a share with its interval, such as `32 % (0 to 64 %)`. Because of noise, an end of the interval may be below
-/// 0. A share is never negative, so the text says 0 instead. A share far above 100 % is noise, or shows that the lever
-/// slowed something else as well.
+/// Returns a share with its interval, such as `32 % (0 to 64 %)`. Because of noise, an end of the interval may be
+/// negative. A share is never negative, so the text then says 0. A share far above 100 % is noise, or shows that the
+/// lever slowed something else as well.
 pub(super) fn part(e: &Estimate) -> String {
     if e.value > 1.0 + EXCESS {
         return "an unknown part (more than the whole)".into();

@@ -23,7 +23,7 @@ pub struct Suspect {
     /// limit may apply to all addresses together, so that more addresses change nothing.
     pub refutes: bool,
     /// True if the bottleneck is a full resource with parallel parts, such as CPUs, threads or a disk. Throughput also
-    /// follows the speed of CPUs, threads or a disk that is not full. The experiment therefore needs a sign that a
+    /// follows the speed of such a resource while it could do more work. The experiment therefore needs a sign that a
     /// larger load would not raise throughput.
     pub needs_saturation: bool,
     /// Function that predicts throughput with the lever, divided by throughput without the lever. The function's second
@@ -164,7 +164,7 @@ mod tests {
     }
 
     /// The server accepts four connections every 50 ms. Five connections wait to be accepted, 80 arrive per second, and
-    /// an answer takes 62.5 ms, all of which is the wait to be accepted. An earlier version of loadline predicted that
+    /// an answer takes 62.5 ms, all of which is the wait to be accepted. Earlier versions of loadline predicted that
     /// kept connections change nothing, or used the mean response time. The mean response time was 140 ms too long,
     /// because it included eleven clients that still waited to be accepted.
     #[test]

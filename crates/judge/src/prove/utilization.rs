@@ -5,8 +5,8 @@
 //! A lever that takes the share d of a resource leaves the share 1 - d. If the resource is the limit, 1 - d is also the
 //! throughput ratio. In general, the ratio depends on the utilization U, the share of the time for which the resource
 //! was in use. If U is above 1 - d, the lever fills the resource, and the throughput ratio is (1 - d) / U. If U is
-//! lower, the ratio is 1. If the measured throughput ratio does not exclude (1
-//! - d) / U, a faster resource may gain nothing, although throughput fell with the lever.
+//! lower, the ratio is 1. If the ratio (1 - d) / U agrees with the measurement, a faster resource may gain nothing,
+//! although throughput fell with the lever.
 
 use run::{
     Bottleneck, Effect, Evidence, InstanceFilter, LeverSlots, Proof, ProofTrial, Trial, TrialKind, UpstreamLimit,

@@ -181,9 +181,10 @@ fn proof(one: &Trial) -> Proof {
     }
 }
 
-/// Returns the reason if the bytes in the server's send queues belong to answers on their way. By Little's law, a byte
-/// stays in the send queues for the bytes in the queues divided by the bytes sent per second. An answer on its way
-/// stays in a send queue for one round trip; an answer that waits for the timer stays there much longer.
+/// Returns the reason if the bytes in the server's send queues belong to answers on their way. By Little's law, the
+/// mean time of a byte in the send queues is the number of queued bytes, divided by the bytes sent per second. An
+/// answer on its way stays in a send queue for one round trip; an answer that waits for the timer stays there much
+/// longer.
 fn is_on_its_way(server: &View<'_>, bytes_each: f64) -> Option<String> {
     let Intensity::Closed { connections, .. } = server.trial.intensity else { return None };
     let measured = &server.trial.measured;

@@ -1,6 +1,6 @@
 //! Threads that are blocked all the time, while more requests than threads wait in their process. They are either
-//! workers of a pool, or background threads that always sleep. As many workers as a pool has limit how many requests
-//! the server handles at a time.
+//! workers of a pool, or background threads that always sleep. The number of workers of a pool is the number of
+//! requests that the server handles at a time.
 
 use run::{ThreadState, WaitProfile};
 

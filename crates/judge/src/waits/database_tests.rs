@@ -47,7 +47,7 @@ fn sessions_of_a_database_name_the_lock_its_statement_and_its_holder() {
         found[0].sentence,
         "12 of 16 backends of postgres wait for a row lock (Lock:transactionid) in UPDATE counters SET n = n + ? WHERE id = ?; its holder sleeps in SELECT pg_sleep(?) and holds it for 9 ms"
     );
-    // In most samples, the holder of the lock does different things, so the sentence names no activity.
+    // No activity of the lock's holder covers most of its samples, so the sentence names no activity.
     let mut mixed = database(SessionState::RowLock, "Lock:transactionid", 12.0);
     mixed.blockers[0].share = 0.4;
     let found = waits(&profile, &[mixed]);

@@ -129,7 +129,7 @@ fn busy_command(database: &DatabaseProfile, others: &[WaitFinding]) -> Option<Wa
     let is_its_thread =
         |other: &WaitFinding| other.cause == WaitCause::SerialCpu && other.process.starts_with(database.kind.name());
     let least = if others.iter().any(is_its_thread) { WAIT_MOSTLY } else { FULL_MIDDLE };
-    // The command may have executed all others, so the larger of both sums is a lower bound of the time.
+    // Commands such as EVAL may have executed all others, so the larger of both sums is a lower bound of the time.
     let sum = |of_containers: bool| -> f64 {
         let is_container = |command: &str| CONTAINERS.contains(&command);
         let own = database.commands.iter().filter(|sum| is_container(&sum.command) == of_containers);

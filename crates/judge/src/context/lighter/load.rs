@@ -64,7 +64,7 @@ impl<'a> Load<'a> {
 /// Returns the greatest probability that a resource with the busy share `share` had time left under the lighter loads,
 /// by the utilization law. A load under which the resource was full does not count if a lower use was seen at the same
 /// or a higher rate: the server may have warmed up. If only the sweep shows a full resource under a much lower load,
-/// the result is at least `CLOSE`, because a server that warms up is slow.
+/// the result is at least `CLOSE`, because a server that warms up is slow at first.
 pub(super) fn room_by_law(loads: &[Load<'_>], share: f64) -> f64 {
     let had_room = |rate: f64| loads.iter().any(|load| load.rate >= rate && load.full < LIKELY);
     let r1_us = r1_us(loads);

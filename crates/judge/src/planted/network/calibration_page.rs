@@ -25,9 +25,9 @@ const MAX_UNKNOWN: usize = 50;
 const MIN_SURE_RIGHT: f64 = 0.95;
 /// Minimum share of right verdicts among those with a confidence of 0.5 to 0.7. The goal is a share of right verdicts
 /// between 0.5 and 0.8. The test does not check the upper end of this goal. Over 2,000 networks, 87 of 100 verdicts
-/// with this confidence are right. Among these are verdicts about workers without a queue that was seen, of which 28 of
-/// 40 are right. The remaining verdicts come from several kinds of weak signs. Each of these kinds is too rare to
-/// justify a higher confidence.
+/// with this confidence are right. Among these are verdicts about workers for which no queue was seen: 28 of 40 are
+/// right. The remaining verdicts come from several kinds of weak signs. Each of these kinds is too rare to justify a
+/// higher confidence.
 const MIN_MIDDLE_RIGHT: f64 = 0.5;
 
 const HEAD: &str = "\

@@ -69,8 +69,8 @@ pub(super) fn more_load(facts: &Facts<'_>, proof: &Proof) -> MoreLoad {
 }
 
 /// Returns true if throughput did not grow in the sweep, but surely grew with the larger load, and this growth does not
-/// confirm the prediction. If the sweep and the larger load contradict each other, one of both measurements is wrong,
-/// for example because throughput changes by itself.
+/// confirm the prediction. If the sweep and the larger load contradict each other, one of the two measurements is
+/// wrong, for example because throughput changes by itself.
 fn contradicts_the_sweep(facts: &Facts<'_>, effect: &Effect) -> bool {
     let is_flat = matches!(facts.plateau, Plateau::Flat { .. });
     let grew = check(effect, 1.0 - effect.dose);

@@ -76,8 +76,7 @@ fn a_server_that_spins_is_told_from_a_full_one() {
     assert!(spins.1.serial && spins.1.sentence.contains("spin"), "{:?}", spins.1);
 }
 
-/// An earlier version of loadline called a verdict proven although only slowing other resources had been shown to have
-/// no effect.
+/// An earlier version of loadline called a verdict proven only because slowing the other resources had no effect.
 #[test]
 fn a_verdict_by_exclusion_is_never_proven() {
     let unseen = waits(Run::default(), verdict("server-concurrency", 0.8), None);

@@ -35,8 +35,8 @@ pub(super) fn is_predicted(proof: &Proof, lever: Option<&str>, verdict: &Bottlen
     both.is_some_and(|(effect, predicted)| check(effect, predicted.ratio) == PredictionCheck::Confirmed)
 }
 
-/// Describes the sign of a limit that delays answers, if the verdict names workers. Unread requests do not tell this
-/// limit from a lack of workers, because a server that limits its rate may also stop reading.
+/// Describes the sign of a limit that delays answers, if the verdict names workers. Unread requests do not distinguish
+/// this limit from a lack of workers, because a server that limits its rate may also stop reading.
 pub(super) fn may_be_a_limit(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<String> {
     delayed_answers(facts).filter(|_| verdict.id == "server-concurrency").map(|delayed| delayed.text)
 }
@@ -263,8 +263,8 @@ mod tests {
 
     use crate::planted::proofs::{full, in_turns_on, slots, tried_on, unread, verdict};
 
-    /// HAProxy with `balance source` refuses the requests of one address that its backend has no space for. A second
-    /// address uses a second backend, so throughput doubles, as with a limit for each address.
+    /// HAProxy with `balance source` refuses requests of an address if the backend for this address has no space for
+    /// them. A second address uses a second backend, so throughput doubles, as with a limit for each address.
     #[test]
     fn a_second_address_that_helps_a_proxy_may_reach_another_upstream() {
         let with = |is_proxy: bool| {

@@ -127,8 +127,8 @@ fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
 fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
     let server_on = on(7);
-    // The client's lever is mostly off while the server's lever is on. A part of its effect therefore looks like an
-    // effect of the server's lever.
+    // The client's lever is mostly off while the server's lever is on. A part of the effect of the client's lever
+    // therefore looks like an effect of the server's lever.
     let client_on: Vec<bool> = (0..96).map(|t| if t % 5 < 3 { !server_on[t] } else { on(2)[t] }).collect();
     let mut server = LeverSlots { taken: Some(0.3), wanted: Some(0.2), ..slots(server_on, |_| 1.0) };
     for (t, speed) in server.speed.iter_mut().enumerate() {
@@ -148,7 +148,7 @@ fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
 /// A single-threaded application moves between the CPUs of server and generator, which are mostly idle. The CPU thieves
 /// (busy loops) of the levers on these CPUs therefore also slow the application. The estimate must separate the effects
 /// of the CPU thieves from the effect of the application's own lever. A simpler estimate would attribute a part of the
-/// application's effect to the CPU thief that was more often on at the same time.
+/// effect of the application's lever to the CPU thief that was more often on together with this lever.
 #[test]
 fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     let mut random = fastrand::Rng::with_seed(7);

@@ -87,8 +87,8 @@ fn refaults_of_another_program_in_the_group_are_not_the_server_s() {
 }
 
 /// A server without a control group of its own serves files with `read`, which causes no page faults. Without a memory
-/// limit, the refaults are attributed to the server only if it read most of the bytes. If another program read them,
-/// the refaults may come from this program.
+/// limit, the refaults are attributed to the server only if it read most of the bytes. If another program read most of
+/// the bytes, the refaults may come from that program.
 #[test]
 fn files_larger_than_the_host_s_memory_are_read_again_without_page_faults() {
     let reads = |of_disk: f64, refaults: f64| {
