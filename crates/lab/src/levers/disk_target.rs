@@ -1,5 +1,5 @@
-//! File to which the disk lever writes, and the disk with this file. A lever is a temporary change that an experiment
-//! makes, such as slowing a CPU.
+//! File to which the disk lever writes, and the disk that contains this file. A lever is a temporary change that an
+//! experiment makes, such as slowing a CPU.
 
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,8 @@ fn open(dir: &Path) -> Result<std::fs::File, String> {
     made.map_err(|e| format!("writing an unnamed file past the page cache in {}: {e}", dir.display()))
 }
 
-/// Returns the path of the counters of the disk with a directory. Source: the kernel's Documentation/block/stat.rst.
+/// Returns the path of the counters of the disk that contains a directory. Source: the kernel's
+/// Documentation/block/stat.rst.
 fn queue_file(dir: &Path) -> Result<PathBuf, String> {
     let dev = std::fs::metadata(dir).map_err(|e| format!("{}: {e}", dir.display()))?.dev();
     let file = sys::block_device::folder(Path::new("/sys"), dev).join("stat");

@@ -10,8 +10,8 @@ use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan, LoadPlan, Prove};
 
 use super::undo::Undo;
 
-/// Function that checks on a lever's host, without a change, that the lever can be used. The error gives the reason why
-/// the lever cannot be used.
+/// Function that checks on a lever's host, without changing anything there, that the lever can be used. The error gives
+/// the reason why the lever cannot be used.
 pub type HostCheck = fn(&LeverPlan) -> Result<LeverCheck, String>;
 
 /// Ways in which an experiment uses a lever (a change that it makes). The plan of a lever contains the facts that the

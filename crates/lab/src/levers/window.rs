@@ -29,7 +29,7 @@ const DOSE: f64 = 0.5;
 /// (tcp_win_from_space).
 const BUFFER_SHARE: f64 = 0.25;
 /// Minimum number of bytes in flight with which an experiment with this lever makes sense. With fewer bytes in flight,
-/// a smaller window would only delay acknowledgements.
+/// a smaller window would act only through delayed acknowledgements.
 const MIN_IN_FLIGHT_BYTES: f64 = 16_384.0;
 
 /// Estimates the mean number of bytes in flight per connection while the server sends, in the load test on which the

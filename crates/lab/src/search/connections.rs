@@ -5,9 +5,9 @@ const MIN_OPEN_LOOP_CONNECTIONS: f64 = 64.0;
 
 /// Ratio of the connections of an open loop to the mean number that the closed loop needed at the same rate. Arrivals
 /// are random, so the load sometimes needs more connections than the mean. A measurement that is shorter than the
-/// longest answers overstates the rate of the closed loop. On a server where 1 % of the answers take 500 ms, 128
-/// connections seemed to complete 31,300/s, but can complete only 26,000/s. An open loop with 128 connections therefore
-/// failed, although the server was not at its limit.
+/// longest answers overstates the rate of the closed loop. On a server where 1 % of the answers took 500 ms, 128
+/// connections seemed to complete 31,300/s, but could complete only 26,000/s. An open loop with 128 connections
+/// therefore failed, although the server was not at its limit.
 const SPARE: f64 = 2.0;
 
 /// Returns the number of connections that an open loop needs at a given rate, by Little's law.

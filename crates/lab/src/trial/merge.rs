@@ -136,7 +136,7 @@ fn take_repeated(histograms: &mut BTreeMap<String, Hist>) -> [bool; 2] {
 }
 
 /// Returns the summary with 0 in place of the shortest time that a histogram stores. The shortest time stands for
-/// answers that arrived at once.
+/// answers that arrived in one piece.
 fn without_shortest(mut times: Summary) -> Summary {
     let Summary { min, p50, p90, p99, p99_9, max, .. } = &mut times;
     [min, p50, p90, p99, p99_9, max].into_iter().filter(|us| **us <= ONE_PIECE_US).for_each(|us| *us = 0.0);

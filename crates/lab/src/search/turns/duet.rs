@@ -21,7 +21,7 @@ pub struct DuetCpus {
 
 impl DuetCpus {
     /// Divides the cores of this machine into four equal parts, for two servers and two generators. Keeps hyperthreads
-    /// of one core together, because they slow each other. The error gives what the machine lacks.
+    /// of one core together, because they slow each other. The error says what the machine lacks.
     pub fn of(allowed: &[u32], core_of: impl Fn(u32) -> u32) -> Result<Self, String> {
         let mut cores: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         allowed.iter().for_each(|cpu| cores.entry(core_of(*cpu)).or_default().push(*cpu));

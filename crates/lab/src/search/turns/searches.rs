@@ -8,8 +8,8 @@ use crate::trial::turn_order::TurnOrder;
 /// Minimum length of a search, seconds.
 pub(super) const MIN_SEARCH_S: f64 = 8.0;
 
-/// One capacity search for each server, with a common objective. If the user set no objective, the first server's
-/// response time without load gives it.
+/// One capacity search for each server, with a common objective. If the user set no objective, it is derived from the
+/// first server's response time without load.
 pub(super) struct Searches {
     finders: [Finder; 2],
     goes_on: [bool; 2],
