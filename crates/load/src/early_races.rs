@@ -2,8 +2,8 @@
 //! has closed any idle or unread connection.
 //!
 //! A server with a short keep-alive timeout closes many idle connections, and only rarely closes a connection just when
-//! a request is sent. If the server closes no such connection in the whole trial (one load), early races count as
-//! failures.
+//! a request is sent. If the server closes no idle or unread connection in the whole trial (one load), early races
+//! count as failures.
 
 use run::ErrorKind;
 

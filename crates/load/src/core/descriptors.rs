@@ -9,7 +9,7 @@ use super::task::Think;
 pub(super) struct Spread {
     pub(super) timeout_ns: u64,
     /// Delay of this shard's first connect, as a share of the time between two connects, from 0 to below 1. Each shard
-    /// (generator thread) of each process has another delay, so that connects of different shards do not coincide.
+    /// (generator thread) of each process has a different delay, so that connects of different shards do not coincide.
     pub(super) phase: f64,
 }
 
@@ -44,8 +44,8 @@ impl Descriptors {
         self.pace.as_ref().map_or(0, Pace::waited)
     }
 
-    /// Returns the minimum number of connects per second of the S-Clients (sockets that connect again and again): D/(T
-    /// + Z), where Z is the mean think time.
+    /// Returns the minimum number of connects per second of the S-Clients (sockets that connect again and again). The
+    /// result is D/(T + Z), where Z is the mean think time.
     pub(super) fn least_per_s(&self) -> f64 {
         f64::from(self.wanted) * 1e9 / (self.spread.timeout_ns as f64 + self.think.mean_ns).max(1.0)
     }

@@ -3,8 +3,9 @@
 //! response times include the delay.
 //!
 //! A connection with requests in early data stays in the state `Handshaking` until it is ready, and takes no other
-//! requests. If the handshake fails, the requests are sent again on another connection (see [`super::requeue`]). If
-//! each request has its own connection, or during the drain, requests in early data fail together with the handshake.
+//! requests. If the handshake fails, the requests are sent again on another connection (see [`super::requeue`]).
+//! However, if each request has its own connection, or during the drain, requests in early data fail together with the
+//! handshake.
 //!
 //! Each session can be resumed once, by a ticket of the server, and servers send tickets after the handshake. The
 //! answer to a request in early data usually arrives before the ticket. If each request has its own connection, the

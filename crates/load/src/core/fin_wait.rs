@@ -32,7 +32,7 @@ pub(super) enum Closer {
     /// No wait for a FIN has ended so far, so it is not known which side closes.
     Unknown,
     Server,
-    /// The client closes first. The next test whether the server closes connections is due at `trial_ns`. The first
+    /// The client closes first. The next test of whether the server closes connections is due at `trial_ns`. The first
     /// connection whose end is announced after that time waits for the server's FIN.
     Client {
         trial_ns: u64,

@@ -87,9 +87,8 @@ impl Mix {
     }
 }
 
-/// Returns the indexes of the requests in one round. The check of the plan has already refused weights without a ratio
-/// of whole numbers. For weights without a ratio of whole numbers, the function would return each request with a
-/// positive weight once.
+/// Returns the indexes of the requests in one round. The check of the plan has already refused weights that are not in
+/// a ratio of whole numbers. For refused weights, the function would return each request with a positive weight once.
 fn round(weights: &[f64]) -> Box<[u16]> {
     let once = || (0..=u16::MAX).zip(weights).filter(|(_, weight)| **weight > 0.0).map(|(item, _)| item).collect();
     run::round_of(weights).unwrap_or_else(once).into()

@@ -5,12 +5,13 @@
 //!   requests come after the last stream that a GOAWAY frame names. In HTTP/1, an earlier answer announced the close
 //!   (`Connection: close`).
 //! - Pipelined requests that followed a request whose connection ended without an announcement. The server may have
-//!   read the first of these requests and then failed, so the first request counts as failed. The other requests are
-//!   sent again if they are idempotent (RFC 9112, section 9.3.2).
+//!   read the first of several pipelined requests and then failed, so the first request counts as failed. The requests
+//!   that followed the first one are sent again if they are idempotent (RFC 9112, section 9.3.2).
 //! - Requests of a keep-alive race: they were sent on an idle connection that the server was just closing. A server may
-//!   close a connection after an idle time, or after some number of answers ([`crate::answers_before_close`]). Such a
-//!   request is sent again only if it is idempotent (RFC 9110, section 9.2.2), or if the server shows that it did not
-//!   read the request. An answer with status 408, for example, shows that the server has not read the request.
+//!   close a connection after an idle time, or after some number of answers ([`crate::answers_before_close`]). A
+//!   request of a keep-alive race is sent again only if it is idempotent (RFC 9110, section 9.2.2), or if the server
+//!   shows that it did not read the request. An answer with status 408, for example, shows that the server has not read
+//!   the request.
 //! - Commands that a node of a Redis cluster redirected to another node.
 //!
 //! Requests to be sent again use the next connection that can take a request, the oldest request first. Requests to be

@@ -39,8 +39,8 @@ impl Record {
         answers.into_iter().for_each(|answers| self.answers_before_close.add(answers));
     }
 
-    /// Returns true if all connections closed right after an answer had `answers` answers, or if all connections closed
-    /// while idle had.
+    /// Returns true if all connections that the server closed right after an answer had `answers` answers, or if all
+    /// connections that it closed while idle had `answers` answers.
     pub(crate) fn closes_after_answers(&self, answers: u64) -> bool {
         self.answers_before_close.is(answers) || self.answers_before_idle_close.is(answers)
     }

@@ -38,8 +38,8 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
 };
 
 /// Runs one shard (generator thread) with the epoll driver. For two-process S-Clients (sockets that connect again and
-/// again), this process establishes the connections. For two-process S-Clients, the result of the process that handles
-/// connections is added.
+/// again), this process establishes the connections, and adds the result of the process that handles connections to its
+/// own result.
 pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let mut driver = EpollDriver::new(&shard.setup).map_err(failed)?;
     let Some((partner, theirs)) = shard.partner.take() else { return shard.drive(&mut driver) };
