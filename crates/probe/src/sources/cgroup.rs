@@ -92,8 +92,9 @@ struct Group {
     time: Option<Gauge>,
     throttling: Option<(PathBuf, RereadFile, bool)>,
     memory_use: Option<Gauge>,
-    /// Folder of the group with the smallest memory limit, and three counters of this group. The counters count how
-    /// often the group reached its limit, killed processes, and evicted pages that were read again.
+    /// Folder of the group with the smallest memory limit, and three counters of this group. The counters are the
+    /// number of times that the group reached its limit, of processes that the kernel killed, and of evicted pages that
+    /// were read again.
     events: Option<(PathBuf, [Gauge; 3])>,
     /// Folder of the group with the smallest memory limit, and the memory use of this group; `None` without a limit.
     limited: Option<(PathBuf, Gauge)>,
