@@ -42,7 +42,7 @@ pub(crate) enum ExpectedStatus {
     Usual,
     /// Only the status that the user named.
     Only(u16),
-    /// 2xx, 3xx, and the status in a log or recording.
+    /// 2xx, 3xx, and the status that the server usually gave in a log or recording.
     UsualOr(u16),
 }
 

@@ -56,8 +56,8 @@ pub trait Requester {
         false
     }
 
-    /// Returns true if requests may start. Bytes that are sent or received before that are part of a handshake, and
-    /// never count as bytes of a request.
+    /// Returns true if requests may start. Bytes that are sent or received before requests may start belong to a
+    /// handshake, and never count as bytes of a request.
     fn ready(&self) -> bool {
         true
     }

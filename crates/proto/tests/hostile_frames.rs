@@ -87,8 +87,9 @@ fn mutated_streams_of_a_client_of_http3_never_panic_and_splits_never_matter() {
 /// A control stream of HTTP/3: settings, an unknown frame, and two GOAWAY frames that leave two of four requests.
 const H3_CONTROL: &[u8] = b"\0\x04\x05\x06\x44\0\x21\x05\x21\x02xx\x07\x01\x0c\x07\x01\x08";
 
-/// In this test, the same bytes arrive on two streams. HTTP/3 allows only one control stream, so the unchanged second
-/// stream is refused. Of two control streams with the same bytes, only the first one leaves requests unprocessed.
+/// In this test, the same bytes arrive on two streams. HTTP/3 allows only one control stream, so without a mutation the
+/// second stream is refused. Of two control streams with the same bytes, only the first one leaves requests
+/// unprocessed.
 #[test]
 fn mutated_control_streams_of_http3_never_panic_and_splits_never_matter() {
     let mut refused = 0;

@@ -15,7 +15,7 @@ enum Position {
     /// mark that have arrived.
     ByteOrderMark(u8),
     /// The reader is at the beginning of a line, whose field name is not yet known. The number counts the bytes of the
-    /// line that have arrived, all of which match [`FIELD`].
+    /// line that have arrived, which match the beginning of [`FIELD`].
     Name(u8),
     /// The reader is in the rest of a line of the field `data`.
     Data,

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::http_date;
 
-/// Maximum size, in bytes, of a body that is stored directly after its head. Such a response is produced by a single
-/// copy of bytes.
+/// Maximum size, in bytes, of a body that is stored directly after its head. A response with such a body is produced by
+/// a single copy of bytes.
 const MAX_INLINE_BODY: usize = 16 * 1024;
 
 /// A response of a server: its status, header fields and body.

@@ -21,7 +21,7 @@ const QPACK_DECOMPRESSION_FAILED: u64 = 0x200;
 const QPACK_ENCODER_STREAM_ERROR: u64 = 0x201;
 const QPACK_DECODER_STREAM_ERROR: u64 = 0x202;
 
-/// Fault for a frame that is not allowed on its stream, or in its state, although its kind is known.
+/// Fault for a frame of a known kind that its stream, or the state of its stream, does not allow.
 pub(super) const UNEXPECTED: Fault = Fault::Malformed("a frame of HTTP/3 is at a place where it is not allowed");
 /// Fault for a frame whose length does not fit its content, or that ends with its stream.
 pub(super) const INCOMPLETE: Fault = Fault::Malformed("a frame of HTTP/3 is incomplete or too long");

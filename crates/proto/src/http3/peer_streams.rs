@@ -85,8 +85,8 @@ impl PeerStreams {
         self.read(connection, id)
     }
 
-    /// Reads bytes of a stream that belongs to no connection. Tests use this function with the bytes of a hostile peer.
-    /// `ends` is true if the stream ends with these bytes.
+    /// Reads bytes of a stream without the help of a QUIC connection. Tests use this function with the bytes of a
+    /// hostile peer. `ends` is true if the stream ends with these bytes.
     pub(super) fn receive(&mut self, id: StreamId, bytes: &[u8], ends: bool) -> Result<(), Fault> {
         let at = self.streams.iter().position(|stream| stream.id == id).unwrap_or_else(|| {
             self.streams.push(PeerStream::new(id));

@@ -325,8 +325,8 @@ mod tests {
         assert!(session.receive(b"+more\r\n", &mut drop).is_err());
     }
 
-    /// As written by editors on Windows, the password file begins with a byte order mark. An earlier version of
-    /// loadline sent this mark as a part of the password, and the server answered `WRONGPASS`.
+    /// The password file begins with a byte order mark, as editors on Windows write it. An earlier version of loadline
+    /// sent this mark as a part of the password, and the server answered `WRONGPASS`.
     #[test]
     fn a_byte_order_mark_is_no_part_of_the_password() {
         let file = tempfile::NamedTempFile::new().unwrap();

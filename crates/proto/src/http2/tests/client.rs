@@ -331,8 +331,8 @@ fn a_window_is_given_back_before_it_runs_short() {
     assert_eq!(given, [1]);
 }
 
-/// An earlier version of the client did not report that the server permits no requests, but that no complete response
-/// came.
+/// An earlier version of the client only reported that no complete response came, and not that the server permits no
+/// requests.
 #[test]
 fn a_server_that_permits_no_request_is_named() {
     let mut session = settled(&[(frame::MAX_CONCURRENT_STREAMS, 0)]);
