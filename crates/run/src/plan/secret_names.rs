@@ -21,7 +21,8 @@ pub const SECRET_WORDS: &[&str] =
 /// Query parameters whose value is secret, by their whole name.
 const SECRET_PARAMETERS: &[&str] = &["key", "sig", "sid", "pwd", "pass", "pw", "jwt", "code"];
 
-/// Minimum length of a token in a query. A longer value with letters and digits is secret, whatever its name is.
+/// Minimum length of a token in a query. A value of at least this length with letters and digits is secret, whatever
+/// its name is.
 const MIN_TOKEN_LENGTH: usize = 32;
 
 /// Returns true if the name of a header makes the header's value secret.

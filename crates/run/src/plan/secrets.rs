@@ -1,8 +1,8 @@
 //! Keeps secrets in memory only. In place of each secret, a plan contains a placeholder such as `<redacted:1a2b3c4d>`.
-//! The digits of a placeholder begin the SHA-256 digest of the secret value and a random salt of the process. Because
-//! of the salt, nobody can find a secret by hashing guesses, and equal secrets have different placeholders in different
-//! runs. The secret values are in [`Secrets`], which is never stored. Secret values are used only for requests (see
-//! [`crate::LoadPlan::revealed`]).
+//! The digits of a placeholder are the first digits of the SHA-256 digest of the secret value and a random salt of the
+//! process. Because of the salt, nobody can find a secret by hashing guesses, and equal secrets have different
+//! placeholders in different runs. The secret values are in [`Secrets`], which is never stored. Secret values are used
+//! only for requests (see [`crate::LoadPlan::revealed`]).
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
