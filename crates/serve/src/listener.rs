@@ -69,9 +69,9 @@ pub(crate) type Open<'a> = &'a dyn Fn(SocketAddr) -> sys::Result<OwnedFd>;
 /// Opens `count` sockets on one address with the function `open_one`, and returns the sockets and their address. If the
 /// port of the address is 0, the kernel chooses a port for the first socket, and the other sockets use this port, too.
 ///
-/// `alone` is given if the sockets have SO_REUSEPORT. If `alone` is given, it first tries to bind a socket without
-/// SO_REUSEPORT to the address. If another server already listens there, a note tells the user that both servers share
-/// the port.
+/// `alone` is given if the sockets have SO_REUSEPORT. If `alone` is given, the function first tries to bind a socket
+/// without SO_REUSEPORT to the address. If another server already listens there, a note tells the user that both
+/// servers share the port.
 pub(crate) fn open_each(
     listen: &str,
     count: u32,

@@ -12,8 +12,8 @@ use proto::http1::{Page, content_type};
 use crate::ServeError;
 use crate::server::lock;
 
-/// Maximum total size of all files kept in memory, bytes. If a file would exceed this size, the server first drops all
-/// other files from its memory.
+/// Maximum total size of all files kept in memory, bytes. If adding a file would exceed this size, the server first
+/// drops all files from its memory.
 const MAX_KEPT_BYTES: u64 = 1 << 30;
 /// Memory that a file kept in memory takes in addition to its content and path, bytes. Clients can write the same path
 /// in several ways (`/a`, `//a`), and a copy of the file is stored under each of these paths.
