@@ -118,8 +118,8 @@ impl Process {
     }
 
     /// Returns the frames of a thread that waits in the kernel, innermost first. In a Python process, the first frames
-    /// are native functions outside the interpreter's file, such as those of an extension module. The Python frames
-    /// follow after the native functions.
+    /// are named native functions outside the interpreter's file, such as those of an extension module. The Python
+    /// frames follow after the native functions.
     pub fn waiting_frames(&mut self, tid: u32, pc: u64, sp: u64, stack: &[u8]) -> Vec<Frame> {
         let addresses = self.unwind_waiting(pc, sp, stack);
         let native = self.frames(&addresses);

@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(line_at(LineFormat::Ranges, &[4, 1, 4, 128, 4, 2], 10, 4), None);
         assert_eq!(line_at(LineFormat::Ranges, &[4, 1, 4, 128, 4, 2], 10, 8), Some(13));
         // In this table, the first two units of code belong to the second line, and the third unit has no line. The
-        // fourth unit belongs to a line before the first one, so its entry has the long form.
+        // fourth unit belongs to a line before the first one, and its entry has the long form.
         let table = [0x80 | 11 << 3 | 1, 0, 0, 0x80 | 15 << 3, 0x80 | 14 << 3, 5, 0, 0, 0];
         assert_eq!(line_at(LineFormat::Locations, &table, 10, 2), Some(11));
         assert_eq!(line_at(LineFormat::Locations, &table, 10, 4), None);
