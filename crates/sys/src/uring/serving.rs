@@ -29,8 +29,8 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Signals an eventfd. If linked to an earlier operation, the signal shows that the earlier operation has
-    /// completed.
+    /// Signals an eventfd. If the write is linked to an earlier operation, the signal shows that the earlier operation
+    /// has completed.
     #[inline]
     pub fn signal(&mut self, eventfd: File, op_flags: OpFlags, user: u64) -> Result<()> {
         static ONE: u64 = 1;
