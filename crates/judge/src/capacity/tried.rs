@@ -26,8 +26,8 @@ pub(super) struct Tried<'f, 'a> {
     closed: Option<&'a Trial>,
     /// Best trial of a run without search and sweep.
     alone: Option<&'a Trial>,
-    /// Best search or sweep step that other programs disturbed. Without other programs, the server would have completed
-    /// at least as many requests in the disturbed step.
+    /// Best search or sweep step that other programs disturbed. Without the other programs, the server would have
+    /// completed at least as many requests in this step.
     disturbed: Option<&'a Trial>,
     /// Trials of the search, of the sweep and of other loads, including trials that missed the objective.
     all: Vec<&'a Trial>,

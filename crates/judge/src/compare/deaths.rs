@@ -10,7 +10,8 @@ pub(super) fn deaths(old: &[Run], new: &[Run]) -> Vec<SideDeath> {
 }
 
 /// Returns a sentence that says how a run's server died. A server that answered no request in any trial also counts as
-/// dead. Returns `None` if the server did not die. If a generator or an observer ended, the server did not die.
+/// dead. Returns `None` if the server did not die. The end of a generator or of an observer is not the death of the
+/// server.
 fn death(run: &Run) -> Option<String> {
     let ended = run.ended_by().filter(|(_, incident)| of_server(incident.kind));
     let silent = || run.sent_requests() && run.trials.iter().all(|trial| trial.measured.tally.completed == 0);

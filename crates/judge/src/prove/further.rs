@@ -61,8 +61,7 @@ pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {
         // proportion to the number of CPUs.
         (LOAD_LEVER, "not-saturated") | (CPU_COUNT_LEVER, "server-cpu") => 1.0 - dose,
         // These levers (more load, fewer CPUs, more source addresses) do not change other limits, such as a number of
-        // workers, a lock or a pool. The levers for more load, fewer CPUs and more addresses have no predicted change
-        // of throughput.
+        // workers, a lock or a pool, so no change of throughput is predicted.
         (LOAD_LEVER | CPU_COUNT_LEVER | SOURCES_LEVER, _) => 1.0,
         _ => return None,
     };

@@ -1,7 +1,7 @@
 //! Interim analyses ("looks") of a running experiment. Every interim analysis may be wrong by chance, so early ones
-//! need clearer results (the bounds of O'Brien and Fleming). With the bounds of O'Brien and Fleming, all interim
-//! analyses together are wrong in one of twenty experiments, as often as a single analysis at the end. A lever is a
-//! temporary change that an experiment makes, such as slowing a CPU.
+//! need clearer results (the bounds of O'Brien and Fleming). With these bounds, all interim analyses together are wrong
+//! in one of twenty experiments, as often as a single analysis at the end. A lever is a temporary change that an
+//! experiment makes, such as slowing a CPU.
 //!
 //! Source: C. Jennison and B. Turnbull, *Group sequential methods* (2000), table 2.3.
 

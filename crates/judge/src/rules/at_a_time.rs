@@ -1,6 +1,6 @@
 //! Limits on the number of requests at a time that look like limits on requests per second. A server with few workers
-//! and a bounded queue refuses requests that arrive while the queue is full. A server with few workers and a bounded
-//! queue keeps its rate of good answers as constant as a rate limit does.
+//! and a bounded queue refuses requests that arrive while the queue is full, and so keeps its rate of good answers as
+//! constant as a rate limit does.
 
 use run::{Evidence, FigureUnit};
 

@@ -141,8 +141,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 }
 
 /// Returns the trials that show the limit: all that have about the same rate of good answers. If the server limits the
-/// requests in flight, the rate of good answers differs between trials. If the server limits the requests in flight,
-/// all trials with refusals show the limit.
+/// requests in flight, the rate of good answers differs between trials, so all trials with refusals show the limit.
 fn limited<'r, 'a>(refusals: &'r Refusals<'a>) -> &'r [&'a Trial] {
     if refusals.keeps_in_flight() { &refusals.refusing } else { &refusals.trials }
 }

@@ -50,8 +50,8 @@ fn short(model: &Model, target: f64) -> Vec<Part> {
 /// Returns the factor by which the highest rate that the resources allow must grow to double the capacity. The factor
 /// is 2, or more if clients slow each other.
 ///
-/// Returns 2 if even the largest factor is too small to double the capacity. If even the largest factor is too small,
-/// the result shows the capacity with resources that allow twice the highest rate.
+/// If even the largest factor is too small to double the capacity, returns 2; the result then shows the capacity with
+/// resources that allow twice the highest rate.
 fn times(model: &Model) -> f64 {
     let doubles = |times: f64| {
         let target = most(model) * times;
