@@ -4,10 +4,9 @@
 //! In the time slots with the lever off, the threads wake up just as often, but use no CPU time. Each wake-up causes
 //! two thread switches. These switches cost the slowed process 3 to 4 % of its speed, which the process's counters do
 //! not show. In an earlier version of the thief, the threads woke up only while the lever was on. In that version, the
-//! cost of the switches looked like a part of the stolen CPU time's effect. In an earlier version of the thief, the
-//! elasticities of nginx and its generator added up to 1.16 instead of 1. With wake-ups in all time slots, these
-//! elasticities add up to 1.08. The sums 1.16 and 1.08 are medians of five experiments with each version of the thief,
-//! in alternation.
+//! cost of the switches looked like a part of the stolen CPU time's effect. The elasticities of nginx and its generator
+//! therefore added up to 1.16 instead of 1. With wake-ups in all time slots, these elasticities add up to 1.08. The
+//! sums 1.16 and 1.08 are medians of five experiments with each version of the thief, in alternation.
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The speed is measured at
 //! the slowed process: the time for which it ran, divided by the time for which it ran or waited (schedstat). The
