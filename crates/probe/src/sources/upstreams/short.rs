@@ -44,7 +44,7 @@ pub(super) struct ShortConnections {
 
 impl ShortConnections {
     /// Returns the addresses to search in this sample: the most frequent ones in `seen`.
-    fn to_search(&mut self, seen: impl Iterator<Item = Address>) -> Vec<Address> {
+    fn next_search(&mut self, seen: impl Iterator<Item = Address>) -> Vec<Address> {
         let mut counts: HashMap<Address, usize> = HashMap::new();
         seen.for_each(|address| *counts.entry(address).or_default() += 1);
         counts.retain(|address, _| self.samples.get(address).is_none_or(|samples| *samples < MAX_SAMPLES));
@@ -73,7 +73,7 @@ impl UpstreamChain {
             seen.extend(self.closed(&sockets.listeners, round.tree).unwrap_or_default());
         }
         seen.retain(|address| !self.is_known(address));
-        let wanted = self.short.to_search(seen.into_iter());
+        let wanted = self.short.next_search(seen.into_iter());
         self.search(wanted, round);
     }
 
@@ -307,8 +307,8 @@ mod tests {
         let [often, rare] = ["127.0.0.1:1", "127.0.0.1:2"].map(|at| at.parse::<Address>().unwrap());
         let seen = [&rare, &often, &often].map(Clone::clone);
         for _ in 0..MAX_SAMPLES {
-            assert_eq!(short.to_search(seen.clone().into_iter()), [often.clone(), rare.clone()]);
+            assert_eq!(short.next_search(seen.clone().into_iter()), [often.clone(), rare.clone()]);
         }
-        assert!(short.to_search(seen.into_iter()).is_empty());
+        assert!(short.next_search(seen.into_iter()).is_empty());
     }
 }
