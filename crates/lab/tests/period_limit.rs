@@ -1,6 +1,6 @@
 //! Tests of the capacity search on a server that limits the number of requests per period, in virtual time.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, too")]
 
 use loadline_lab::search::{Budget, Conductor, capacity};
 use loadline_lab::{LabError, Point};
