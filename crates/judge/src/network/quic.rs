@@ -22,11 +22,12 @@ pub(crate) const fn is_used(run: &Run) -> bool {
     matches!(run.plan.load.protocol, Protocol::Http3(_))
 }
 
-/// Returns the number of packets that the generator lost, and the number of packets whose loss it would have noticed.
-/// Returns `None` if it sent no packet.
+/// Returns the number of packets that the generator lost, and the number of packets that it sent. Both numbers include
+/// packets with nothing but acknowledgements, as the server's acknowledgements name these packets, too. Returns `None` if
+/// the generator sent no packet.
 pub(crate) fn lost(trial: &Trial) -> Option<(f64, f64)> {
     let paths = trial.quic.as_ref()?;
-    let sent = positive(paths.noticed_packets() as f64)?;
+    let sent = positive(paths.sent_packets as f64)?;
     Some((paths.lost_packets as f64, sent))
 }
 

@@ -46,8 +46,8 @@ const SEGMENTS: Unit = Unit {
 const PACKETS: Unit = Unit {
     counter: "quic.lost_packets",
     noun: "QUIC packet",
-    lost: "of the generator lost and sent again",
-    sentence: "of the generator's QUIC packets were lost and sent again",
+    lost: "of the generator lost",
+    sentence: "of the generator's QUIC packets were lost",
 };
 
 impl Losses<'_> {

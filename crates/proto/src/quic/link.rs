@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
-use quinn_proto::{Connection, ConnectionHandle, DatagramEvent, Endpoint, FrameStats, VarInt};
+use quinn_proto::{Connection, ConnectionHandle, DatagramEvent, Endpoint, VarInt};
 
 use run::QuicPaths;
 
@@ -118,15 +118,13 @@ impl Link {
 
     /// Returns the path statistics so far: round-trip times, congestion window, and lost packets.
     pub(crate) fn path(&self) -> QuicPaths {
-        let stats = self.connection.stats();
-        let path = stats.path;
+        let path = self.connection.stats().path;
         QuicPaths {
             connections: 1,
             rtt_us: path.rtt.as_secs_f64() * 1e6,
             min_rtt_us: path.min_rtt.as_secs_f64() * 1e6,
             congestion_window_bytes: path.cwnd as f64,
             sent_packets: path.sent_packets,
-            ack_eliciting_packets: ack_eliciting_frames(&stats.frame_tx).min(path.sent_packets),
             lost_packets: path.lost_packets,
             lost_bytes: path.lost_bytes,
         }
@@ -139,21 +137,4 @@ impl Link {
         self.output.clear();
         self.fill(now);
     }
-}
-
-/// Returns the number of sent frames that the other end must acknowledge: all but ACK and CONNECTION_CLOSE (RFC 9002,
-/// section 2). A packet that must be acknowledged has at least one of these frames.
-const fn ack_eliciting_frames(sent: &FrameStats) -> u64 {
-    let flow_control = sent.max_data
-        + sent.max_stream_data
-        + sent.max_streams_bidi
-        + sent.max_streams_uni
-        + sent.data_blocked
-        + sent.stream_data_blocked
-        + sent.streams_blocked_bidi
-        + sent.streams_blocked_uni;
-    let streams = sent.stream + sent.reset_stream + sent.stop_sending + sent.datagram;
-    let paths = sent.path_challenge + sent.path_response + sent.new_connection_id + sent.retire_connection_id;
-    let others = sent.crypto + sent.new_token + sent.ping + sent.ack_frequency + sent.immediate_ack;
-    flow_control + streams + paths + others + sent.handshake_done as u64
 }

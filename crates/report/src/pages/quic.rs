@@ -58,14 +58,14 @@ pub(super) fn line(trial: &Trial) -> Option<AnswerLine> {
     Some(AnswerLine::new("QUIC", value, detail).leading("quic"))
 }
 
-/// Returns a text such as `12 (0.35 %)`: the number of lost packets, and their share of the sent packets whose loss is
-/// noticed. Without lost packets, the text is `none`.
+/// Returns a text such as `12 (0.35 %)`: the number of lost packets, and their share of the sent packets. Without lost
+/// packets, the text is `none`.
 fn lost(paths: &QuicPaths) -> String {
     if paths.lost_packets == 0 {
         return "none".into();
     }
     // In a damaged file, packets may be lost although none was sent.
-    let share = paths.lost_packets as f64 / paths.noticed_packets().max(paths.lost_packets) as f64;
+    let share = paths.lost_packets as f64 / paths.sent_packets.max(paths.lost_packets) as f64;
     format!("{} ({})", count(paths.lost_packets), quantity(share, Unit::Share))
 }
 

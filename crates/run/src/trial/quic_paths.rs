@@ -25,9 +25,6 @@ pub struct QuicPaths {
     pub congestion_window_bytes: f64,
     /// Number of packets that the generator sent.
     pub sent_packets: u64,
-    /// Number of sent packets that the server acknowledges, at most: packets that carry only acknowledgements are left
-    /// out, because nobody notices their loss (RFC 9002, section 2). 0 in runs of older versions.
-    pub ack_eliciting_packets: u64,
     /// Number of sent packets that were lost, and whose content was sent again.
     pub lost_packets: u64,
     /// Number of bytes of the lost packets.
@@ -35,12 +32,6 @@ pub struct QuicPaths {
 }
 
 impl QuicPaths {
-    /// Returns the number of sent packets whose loss the generator notices. In runs of older versions, this number
-    /// includes packets that carry only acknowledgements.
-    pub const fn noticed_packets(&self) -> u64 {
-        if self.ack_eliciting_packets > 0 { self.ack_eliciting_packets } else { self.sent_packets }
-    }
-
     /// Adds the figures of other QUIC connections to these figures.
     pub fn merge(&mut self, other: Self) {
         let (own, others) = (self.connections as f64, other.connections as f64);
@@ -58,7 +49,6 @@ impl QuicPaths {
         for (a, b) in [
             (&mut self.connections, other.connections),
             (&mut self.sent_packets, other.sent_packets),
-            (&mut self.ack_eliciting_packets, other.ack_eliciting_packets),
             (&mut self.lost_packets, other.lost_packets),
             (&mut self.lost_bytes, other.lost_bytes),
         ] {
@@ -80,8 +70,5 @@ mod tests {
         assert_eq!(all, QuicPaths::default());
         [one, three].into_iter().for_each(|part| all.merge(part));
         assert_eq!((all.connections, all.rtt_us, all.sent_packets, all.lost_packets), (4, 40.0, 12, 1));
-        assert_eq!(all.noticed_packets(), 12, "an older version did not count the packets of acknowledgements apart");
-        all.merge(QuicPaths { connections: 1, ack_eliciting_packets: 3, ..one });
-        assert_eq!((all.sent_packets, all.noticed_packets()), (17, 3));
     }
 }

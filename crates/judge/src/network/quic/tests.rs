@@ -42,10 +42,9 @@ fn over_quic(planted: PlantedRun, path: impl Fn(&Point) -> Path + 'static) -> Pl
             rtt_us,
             min_rtt_us: LEAST_RTT_US,
             congestion_window_bytes: 14_520.0,
-            sent_packets: 3 * packets,
-            ack_eliciting_packets: packets,
+            sent_packets: packets,
             lost_packets: (lost * packets as f64) as u64,
-            lost_bytes: 0,
+            ..QuicPaths::default()
         });
     };
     planted.plan(|plan| plan.load.protocol = Protocol::Http3(HttpPlan::default())).change(figures)
