@@ -42,7 +42,7 @@ mod what_if;
 pub mod planted;
 
 pub use capacity::{Pooled, own_pool, pooled, served_connections, spoiled};
-pub use compare::{Pairing, compare, compare_at, same_protocol};
+pub use compare::{Pairing, compare, compare_at, same_protocol, sort_by_time};
 pub use conclude::principles::{PRINCIPLES, Principle};
 pub use context::costs::{COSTS, CostSpec, Part, Rest};
 pub use context::demand::{Demand, demands};

@@ -222,7 +222,9 @@ fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Run>> {
         experiments::present(&mut run);
         Ok(run)
     };
-    paths.iter().map(one).collect()
+    let mut runs = paths.iter().map(one).collect::<anyhow::Result<Vec<Run>>>()?;
+    judge::sort_by_time(&mut runs);
+    Ok(runs)
 }
 
 fn judged(

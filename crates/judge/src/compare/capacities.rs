@@ -46,13 +46,14 @@ pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
         return Some(gone(&tried, &held, said));
     }
     let cell: Cell = [0, 1].map(|side| observations(&held[side]));
-    let apart = contrast(&[cell], pairing)?;
+    // A search may have found no capacity, so the capacities of both sides have no pairs.
+    let apart = contrast(&[cell], Pairing::Kept)?;
     // The difference gets no interval if a search found no rate that met the objective, or if a capacity is a lower
     // bound. The difference also gets no interval if only one side's capacity comes from closed-loop clients.
     let bounds = sources(&held).or_else(|| bounds(&held));
     let uncertainty = if said.is_some() || bounds.is_some() { None } else { uncertainty(&apart, &held, both) };
     let said = said.or(bounds);
-    let runs = tried.iter().map(Vec::len).min().filter(|_| pairing == Pairing::Kept);
+    let runs = tried.iter().map(Vec::len).min().filter(|_| !pairing.is_live());
     let of = if uncertainty.is_some_and(|uncertainty| uncertainty.of == NeededData::Windows) {
         NeededData::Windows
     } else {
@@ -76,7 +77,7 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], both: &ComparisonInput<'
         return Some(Uncertainty { error: uncertainty.error.max(own.unwrap_or(0.0)), ..uncertainty });
     }
     let (scatter, freedom) = match both.pairing {
-        Pairing::InTurns | Pairing::AtOnce => scatter(both)?,
+        Pairing::InTurns | Pairing::AtOnce | Pairing::Repeated => scatter(both)?,
         Pairing::Kept => (0.0, f64::INFINITY),
     };
     let between = between(both.pairing, (held[0].len(), held[1].len())).hypot(scatter);

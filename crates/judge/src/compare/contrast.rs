@@ -8,6 +8,8 @@
 //! servers are compared, each pair of windows may be one observation (module `paired`). If a side has only one window
 //! under some condition, the difference between the sides under each condition is one observation.
 
+use std::collections::BTreeMap;
+
 use super::disturbance::Disturbance;
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
 use super::paired;
@@ -49,7 +51,10 @@ pub(super) fn unadjusted(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
 pub(super) fn uncertainty(cells: &[Cell], pairing: Pairing, again: Option<f64>) -> Option<Uncertainty> {
     let units = [0, 1].map(|side| units(cells, side));
     if units.iter().all(|units| units.len() >= FEWEST_WINDOWS) {
-        return by_units(&units);
+        return match pairing {
+            Pairing::Repeated => paired::by_comparisons(&units),
+            _ => by_units(&units.map(|units| units.into_values().collect())),
+        };
     }
     let or_again = |uncertainty: Uncertainty| Uncertainty { error: again.unwrap_or(uncertainty.error), ..uncertainty };
     let within = match (paired::differences(cells, pairing), cells.iter().flatten().all(|side| side.len() > 1)) {
@@ -66,14 +71,14 @@ pub(super) fn uncertainty(cells: &[Cell], pairing: Pairing, again: Option<f64>) 
 pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
     match pairing {
         Pairing::InTurns | Pairing::AtOnce => 0.0,
-        Pairing::Kept => BETWEEN_RUNS * (1.0 / old as f64 + 1.0 / new as f64).sqrt(),
+        Pairing::Repeated | Pairing::Kept => BETWEEN_RUNS * (1.0 / old as f64 + 1.0 / new as f64).sqrt(),
     }
 }
 
-/// Returns one value for each run or repeat of one of the two compared sides. The value is the mean of all observations
+/// Returns one value for each run or repeat of one of the two compared sides, by its index. The value is the mean of all observations
 /// of the run or repeat. Before the mean is computed, the mean of both sides under the same condition is subtracted
 /// from each observation.
-fn units(cells: &[Cell], side: usize) -> Vec<f64> {
+fn units(cells: &[Cell], side: usize) -> BTreeMap<usize, f64> {
     let off = |cell: &Cell| {
         let centre = f64::midpoint(middle(&lns(&cell[0])), middle(&lns(&cell[1])));
         cell[side].iter().map(|observation| (observation.unit, observation.ln - centre)).collect::<Vec<_>>()
@@ -81,11 +86,11 @@ fn units(cells: &[Cell], side: usize) -> Vec<f64> {
     means_of_units(cells.iter().flat_map(off))
 }
 
-/// Returns the mean value of each run or repeat. Each value comes with the index of its run or repeat.
-pub(super) fn means_of_units(values: impl Iterator<Item = (usize, f64)>) -> Vec<f64> {
-    let mut of_units: std::collections::BTreeMap<usize, Vec<f64>> = std::collections::BTreeMap::new();
+/// Returns the mean value of each run or repeat, by its index. Each value comes with the index of its run or repeat.
+pub(super) fn means_of_units(values: impl Iterator<Item = (usize, f64)>) -> BTreeMap<usize, f64> {
+    let mut of_units: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     values.for_each(|(unit, value)| of_units.entry(unit).or_default().push(value));
-    of_units.values().map(|values| average(values)).collect()
+    of_units.into_iter().map(|(unit, values)| (unit, average(&values))).collect()
 }
 
 /// Returns the uncertainty of the difference between both sides, with one observation for each run or repeat. The two

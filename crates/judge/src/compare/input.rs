@@ -59,7 +59,7 @@ impl From<Option<Uncertainty>> for Spread {
 #[derive(Clone, Copy)]
 pub(super) struct ErrorTerms {
     pub(super) of: NeededData,
-    /// Number of runs or repeats of the side with fewer of them. `None` for live servers, which have one run each.
+    /// Number of runs or repeats of the side that has fewer of them. `None` for live servers, whose processes stay the same.
     pub(super) runs: Option<usize>,
 }
 
@@ -105,7 +105,7 @@ impl ComparisonInput<'_> {
     fn error_terms(&self, apart: Option<&Contrast>, level: bool) -> ErrorTerms {
         let runs = self.runs.iter().map(|runs| runs.iter().map(|run| run.repeats().count()).sum()).min();
         let of = apart.and_then(|a| a.uncertainty).map_or(NeededData::Windows, |uncertainty| uncertainty.of);
-        let kept = self.pairing == Pairing::Kept;
+        let kept = !self.pairing.is_live();
         ErrorTerms { of: if level { NeededData::Runs } else { of }, runs: runs.filter(|_| kept) }
     }
 

@@ -61,7 +61,7 @@ fn uncertainty(deviations: &[Cell], shares: &[f64], slope: f64, pairing: Pairing
 
 /// Returns the mean deviation of each run or repeat of a side.
 fn by_run(deviations: &[Cell], side: usize) -> Vec<f64> {
-    means_of_units(deviations.iter().flat_map(|cell| &cell[side]).map(|one| (one.unit, one.ln)))
+    means_of_units(deviations.iter().flat_map(|cell| &cell[side]).map(|one| (one.unit, one.ln))).into_values().collect()
 }
 
 /// Returns the uncertainty with one observation for each window. The mean of each condition was computed from the

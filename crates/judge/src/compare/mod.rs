@@ -21,6 +21,7 @@ mod means;
 mod observations;
 mod paired;
 mod percentiles;
+mod repeated;
 mod resolution;
 mod tls;
 mod windows;
@@ -35,6 +36,7 @@ use figures::{FIGURES, costs, server, timed, times, times_calls};
 use input::{ComparisonInput, Line};
 pub use observations::Pairing;
 use percentiles::Sides;
+pub use repeated::sort_by_time;
 use words::{Tolerance, decide, words};
 
 /// Compares old runs with new runs. If the runs cannot be compared, the error message gives the reason.
@@ -49,7 +51,8 @@ pub fn compare(
 
 /// Compares the runs at one look (interim analysis) of a sequential test. `looks` contains the share of the planned
 /// data at each look so far; the last entry is for this look. If the comparison is undecided, the caller measures more
-/// data and compares again, until the whole planned data is measured.
+/// data and compares again, until the whole planned data is measured. If comparisons of live servers saved the runs
+/// ([`Pairing::Kept`]), their windows are pairs.
 pub fn compare_at(
     old: (&str, &[Run]),
     new: (&str, &[Run]),
@@ -62,22 +65,17 @@ pub fn compare_at(
     comparable(new, died)?;
     let of = |runs: &'_ [Run]| runs.iter().map(|run| run.plan.load.protocol.name()).collect::<Vec<_>>();
     same_protocol((old.0, &of(old.1)), (new.0, &of(new.1)))?;
+    let pairing = if pairing == Pairing::Kept { repeated::pairing(old.1, new.1) } else { pairing };
     let pairs = windows::pairs(old.1, new.1, pairing);
     let both = ComparisonInput { runs: [old.1, new.1], sides: Sides::of(&pairs), pairs, pairing };
-    let mut lines: Vec<Line> = FIGURES.iter().filter_map(|f| both.figure(f)).collect();
-    lines.extend(times(old.1).iter().filter_map(|time| both.time(&time.name, &|t| timed(t, time))));
-    lines.extend(failures::failed(&both));
-    lines.extend(capacity(&both));
-    capacities::say_below_rate(&mut lines, old.1);
+    let mut lines = both.lines();
     if lines.is_empty() && !died {
         return Err(nothing_in_common(old, new));
     }
-    let (costs, of_new) = (costs(old.1), costs(new.1));
-    let shown = costs.iter().filter(|(id, _)| of_new.contains_key(*id));
-    lines.extend(shown.filter_map(|(id, unit)| both.cost(id, *unit, &|t| server(t, id))));
+    lines.extend(both.costs());
     let failed = old.1.first().map_or(0.0, |run| run.findings.limits.errors);
     let tolerance = Tolerance { threshold, failed };
-    let measured_s = [old.1, new.1].into_iter().flatten().map(|run| run.elapsed_s).fold(0.0, f64::max);
+    let measured_s = measured_s(old.1, new.1, pairing);
     let comparisons = words(lines, tolerance, measured_s, looks);
     let mut swept = windows::pairs(old.1, new.1, Pairing::Kept);
     if pairing.is_live() {
@@ -102,7 +100,37 @@ pub fn compare_at(
     Ok(comparison)
 }
 
-/// Checks that all servers of both sides use one protocol. If the protocols differ, the error names two servers with
+impl ComparisonInput<'_> {
+    /// Compares all figures except the listed costs.
+    fn lines(&self) -> Vec<Line> {
+        let [old, _] = self.runs;
+        let mut lines: Vec<Line> = FIGURES.iter().filter_map(|f| self.figure(f)).collect();
+        lines.extend(times(old).iter().filter_map(|time| self.time(&time.name, &|t| timed(t, time))));
+        lines.extend(failures::failed(self));
+        lines.extend(capacity(self));
+        capacities::say_below_rate(&mut lines, old);
+        lines
+    }
+
+    /// Compares the costs per request that the servers of both sides have.
+    fn costs(&self) -> Vec<Line> {
+        let [old, new] = self.runs.map(costs);
+        let shown = old.iter().filter(|(id, _)| new.contains_key(*id));
+        shown.filter_map(|(id, unit)| self.cost(id, *unit, &|t| server(t, id))).collect()
+    }
+}
+
+/// Returns the time of a measurement that this comparison could repeat with more windows, seconds: the longest run, or
+/// all comparisons of the same live processes together.
+fn measured_s(old: &[Run], new: &[Run], pairing: Pairing) -> f64 {
+    let of = |runs: &[Run]| {
+        let times = runs.iter().map(|run| run.elapsed_s);
+        if pairing.is_live() { times.sum() } else { times.fold(0.0, f64::max) }
+    };
+    of(old).max(of(new))
+}
+
+/// Checks that all servers of both sides speak one protocol. If the protocols differ, the error names two servers with
 /// different protocols.
 pub fn same_protocol(old: (&str, &[&str]), new: (&str, &[&str])) -> Result<(), String> {
     let spoken: Vec<(&str, &str)> =

@@ -6,8 +6,8 @@ use run::NeededData;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Observation {
     pub(super) unit: usize,
-    /// Index of the window in its run. Windows of two live servers with the same index ran directly after each other,
-    /// or at the same time.
+    /// Index of the window in its run, or in all runs of repeated comparisons. Windows of two live servers with the same
+    /// index ran directly after each other, or at the same time.
     pub(super) turn: usize,
     pub(super) ln: f64,
     /// CPU use of other programs during the window, in CPUs. `None` if the CPU use is unknown, or if the value does not
@@ -27,14 +27,23 @@ pub enum Pairing {
     /// Simultaneous windows of two live servers, in one run of loadline. Both servers run at the same time, so they may
     /// disturb each other.
     AtOnce,
+    /// Saved runs of several comparisons of live servers, with new processes in each comparison. The runs with the same
+    /// index belong to one comparison.
+    Repeated,
     /// Saved runs, which were measured separately.
     Kept,
 }
 
 impl Pairing {
-    /// Returns true if both servers were measured live.
+    /// Returns true if all windows of a server measured the same processes, in one comparison or in several ones.
     pub(super) const fn is_live(self) -> bool {
         matches!(self, Self::InTurns | Self::AtOnce)
+    }
+
+    /// Returns true if each window of the old server has a window of the new server that was measured directly before
+    /// it, directly after it, or at the same time.
+    pub(super) const fn has_pairs(self) -> bool {
+        !matches!(self, Self::Kept)
     }
 }
 

@@ -11,14 +11,15 @@ use run::NeededData;
 
 use super::observations::{Cell, Pairing, Uncertainty};
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
+use stats::Sample;
 use stats::student::two_sided;
 use stats::two_means::{Trimmed, correlation};
 
 /// Returns the new value minus the old value for each pair of windows. Returns `None` if the values of both servers may
-/// be independent, if the servers were not measured live, or if there are several conditions.
+/// be independent, if the windows have no pairs, or if there are several conditions.
 pub(super) fn differences(cells: &[Cell], pairing: Pairing) -> Option<Vec<f64>> {
     let [[old, new]] = cells else { return None };
-    if !pairing.is_live() {
+    if !pairing.has_pairs() {
         return None;
     }
     let new: BTreeMap<usize, f64> = new.iter().map(|observation| (observation.turn, observation.ln)).collect();
@@ -33,6 +34,16 @@ fn move_together(pairs: &[(f64, f64)]) -> bool {
     let t = r * (freedom / (1.0 - r * r)).sqrt();
     // The test is one-sided, so half of the two-sided probability is compared with the significance level.
     pairs.len() >= FEWEST_WINDOWS && r > 0.0 && two_sided(t, freedom).midpoint(0.0) < COMPARE_LEVEL
+}
+
+/// Returns the uncertainty of the difference between two servers that were compared several times, with new processes
+/// each time. Each comparison is one observation, so slow changes of the machine between the comparisons cancel. Each
+/// side has one value for each comparison, by the index of the comparison.
+pub(super) fn by_comparisons([old, new]: &[BTreeMap<usize, f64>; 2]) -> Option<Uncertainty> {
+    let both = old.iter().filter_map(|(comparison, old)| Some(new.get(comparison)? - old));
+    let differences: Vec<f64> = both.collect();
+    let sample = Sample::of(&differences).filter(|_| differences.len() >= FEWEST_WINDOWS)?;
+    Some(Uncertainty { error: sample.error(), freedom: sample.n - 1.0, between: 0.0, of: NeededData::Runs })
 }
 
 /// Returns the uncertainty of the trimmed mean of the differences, from Yuen's winsorized variance.

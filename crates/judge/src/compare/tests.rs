@@ -77,7 +77,7 @@ fn word(old: f64, new: f64, seed: u64) -> run::Comparison {
 type Disturbance = fn(&mut Rng, &mut Trial, f64);
 
 /// Makes all figures of a window slower by a factor.
-fn slow(trial: &mut Trial, factor: f64) {
+pub(super) fn slow(trial: &mut Trial, factor: f64) {
     let cost = trial.server.as_mut().and_then(|server| server.costs.get_mut("process_cpu_us")).unwrap();
     cost.per_request = run::Reading::Value(cost.per_request.value().unwrap() * factor);
     trial.rates.completed_rate /= factor;

@@ -9,12 +9,13 @@ use super::observations::Pairing;
 use crate::context::other_programs::taken_by_others;
 use crate::number::{counted, finite};
 
-/// A window, with the index of the run or repeat that it belongs to (`unit`).
+/// A window, with the index of the run or repeat that it belongs to (`unit`). All runs of the same live processes count
+/// as one run.
 #[derive(Clone, Copy)]
 pub(super) struct Window<'a> {
     pub(super) unit: usize,
-    /// Index among the comparable windows of its run. Windows of two live servers with the same index ran directly
-    /// after each other, or at the same time.
+    /// Index among the comparable windows of all runs of its side. Windows of two live servers with the same index ran
+    /// directly after each other, or at the same time.
     pub(super) turn: usize,
     /// CPU use of other programs on the server's machine, in CPUs. Known only for alternating windows of live servers.
     pub(super) others: Option<f64>,
@@ -26,17 +27,23 @@ pub(super) type Pair<'a> = [Vec<Window<'a>>; 2];
 
 /// Returns the windows of both sides, for each condition that both sides have.
 pub(super) fn pairs<'a>(old: &'a [Run], new: &'a [Run], pairing: Pairing) -> Vec<Pair<'a>> {
-    let (old, mut new) = (by_condition(old, pairing), by_condition(new, pairing));
+    // The runs of one comparison may have different numbers of windows, if one server died. The first windows of the
+    // next comparison must have equal indexes on both sides.
+    let most = old.iter().map(|run| run.trials.len()).max().max(new.iter().map(|run| run.trials.len()).max());
+    let turns = most.unwrap_or(0);
+    let (old, mut new) = (by_condition(old, pairing, turns), by_condition(new, pairing, turns));
     old.into_iter().filter_map(|(condition, old)| Some([old, new.remove(&condition)?])).collect()
 }
 
-fn by_condition(runs: &[Run], pairing: Pairing) -> BTreeMap<String, Vec<Window<'_>>> {
+/// Returns the windows of one side. The indexes of the windows of a run begin `turns` after those of the run before it.
+fn by_condition(runs: &[Run], pairing: Pairing, turns: usize) -> BTreeMap<String, Vec<Window<'_>>> {
     let mut all: BTreeMap<String, Vec<Window<'_>>> = BTreeMap::new();
-    for (unit, trials) in runs.iter().flat_map(Run::repeats).enumerate() {
-        for (turn, trial) in trials.iter().filter(|trial| comparable(trial, pairing)).enumerate() {
+    for (at, trials) in runs.iter().flat_map(Run::repeats).enumerate() {
+        let unit = if pairing.is_live() { 0 } else { at };
+        for (index, trial) in trials.iter().filter(|trial| comparable(trial, pairing)).enumerate() {
             if let Some(condition) = condition(trial) {
                 let others = Some(trial).filter(|_| pairing == Pairing::InTurns).and_then(taken_by_others);
-                all.entry(condition).or_default().push(Window { unit, turn, others, trial });
+                all.entry(condition).or_default().push(Window { unit, turn: at * turns + index, others, trial });
             }
         }
     }
@@ -49,7 +56,7 @@ fn comparable(trial: &Trial, pairing: Pairing) -> bool {
     match pairing {
         // Each step of the two servers' searches was tried only once, so these steps are used only to compare the
         // capacities.
-        Pairing::InTurns | Pairing::AtOnce => trial.kind == TrialKind::Fixed,
+        Pairing::InTurns | Pairing::AtOnce | Pairing::Repeated => trial.kind == TrialKind::Fixed,
         Pairing::Kept => matches!(trial.kind, TrialKind::Fixed | TrialKind::Sweep | TrialKind::Experiment),
     }
 }
