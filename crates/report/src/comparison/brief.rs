@@ -1,7 +1,7 @@
 //! Short comparison for a terminal: one sentence with the conclusion, the figures that decided it, and at most two
 //! warnings.
 
-use run::{ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, FigureRole};
+use run::{ComparedFigure, Comparison, ComparisonOutcome, FigureRole};
 
 use super::conclusion::{advice, describe, sentence, smallest_change};
 use super::figures::shown;
@@ -19,10 +19,7 @@ pub fn brief_comparison(comparison: &Comparison, style: &Style) -> String {
     if comparison.outcome == ComparisonOutcome::Undecided {
         blocks.push(Block::Paragraph(format!("{}.", capital(&advice(comparison)))));
     }
-    // An undecided comparison has advice with its own figure, and a difference that was found needs no finer
-    // measurement.
-    let is_same = comparison.outcome == ComparisonOutcome::Passed && comparison.verdict == ComparisonResult::Same;
-    blocks.extend(smallest_change(comparison).filter(|_| is_same).map(Block::Paragraph));
+    blocks.extend(smallest_change(comparison).map(Block::Paragraph));
     blocks.extend(comparison.tls.iter().map(|tls| Note::block(Tone::Plain, tls.sentence.clone())));
     blocks.push(Block::Warnings(warnings(comparison)));
     blocks.extend(left_out(comparison));

@@ -7,6 +7,10 @@ use super::change::{TIMES, change};
 use super::figures::{length, needed_s, untold_of};
 use crate::Unit;
 
+/// Sentence in place of the smallest change that a comparison would have detected, if this change is unknown.
+const TOO_FEW: &str =
+    "The smallest change that this comparison would show is not known: it has too few windows or runs.";
+
 /// Returns the conclusion, with the figure that decided it. If no single figure decided, returns the longer [`title`].
 pub(super) fn sentence(comparison: &Comparison) -> String {
     let decided = comparison.decided_by.as_ref().filter(|_| !comparison.deaths.iter().any(|death| death.new));
@@ -101,9 +105,13 @@ pub(super) fn advice(comparison: &Comparison) -> String {
 }
 
 /// Returns a sentence with the smallest change that the comparison would have detected. The sentence also contains the
-/// amount of data that would detect a change of 1 %, if this amount is known.
+/// amount of data that would detect a change of 1 %, if this amount is known. Returns `None` if nothing was compared, or
+/// if the new server died.
 pub(super) fn smallest_change(comparison: &Comparison) -> Option<String> {
-    let (change, figure) = (comparison.smallest_change?, comparison.smallest_change_of.as_ref()?);
+    let Some((change, figure)) = comparison.smallest_change.zip(comparison.smallest_change_of.as_ref()) else {
+        let compared = !comparison.comparisons.is_empty() && !comparison.deaths.iter().any(|death| death.new);
+        return compared.then(|| TOO_FEW.to_owned());
+    };
     let change = if change >= 1.0 {
         format!("×{}", number(1.0 + change))
     } else {

@@ -118,7 +118,8 @@ fn a_comparison_shows_its_verdict_and_the_interval_of_each_figure() {
     }
 }
 
-/// The brief form consists of one sentence, the table of the figures that decide the result, and at most two warnings.
+/// The brief form consists of one sentence, the table of the figures that decide the result, the smallest change that
+/// the comparison would show, and at most two warnings.
 /// The sentence of the brief form names the deciding figure.
 #[test]
 fn a_brief_comparison_is_one_sentence_and_the_figures_that_decide() {
@@ -233,15 +234,17 @@ fn a_comparison_states_its_smallest_change_and_the_data_for_one_percent() {
     let shown = |c: &Comparison| flat(brief_comparison(c, &WIDE));
     assert!(shown(&with(Some(250.0), None)).contains("2.13 % of server CPU per request; 1 % needs about 5 min."));
     assert!(shown(&with(None, Some(6.0))).contains("1 % needs about 6 runs of each side."));
-    assert!(!shown(&slower()).contains("Smallest change"));
-    // A difference that was found needs no finer measurement, and advice about open figures has a figure of its own.
+    // Every comparison states its smallest change, whatever its result is.
     for (outcome, verdict) in [
         (ComparisonOutcome::Regressed, ComparisonResult::Slower),
         (ComparisonOutcome::Undecided, ComparisonResult::NotEnough),
+        (ComparisonOutcome::Passed, ComparisonResult::Faster),
     ] {
         let other = Comparison { outcome, verdict, ..with(Some(250.0), None) };
-        assert!(!shown(&other).contains("Smallest change"), "{outcome:?}");
+        assert!(shown(&other).contains("2.13 % of server CPU per request; 1 % needs about 5 min."), "{outcome:?}");
     }
+    let unknown = Comparison { smallest_change: None, ..with(None, None) };
+    assert!(shown(&unknown).contains("is not known: it has too few windows or runs."), "{}", shown(&unknown));
     let whole = flat(render_comparison("text", &with(Some(9000.0), None), &WIDE).unwrap());
     assert!(whole.contains("Decided after 16 s.") && whole.contains("1 % needs about 3 h."), "{whole}");
 }
