@@ -8,6 +8,9 @@ use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, Item, List, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
 use run::number::{number, prose::counted, quantity, significant};
 
+/// Maximum number of warnings that a text shows.
+const MAX_WARNINGS: usize = 6;
+
 /// Renders the results for several amounts of resources. `form` is `text`, `markdown`, `html` or `json`.
 pub fn render_size(form: &str, result: &SizeResult, style: &Style) -> Result<String, ReportError> {
     crate::answer::render(form, result, &document(result), style)
@@ -176,7 +179,8 @@ fn row(step: &SizeStep, cheapest: bool) -> Vec<Cell> {
     ]
 }
 
-/// Lists the settings whose capacity is unknown or only a lower bound, and the expectations that were not met.
+/// Lists the settings whose capacity is unknown or only a lower bound, and the expectations that were not met. A setting
+/// in this list was not enough, or its load or its search was not.
 fn limited(result: &SizeResult) -> Option<Block> {
     let reasons = result.steps.iter().flat_map(|step| {
         let missed = step.expected.iter().filter(|one| !one.met);
@@ -185,10 +189,11 @@ fn limited(result: &SizeResult) -> Option<Block> {
         why.map(|why| Item::new(setting_words(&step.setting), why)).collect::<Vec<_>>()
     });
     let items: Vec<Item> = reasons.collect();
-    (!items.is_empty()).then(|| Block::List(List { title: "Not enough, or bounded".into(), brief: items.len(), items }))
+    (!items.is_empty()).then(|| Block::List(List { title: "Not enough".into(), brief: items.len(), items }))
 }
 
-/// Lists the warnings about the measurements of the settings. A warning about all measured settings appears once.
+/// Lists the warnings about the measurements of the settings. A warning about all measured settings appears once. A text
+/// shows [`MAX_WARNINGS`] of them, and names the settings that have others.
 fn warned(result: &SizeResult) -> Option<Block> {
     let measured: Vec<&SizeStep> = result.steps.iter().filter(|step| step.run.is_some()).collect();
     let is_of_all = |note: &String| measured.len() > 1 && measured.iter().all(|step| step.notes.contains(note));
@@ -198,7 +203,7 @@ fn warned(result: &SizeResult) -> Option<Block> {
         own.map(|note| Item::new(setting_words(&step.setting), note.clone())).collect::<Vec<_>>()
     });
     let items: Vec<Item> = of_all.map(|note| Item::new("all settings", note.clone())).chain(of_one).collect();
-    (!items.is_empty()).then(|| Block::List(List { title: "Warnings".into(), brief: items.len(), items }))
+    (!items.is_empty()).then(|| Block::List(List { title: "Warnings".into(), brief: MAX_WARNINGS, items }))
 }
 
 /// Describes the fitted Universal Scalability Law, which relates capacity to resources.
@@ -262,9 +267,14 @@ fn chart_by(result: &SizeResult, name: &str, scale: Scale, amount: Amount) -> Op
             caption: "Each setting, with the ends of its interval, and the prediction from the first setting.".into(),
             x: Axis::new(format!("{name} of the setting"), Unit::Plain, scale),
             y: Axis { to: highest, ..Axis::new("requests per second", Unit::Plain, Scale::Linear) },
-            series: series.into_iter().filter(|series| !series.points.is_empty()).collect(),
+            series: series.into_iter().filter(is_visible).collect(),
             wide: true,
             ..Plot::default()
         }))
     })
+}
+
+/// Returns true if a series has something to draw: a line needs two points.
+fn is_visible(series: &Series) -> bool {
+    series.points.len() >= if series.look == Look::Dashed { 2 } else { 1 }
 }

@@ -3,6 +3,7 @@
 use run::{Fit, SizeSetting, SizeStep};
 
 use crate::estimate::fit::usl_fit;
+use crate::number::counted;
 
 /// Minimum number of known capacities for a fit: one more than the law has coefficients.
 const FEWEST_CAPACITIES: usize = 4;
@@ -35,16 +36,9 @@ pub(super) fn usl(steps: &[SizeStep]) -> Result<Fit, String> {
     let points: Vec<(f64, f64)> = measured.filter_map(point).collect();
     if points.len() < FEWEST_CAPACITIES {
         let bounds = steps.iter().filter(|step| step.capacity.is_some() && step.at_least).count();
-        let also = match bounds {
-            0 => String::new(),
-            1 => ", and 1 only as a lower bound".into(),
-            bounds => format!(", and {bounds} only as lower bounds"),
-        };
-        let known = match points.len() {
-            1 => "1 is".into(),
-            known => format!("{known} are"),
-        };
-        return fail(&format!("the fit needs {FEWEST_CAPACITIES} known capacities, and {known} known{also}"));
+        let also = if bounds > 0 { format!(" and {}", counted(bounds as f64, "lower bound")) } else { String::new() };
+        let known = points.len();
+        return fail(&format!("the fit needs {FEWEST_CAPACITIES} known capacities, and has {known}{also}"));
     }
     usl_fit(&points, "times the smallest setting").map_or_else(|| fail("the capacities do not follow this law"), Ok)
 }
@@ -68,13 +62,13 @@ mod tests {
         assert!((law.coefficients["sigma"] - 0.05).abs() < 0.01 && law.points == 4, "{law:?}");
         let mut bounded = steps.clone();
         bounded[3].at_least = true;
-        let why = "no Universal Scalability Law: the fit needs 4 known capacities, and 3 are known";
-        assert_eq!(usl(&bounded).unwrap_err(), format!("{why}, and 1 only as a lower bound"));
+        let why = "no Universal Scalability Law: the fit needs 4 known capacities, and has 3";
+        assert_eq!(usl(&bounded).unwrap_err(), format!("{why} and 1 lower bound"));
         assert_eq!(usl(&steps[..3]).unwrap_err(), why);
         bounded[2].at_least = true;
         bounded[1].at_least = true;
         let one = usl(&bounded).unwrap_err();
-        assert!(one.ends_with("known capacities, and 1 is known, and 3 only as lower bounds"), "{one}");
+        assert!(one.ends_with("known capacities, and has 1 and 3 lower bounds"), "{one}");
         let mut two = steps.clone();
         two[1].setting.workers = Some(2);
         assert!(usl(&two).unwrap_err().contains("more than one resource differs"));

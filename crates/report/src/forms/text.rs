@@ -163,8 +163,9 @@ impl Page {
             let head = gutter(if i == 0 { &list.title } else { "" });
             self.wrapped(&head, &gutter(""), &text, code(item.tone));
         }
-        let rest: Vec<&str> =
+        let mut rest: Vec<&str> =
             list.items.iter().skip(list.brief).map(|i| i.term.as_str()).filter(|t| !t.is_empty()).collect();
+        rest.dedup();
         if rest.is_empty() {
             if self.weight > Weight::First {
                 self.rest(list.items.len(), list.brief, "more", "more");

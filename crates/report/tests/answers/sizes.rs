@@ -105,6 +105,30 @@ fn warnings_about_a_measurement_name_their_setting() {
     assert_eq!(json["steps"][1]["notes"], serde_json::json!(["one host"]));
 }
 
+/// On a busy machine, each setting has many warnings. The text must stay short, and the page must have all of them.
+#[test]
+fn a_text_shows_six_warnings_and_names_the_settings_that_have_more() {
+    let mut result = sizes();
+    result.steps.truncate(2);
+    for (at, step) in result.steps.iter_mut().enumerate() {
+        step.notes = (0..9).map(|note| format!("warning {at}.{note}")).collect();
+    }
+    let text = render_size("text", &result, &WIDE).unwrap();
+    assert_eq!(text.matches("warning ").count(), 6, "{text}");
+    assert!(text.contains("also quota 0.25, 1 worker, quota 0.5, 1 worker"), "{text}");
+    let page = shown(&render_size("html", &result, &WIDE).unwrap());
+    assert_eq!(page.matches("warning ").count(), 18, "{page}");
+}
+
+#[test]
+fn the_ends_of_a_single_interval_are_no_line() {
+    let mut result = sizes();
+    let chart = |result: &SizeResult| render_size("html", result, &WIDE).unwrap().matches("lower end").count();
+    assert!(chart(&result) > 0, "two settings have intervals");
+    result.steps[0].at_least = true;
+    assert_eq!(chart(&result), 0, "one setting has an interval");
+}
+
 /// In this test, the search with a quota of one CPU ended early. The lower bound with a quota of one CPU (310/s) is
 /// below the capacity that was measured with half a CPU (500/s).
 #[test]
