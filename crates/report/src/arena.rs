@@ -11,6 +11,9 @@ use run::number::{number, prose::counted, quantity};
 /// Maximum number of servers that the title names for one load.
 const MAX_NAMED: usize = 3;
 
+/// Free space to the left of the dots in the chart, as a share of their range.
+const AXIS_MARGIN: f64 = 0.1;
+
 /// Renders a comparison of many servers. `form` is `text`, `markdown`, `html` or `json`.
 pub fn render_arena(form: &str, result: &ArenaResult, style: &Style) -> Result<String, ReportError> {
     crate::answer::render(form, result, &document(result), style)
@@ -188,6 +191,9 @@ fn chart(cells: &[&ArenaCell]) -> Option<Block> {
         .iter()
         .enumerate()
         .map(|(at, (name, cpu, p99))| Series::new(name.clone(), Look::Dots, Hue::nth(at), vec![(*cpu, *p99)]));
+    let ends = points.iter().map(|(_, cpu, _)| *cpu);
+    let (least, most) = ends.fold((f64::INFINITY, 0.0_f64), |(least, most), cpu| (least.min(cpu), most.max(cpu)));
+    let from = (most > least).then(|| AXIS_MARGIN.mul_add(least - most, least).max(0.0));
     (points.len() > 1).then(|| {
         Block::Plot(Box::new(Plot {
             title: "CPU time per request against latency".into(),
@@ -195,7 +201,8 @@ fn chart(cells: &[&ArenaCell]) -> Option<Block> {
                 "{} servers at the common rate; the best are at the lower left.",
                 number(points.len() as f64)
             ),
-            x: Axis::new("CPU time per request", Unit::Micros, Scale::Linear),
+            // Dots need no axis from 0, and readers must see a difference of a few percent.
+            x: Axis { from, ..Axis::new("CPU time per request", Unit::Micros, Scale::Linear) },
             y: Axis::new("99th percentile", Unit::Micros, Scale::Log),
             series: series.collect(),
             wide: true,

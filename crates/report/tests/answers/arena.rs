@@ -97,6 +97,20 @@ fn the_page_of_an_arena_can_be_sorted_and_leads_to_its_reports() {
     assert!(markdown.contains("| nginx | 1 |") && markdown.contains("50,000/s (45,000/s to 55,000/s)"), "{markdown}");
 }
 
+/// The chart of servers whose CPU times differ by one percent must not begin at 0, where all dots would be in one place.
+#[test]
+fn dots_of_similar_servers_are_far_apart() {
+    let mut result = arena();
+    result.cells.truncate(2);
+    let page = render_arena("html", &result, &WIDE).unwrap();
+    // The page has the chart twice: for wide windows and for phones.
+    let (_, chart) = page.split_once("CPU time per request against latency").unwrap();
+    let (chart, _) = chart.split_once("</svg>").unwrap();
+    let dots = chart.split("cx=\"").skip(1).filter_map(|dot| dot.split_once('"')?.0.parse::<f64>().ok());
+    let (first, last) = dots.fold((f64::INFINITY, 0.0_f64), |(first, last), x| (first.min(x), last.max(x)));
+    assert!(last - first > 100.0, "{first} to {last}: {chart}");
+}
+
 #[test]
 fn the_only_ranked_server_is_not_called_the_best() {
     let mut result = arena();
