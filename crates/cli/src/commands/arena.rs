@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use lab::LabError;
 use lab::arena::{LiveArena, LiveArenaSetup, conduct, least_budget_s};
+use run::number::prose::counted;
 use run::{ARENA_FORMAT, ArenaPlan, ArenaResult, ArenaState};
 
 use crate::arena_dir::ArenaDir;
@@ -85,12 +86,14 @@ fn new(args: &Args) -> anyhow::Result<(ArenaState, ArenaPlan, PathBuf)> {
     let file = args.file.as_deref().unwrap_or(Path::new(""));
     let plan = read(file)?;
     let file = file.canonicalize().with_context(|| format!("cannot find {}", file.display()))?;
-    let cells = plan.entries.len() * plan.profiles.len();
-    let budget_s = args.budget.unwrap_or(CELL_S * cells as f64);
+    let [servers, loads] = [plan.entries.len(), plan.profiles.len()].map(|count| count as f64);
+    let budget_s = args.budget.unwrap_or(CELL_S * servers * loads);
     let least_s = least_budget_s(plan.entries.len(), plan.profiles.iter().map(|profile| profile.warm_up_s)).ceil();
     ensure!(
         (least_s..=604_800.0).contains(&budget_s),
-        "--budget is {budget_s} s: {cells} servers and loads need at least {least_s:.0} s, and a week at most"
+        "--budget is {budget_s} s: give at least {least_s:.0} s for {} under {}, and a week at most",
+        counted(servers, "server"),
+        counted(loads, "load")
     );
     let state = ArenaState {
         format: ARENA_FORMAT.into(),

@@ -24,7 +24,7 @@ fn a_wrong_file_starts_nothing() {
         (format!("{entry}{entry}{profile}"), &["a.toml"], "line 5, [[entry]] \"a\""),
         (format!("{entry}{profile}[resources]\nmemory = \"much\"\n"), &["a.toml"], "such as 512MiB"),
         (format!("{entry}{profile}requests = \"nosuch\"\n"), &["a.toml"], "[[profile]] \"p\""),
-        (format!("{entry}{profile}"), &["a.toml", "--budget", "1s"], "at least 21 s"),
+        (format!("{entry}{profile}"), &["a.toml", "--budget", "1s"], "at least 21 s for 1 server under 1 load"),
         (format!("{entry}{profile}"), &["a.toml", "--form", "pdf"], "no report form"),
         (format!("{entry}{profile}"), &["a.toml", "--out", "."], "is not empty"),
         (String::new(), &["nosuch.toml"], "nosuch.toml"),

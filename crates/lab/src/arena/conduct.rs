@@ -195,8 +195,10 @@ impl Steps<'_> {
 
 /// Describes the result of a search in a few words for the user.
 fn words(found: &ArenaSearch) -> String {
-    let capacity = found.capacity.map(|capacity| run::number::prose::whole_rate(capacity.rate));
-    let capacity = capacity.map(|rate| format!("capacity {rate}"));
+    let capacity = found.capacity.map(|capacity| run::number::prose::rate(capacity.rate));
+    let least =
+        if found.refused.as_ref().is_some_and(|refused| refused.kind.is_lower_bound()) { "at least " } else { "" };
+    let capacity = capacity.map(|rate| format!("capacity {least}{rate}"));
     let verdict = found.bottleneck.clone().filter(|_| capacity.is_some());
     let refused = found.refused.as_ref().map(|refused| format!("no rank: {}", refused.text));
     capacity.into_iter().chain(verdict).chain(refused).collect::<Vec<_>>().join(", ")

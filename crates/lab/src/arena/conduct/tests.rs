@@ -21,14 +21,16 @@ struct Simulated {
     now_s: f64,
     steps: usize,
     stop_after: usize,
+    /// Difference between the largest and the smallest CPU time that turns of one server may have, as a share.
+    scatter: f64,
     random: fastrand::Rng,
     saved: ArenaState,
 }
 
 impl Simulated {
     fn new(servers: &[Server], stop_after: usize) -> Self {
-        let random = fastrand::Rng::with_seed(stop_after as u64);
-        Self { servers: servers.to_vec(), now_s: 0.0, steps: 0, stop_after, random, saved: ArenaState::default() }
+        let (random, servers) = (fastrand::Rng::with_seed(stop_after as u64), servers.to_vec());
+        Self { servers, now_s: 0.0, steps: 0, stop_after, scatter: 0.004, random, saved: ArenaState::default() }
     }
 
     fn answer(&self, server: Server) -> ArenaAnswer {
@@ -88,7 +90,7 @@ impl ArenaConductor for Simulated {
         if let Some(refused) = refuse(&[self.answer(self.servers[place.entry])]) {
             return ArenaTurn { refused: Some(refused), ..ArenaTurn::default() };
         }
-        let cpu_us = self.servers[place.entry].cpu_us * (1.0 + 0.004 * (self.random.f64() - 0.5));
+        let cpu_us = self.servers[place.entry].cpu_us * (1.0 + self.scatter * (self.random.f64() - 0.5));
         ArenaTurn { cpu_us: Some(cpu_us), ..ArenaTurn::default() }
     }
 
@@ -130,6 +132,35 @@ fn servers_are_ranked_and_the_budget_is_kept() {
     assert!((result.profiles[0].common_rate.unwrap() / half - 1.0).abs() < 1e-9);
     assert_eq!((result.noise[0].entry.as_str(), result.noise[0].pairs), ("s0", result.profiles[0].rounds));
     assert_eq!(arena.saved, state);
+}
+
+/// Ten servers take part in comparisons of ten minutes. Their turns scatter by up to 1 % to both sides.
+#[test]
+fn ten_servers_from_20_to_22_us_come_out_in_planted_order_and_groups() {
+    let costs = [21.0, 22.0, 20.0, 22.0, 20.0, 21.0, 20.0, 22.0, 21.0, 21.0];
+    let servers = costs.map(server);
+    let planted = |entry: &str| costs[entry[1..].parse::<usize>().unwrap()];
+    let is_right = |seed: &u64| {
+        let mut state = ArenaState { seed: *seed, ..state(&servers, 600.0) };
+        let random = fastrand::Rng::with_seed(1000 + seed);
+        let mut arena = Simulated { scatter: 0.02, random, ..Simulated::new(&servers, usize::MAX) };
+        conduct(&mut state, &mut arena).unwrap();
+        assert!(arena.now_s <= 600.0, "{} s", arena.now_s);
+        let cells = judge::arena::result(&state).cells;
+        let in_order = cells.is_sorted_by(|a, b| planted(&a.entry) <= planted(&b.entry));
+        in_order && cells.iter().all(|cell| cell.group == Some((planted(&cell.entry) - 19.0) as u32))
+    };
+    let right = (0..20).filter(is_right).count();
+    assert!(right >= 18, "{right} of 20 comparisons come out as planted");
+}
+
+#[test]
+fn progress_tells_a_capacity_as_the_page_does() {
+    let capacity = Some(ArenaCapacity { rate: 1170.0, low: 1100.0, high: 1200.0 });
+    let known = ArenaSearch { capacity, bottleneck: Some("server-cpu".into()), ..ArenaSearch::default() };
+    assert_eq!(words(&known), "capacity 1,170/s, server-cpu");
+    let refused = Some(ArenaRefusal { kind: ArenaRefusalKind::NotOverloaded, text: "too short".into() });
+    assert_eq!(words(&ArenaSearch { refused, ..known }), "capacity at least 1,170/s, server-cpu, no rank: too short");
 }
 
 #[test]
