@@ -181,6 +181,21 @@ fn the_action_ranks_servers_in_an_empty_container() {
     assert_eq!(failed.and_then(|output| output.status.code()), no_rank.then_some(1), "{summary}");
 }
 
+/// Without an address, loadline loads a server of its own, so the job needs no other program.
+#[test]
+fn the_action_checks_expectations_in_an_empty_container() {
+    let _alone = alone();
+    for (limit, status, words) in [("p50<10s", None, "Met: p50"), ("p50<1ns", Some(1), "Not met: p50")] {
+        let test = "the_action_checks_expectations_in_an_empty_container";
+        let Some(runner) = or_skip(test, Runner::in_a_container()) else { return };
+        let failed = runner.run(&format!("load --rate 100 --duration 2s --expect '{limit}'"), "");
+        let summary = runner.read("summary");
+        assert!(summary.contains(words), "{failed:?}{summary}");
+        assert_eq!(failed.and_then(|output| output.status.code()), status, "{summary}");
+        assert_eq!(runner.read("temp/comment"), summary, "the comment is the table");
+    }
+}
+
 #[test]
 fn the_action_checks_expectations_and_passes_on_the_status() {
     let _alone = alone();
