@@ -17,7 +17,7 @@ use self::bursts::{Burst, Part, bursts, record};
 use super::failed_stretch::FailedStretch;
 use super::refusals::mostly;
 use crate::context::single::refused;
-use crate::number::{figure, median, rate};
+use crate::number::{counted, median, rate};
 use crate::thresholds::{BURST_TIME, BURSTS_ALIKE, FEWEST_IN_BURST, REFUSED};
 
 /// Limit on the number of requests per period, as the record of a run shows it.
@@ -151,7 +151,7 @@ impl PeriodLimit {
     /// Describes the limit: `2,000 requests per 10 s`.
     pub(crate) fn text(&self) -> String {
         let at_least = if self.is_known() { "" } else { "at least " };
-        format!("{} requests per {at_least}{}", figure(self.requests), span(self.period_s()))
+        format!("{} per {at_least}{}", counted(self.requests, "request"), span(self.period_s()))
     }
 
     /// Describes the rate over a long time: `200/s`, or `at most 200/s`.

@@ -378,6 +378,9 @@ pub(super) const NEVER_FOR: &[(&str, &str)] = &[
     ("not-saturated", "cpu.idle"),
     ("not-saturated", "interface.tx_bytes"),
     ("not-saturated", "interface.rx_bytes"),
+    // Datagrams that do not fit into a receive buffer only rule out a loss on the way.
+    ("network-loss", "udp.rcvbuf_errors"),
+    ("network-loss", "udp6.rcvbuf_errors"),
     ("server-concurrency", "disk.busy"),
     ("server-concurrency", "pressure.io_some"),
 ];

@@ -13,6 +13,7 @@
 mod limits;
 mod same_port;
 mod short;
+mod short_addresses;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -34,7 +35,7 @@ use super::cgroup_paths::{Mount, mounts};
 use super::upstream_traffic::{Open, TrafficCounts};
 use limits::{MAX_ENDS, MAX_UPSTREAMS};
 use same_port::SamePort;
-use short::ShortConnections;
+use short_addresses::ShortConnections;
 
 const IDS: &[&str] = &["behind.connections"];
 const QUEUE_IDS: &[&str] = &["behind.queue", "behind.unread"];

@@ -21,6 +21,7 @@ mod monitors;
 mod names;
 mod own_function;
 mod paced;
+mod path;
 mod peer_readings;
 mod pipe_ends;
 mod process;

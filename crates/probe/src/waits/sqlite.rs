@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::text::{lines, number, words};
 
-use super::thread_reader::short_path;
+use super::path::short_path;
 
 /// Byte of the database file that a writer locks, unless the database has a write-ahead log.
 const RESERVED_BYTE: u64 = 0x4000_0001;

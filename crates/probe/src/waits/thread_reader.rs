@@ -4,21 +4,19 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use run::{ThreadState, visible};
+use run::ThreadState;
 use sys::block_device::disk_name;
 use sys::remote_memory;
 
 use super::calls::{self, Arch, Blocked, Call};
 use super::futex::{Wait, Waits};
+use super::path::short_path;
 use super::pipe_ends::PipeEnds;
 use super::process::{Process, thread_folder};
 use super::round::{ThreadSample, WaitKey};
 use super::sockets::{SocketUse, Sockets};
 use super::sqlite::SqliteLocks;
 use crate::udp_sockets::connected_to;
-
-/// Maximum length of a file's path in a [`WaitKey`], characters.
-const MAX_PATH_CHARS: usize = 120;
 
 /// Maximum number of new sockets per reader that are looked up in the lists of UDP sockets. Reading the lists of UDP
 /// sockets takes some 40 µs.
@@ -206,11 +204,4 @@ fn on_file(name: &str, path: &str, pid: u32, fd: u64) -> WaitKey {
 fn file(pid: u32, fd: u64) -> Option<Arc<str>> {
     let link = std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok()?;
     Some(short_path(&link.to_string_lossy()))
-}
-
-/// Makes a path safe to show and limits its length. The end of the path is the most informative part.
-pub(super) fn short_path(path: &str) -> Arc<str> {
-    let path = visible(path);
-    let skip = path.chars().count().saturating_sub(MAX_PATH_CHARS);
-    path.chars().skip(skip).collect::<String>().into()
 }

@@ -7,7 +7,7 @@
 //! server's. A connection to a known upstream then counts for this upstream. For any other address, the search is repeated
 //! until it finds a holder. Closed connections, which the kernel lists for a while, show further addresses.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -26,38 +26,9 @@ const MAX_CHECKED: usize = 64;
 /// Maximum number of closed connections that are read for each IP version in one sample. The kernel lists connections
 /// in the order of a hash, so the first ones are a random sample of all.
 const MAX_CLOSED: u32 = 1024;
-/// Maximum number of addresses that are searched in one sample.
-const MAX_SEARCHED: usize = 8;
 /// Number of searches for the holders of connections in one sample. On a quick upstream, one search in three finds a
 /// connection that is still open.
 const SEARCHES_PER_SAMPLE: u32 = 8;
-/// Maximum number of samples in which an address is searched. Other programs may open short connections, too, and
-/// searches for their addresses never succeed.
-const MAX_SAMPLES: u32 = 32;
-
-/// Addresses to which short connections of unknown programs lead.
-#[derive(Default)]
-pub(super) struct ShortConnections {
-    /// Number of samples in which each address was searched.
-    samples: HashMap<Address, u32>,
-}
-
-impl ShortConnections {
-    /// Returns the addresses to search in this sample: the most frequent ones in `seen`.
-    fn next_search(&mut self, seen: impl Iterator<Item = Address>) -> Vec<Address> {
-        let mut counts: HashMap<Address, usize> = HashMap::new();
-        seen.for_each(|address| *counts.entry(address).or_default() += 1);
-        counts.retain(|address, _| self.samples.get(address).is_none_or(|samples| *samples < MAX_SAMPLES));
-        let mut found: Vec<(usize, Address)> = counts.into_iter().map(|(address, count)| (count, address)).collect();
-        found.sort_by(|a, b| b.cmp(a));
-        found.truncate(MAX_SEARCHED);
-        for (_, address) in &found {
-            *self.samples.entry(address.clone()).or_default() += 1;
-        }
-        found.into_iter().map(|(_, address)| address).collect()
-    }
-}
-
 impl UpstreamChain {
     /// Finds out which connections without a holder belong to the server or to an upstream, and finds new upstreams.
     pub(super) fn follow_short(&mut self, sockets: &Sockets, round: &mut Round<'_>) {
