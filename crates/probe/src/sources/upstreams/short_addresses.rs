@@ -32,3 +32,19 @@ impl ShortConnections {
         found.into_iter().map(|(_, address)| address).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_searched_in_a_limited_number_of_samples() {
+        let mut short = ShortConnections::default();
+        let [often, rare] = ["127.0.0.1:1", "127.0.0.1:2"].map(|at| at.parse::<Address>().unwrap());
+        let seen = [&rare, &often, &often].map(Clone::clone);
+        for _ in 0..MAX_SAMPLES {
+            assert_eq!(short.next_search(seen.clone().into_iter()), [often.clone(), rare.clone()]);
+        }
+        assert!(short.next_search(seen.into_iter()).is_empty());
+    }
+}
