@@ -13,14 +13,13 @@ use rustix::net::netlink::SOCK_DIAG;
 use crate::netlink::{DumpControl, Netlink, u32_at};
 use crate::{Errno, Result};
 use parse::{connection, ends_of, listener, other, state_of};
-use request::{INET6, INFO, SKMEMINFO, bytecode, excluding_port, request, to_port};
+use request::{INET6, INFO, SKMEMINFO, SYN_SENT, bytecode, excluding_port, request, to_port};
 pub use sockets::{Connection, ConnectionFilter, Listener, OtherConnection, SocketName, TcpInfo, Traffic};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 /// Attributes requested for a connection: `tcp_info` and socket memory.
 const CONNECTION_EXTENSIONS: u8 = 1 << (INFO - 1) | 1 << (SKMEMINFO - 1);
 const ESTABLISHED: u32 = 1 << 1;
-const SYN_SENT: u32 = 1 << 2;
 /// States of a connection that this end has closed, or that both ends have closed: FIN_WAIT1, FIN_WAIT2, TIME_WAIT,
 /// LAST_ACK and CLOSING.
 const CLOSED: u32 = 1 << 4 | 1 << 5 | 1 << 6 | 1 << 9 | 1 << 11;

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::request::{INET6, INFO, SKMEMINFO};
-use super::{Connection, Listener, OtherConnection, SYN_SENT, SocketName, TcpInfo, Traffic};
+use super::request::{INET6, INFO, SKMEMINFO, SYN_SENT};
+use super::{Connection, Listener, OtherConnection, SocketName, TcpInfo, Traffic};
 use crate::netlink::{attributes, u32_at, u64_at};
 
 const SKV6ONLY: u16 = 11;

@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use super::ConnectionFilter;
 use crate::netlink::attribute;
 
+/// Bit of the state SYN-SENT in a request for sockets (TCP_SYN_SENT in net/tcp_states.h).
+pub(super) const SYN_SENT: u32 = 1 << 2;
 const REQ_BYTECODE: u16 = 1;
 /// Netlink attribute that contains the structure `tcp_info`.
 pub(super) const INFO: u16 = 2;
