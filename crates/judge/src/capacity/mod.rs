@@ -1,5 +1,6 @@
 //! Capacity: the highest completed rate that meets the objective (limits on latency and errors).
 
+mod chance;
 mod counts;
 pub(crate) mod early_end;
 mod held_twice;
@@ -26,6 +27,7 @@ pub(crate) use windows::{chances, pooled_users};
 
 use run::{Capacity, OwnLimit, Trial};
 
+use self::chance::chance_of;
 use self::tried::Tried;
 use self::votes::Votes;
 use crate::Facts;
@@ -126,12 +128,6 @@ fn nearest<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
     let held = facts.search.iter().copied().filter(|t| holds(t, &facts.limits) && positive(good(t)).is_some());
     let off = |t: &Trial| (good(t) / rate).ln().abs();
     held.min_by(|a, b| off(a).total_cmp(&off(b)))
-}
-
-/// Returns the entry of `chances` for a trial of the run.
-fn chance_of(facts: &Facts<'_>, chances: &[Option<f64>], trial: &Trial) -> Option<f64> {
-    let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, trial))?;
-    *chances.get(at)?
 }
 
 /// Returns the trial with the lowest offered rate, at or above `rate`, that clearly missed the objective. If no trial

@@ -6,7 +6,7 @@
 use stats::shares::chance_above_half;
 use stats::{NORMAL_95, normal_tail};
 
-use super::chance_of;
+use super::chance::chance_of;
 use super::left_out::left_out;
 use super::neighbours::UsualShare;
 use super::pooled::Pooled;

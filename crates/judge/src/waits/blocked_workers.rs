@@ -5,7 +5,7 @@
 use run::{ThreadState, WaitProfile};
 
 use super::activity::Activity;
-use super::pools::MIN_MEMBERS;
+use super::members::MIN_MEMBERS;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
 

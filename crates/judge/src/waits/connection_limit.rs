@@ -8,7 +8,7 @@ use super::agreement::UNKNOWN;
 use super::explain::{WordOrder, line, tell};
 use super::is_queue;
 use super::loops::is_event_loop;
-use super::pools::MIN_MEMBERS;
+use super::members::MIN_MEMBERS;
 use super::sentence::mean_count;
 use crate::context::view::program;
 use crate::thresholds::{LIMIT_CONNECTS, LIMIT_READINGS, WAIT_FEW, WAIT_POOL_BUSY, WAIT_QUEUE};

@@ -5,7 +5,7 @@ use run::{Bottleneck, Run, ThreadState, WaitFinding, WaitProcess, WaitProfile};
 
 use super::explain::line;
 use super::loops::{is_event_loop, without_shared_connections, works_in_loop};
-use super::pools::MIN_MEMBERS;
+use super::members::MIN_MEMBERS;
 use super::requests::Requests;
 use super::sentence::mean_count;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY};

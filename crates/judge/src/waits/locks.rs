@@ -6,7 +6,7 @@ use super::activity::{Activity, names_call, part_of};
 use super::holder;
 use super::library_locks::is_work_queue;
 use super::loops::is_event_loop;
-use super::pools::MIN_MEMBERS;
+use super::members::MIN_MEMBERS;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_ACTIVE, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_UNHELD};
 

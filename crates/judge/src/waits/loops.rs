@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use run::{Protocol, Run, ThreadState, Trial, WaitGroup, WaitProcess, WaitProfile};
 
-use super::pools::MIN_MEMBERS;
+use super::members::MIN_MEMBERS;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY};
 
 /// Returns true if the processes handle several requests at a time in an event loop.

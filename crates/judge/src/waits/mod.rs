@@ -26,6 +26,7 @@ mod large_pools;
 mod library_locks;
 mod locks;
 mod loops;
+mod members;
 mod monitors;
 mod only_worker;
 mod passed_on;

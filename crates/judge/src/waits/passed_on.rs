@@ -5,8 +5,8 @@ use run::{PeerConnections, ThreadState, WaitProfile};
 
 use super::activity::Activity;
 use super::loops::is_event_loop;
+use super::members::MIN_MEMBERS;
 use super::peers;
-use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_MOSTLY, WAIT_QUEUE};
 

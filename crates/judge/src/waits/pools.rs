@@ -10,14 +10,11 @@ use super::collectors::is_of_runtime;
 use super::functions;
 use super::library_locks::lock_of;
 use super::loops::is_event_loop;
+use super::members::MIN_MEMBERS;
 use super::peers::{gets_answers, with_busy};
 use super::requests::Requests;
 use crate::context::view::program;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
-
-/// Minimum mean number of members of a group that counts as a pool. One connection is not a pool, because it may carry
-/// many requests at once, and neither is one thread.
-pub(super) const MIN_MEMBERS: f64 = 2_f64 - WAIT_FEW;
 
 /// Returns the pool of worker processes with one thread each, if all of them are blocked in `state` while requests
 /// queue. The processes may include the parent of the workers, which is idle or sleeps between two checks. If the
