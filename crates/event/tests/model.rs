@@ -53,8 +53,8 @@ impl Socket {
         Self { ours, theirs, declared: Mask::NONE, owed: Mask::NONE, ended: false }
     }
 
-    /// Writes at the other end, and waits until the bytes have arrived. If bytes arrived between two calls of the queue,
-    /// the test could not predict the events of each call. Returns false if the other end cannot send.
+    /// Writes at the other end, and waits until the bytes have arrived. If bytes arrived between two calls of the
+    /// queue, the test could not predict the events of each call. Returns false if the other end cannot send.
     fn write(&mut self) -> bool {
         let before = self.ours.unread();
         let is_written = self.theirs.write(b"some bytes");

@@ -168,9 +168,9 @@ fn full_beside(facts: &Facts<'_>) -> f64 {
 }
 
 /// Returns true if other programs keep the generator from the CPU, and its own clock shows that this delay is most of
-/// the response time. The clock measures these delays exactly. Other programs do not distort the clock, because they
-/// are the cause of the delays. Returns false if the server's threads also lack a CPU, because the server may then
-/// cause as much delay.
+/// the response time. The clock measures exactly the delay that other programs cause, so this sign remains valid on a
+/// busy machine. Returns false if the server's threads also lack a CPU, because the server may then cause as much
+/// delay.
 pub(crate) fn is_starved_by_its_clock(facts: &Facts<'_>) -> bool {
     let server_waits = || facts.server().map_or(0.0, |v| v.workers().iter().filter_map(|t| t.wait).fold(0.0, f64::max));
     let Some(view) = facts.client() else { return false };

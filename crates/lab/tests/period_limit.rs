@@ -6,7 +6,7 @@ use loadline_lab::search::{Budget, Conductor, capacity};
 use loadline_lab::{LabError, Point};
 use run::{Intensity, LoadPlan, Objective, Plan, Run, TENTH_S, Tally, Trial, Window};
 
-/// Time that a load takes besides its warm-up and its window, seconds.
+/// Time that a load takes in addition to its warm-up and its window, seconds.
 const AROUND_S: f64 = 0.12;
 /// Answers per second that one client gets.
 const CLIENT_RATE: f64 = 3000.0;

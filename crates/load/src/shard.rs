@@ -16,7 +16,7 @@ pub(crate) const MAX_WAIT_NS: u64 = 2_000_000;
 /// Interval at which a shard (generator thread) publishes its counts, nanoseconds.
 const PUBLISH_INTERVAL_NS: u64 = 5_000_000;
 /// Interval at which a shard (generator thread) publishes details for the live view, nanoseconds. At the same interval,
-/// the thread adjusts how many answers it collects before it handles them. With slots (short periods) of an experiment,
+/// the thread adjusts how many answers it collects before it handles them. In an experiment with slots (short periods),
 /// the thread adjusts this number more often.
 const DETAIL_INTERVAL_NS: u64 = 20_000_000;
 /// Interval at which a shard (generator thread) publishes its counts if an experiment reads them in each of its slots

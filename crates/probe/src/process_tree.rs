@@ -79,8 +79,8 @@ pub(crate) fn descendants(proc: &Path, pids: &[u32]) -> Vec<u32> {
     below(&parents(proc), pids)
 }
 
-/// Returns the IDs of this process and of its ancestors, nearest first. Reads one file for each of them. Returns no IDs if
-/// the `proc` folder, which may be one of a test, does not contain this process.
+/// Returns the IDs of this process and of its ancestors, nearest first. Reads one file for each of them. Returns no IDs
+/// if the `proc` folder, which may be one of a test, does not contain this process.
 pub(crate) fn own_line(proc: &Path) -> Vec<u32> {
     /// Maximum number of ancestors. Files of a test may contain a circle.
     const MAX_ANCESTORS: usize = 4096;

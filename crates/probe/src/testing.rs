@@ -1,5 +1,5 @@
-//! Folders that replace the root folder of a machine in tests: a test writes files there, and one source reads them. Also
-//! a process that several tests start.
+//! Helpers of several tests: a folder that replaces the root folder of a machine, and a process that tests start. A
+//! test writes files into the folder, and a source of counters reads them.
 
 use std::path::Path;
 

@@ -18,7 +18,8 @@ pub struct AnswerLine {
     pub to: &'static str,
     /// True if a short report may leave out the line.
     pub optional: bool,
-    /// Number of terminal lines to which the line is shortened, if its first clause fits into them; `None` for no limit.
+    /// Number of terminal lines to which the line is shortened, if its first clause fits into them; `None` for no
+    /// limit.
     pub max_lines: Option<usize>,
 }
 

@@ -179,8 +179,8 @@ fn row(step: &SizeStep, cheapest: bool) -> Vec<Cell> {
     ]
 }
 
-/// Lists the settings whose capacity is unknown or only a lower bound, and the expectations that were not met. A setting
-/// in this list was not enough, or its load or its search was not.
+/// Lists the settings whose capacity is unknown or only a lower bound, and the expectations that were not met. A
+/// setting in this list was not enough, or its load or its search was not.
 fn limited(result: &SizeResult) -> Option<Block> {
     let reasons = result.steps.iter().flat_map(|step| {
         let missed = step.expected.iter().filter(|one| !one.met);
@@ -192,8 +192,8 @@ fn limited(result: &SizeResult) -> Option<Block> {
     (!items.is_empty()).then(|| Block::List(List { title: "Not enough".into(), brief: items.len(), items }))
 }
 
-/// Lists the warnings about the measurements of the settings. A warning about all measured settings appears once. A text
-/// shows [`MAX_WARNINGS`] of them, and names the settings that have others.
+/// Lists the warnings about the measurements of the settings. A warning about all measured settings appears once. A
+/// text shows [`MAX_WARNINGS`] of them, and names the settings that have others.
 fn warned(result: &SizeResult) -> Option<Block> {
     let measured: Vec<&SizeStep> = result.steps.iter().filter(|step| step.run.is_some()).collect();
     let is_of_all = |note: &String| measured.len() > 1 && measured.iter().all(|step| step.notes.contains(note));

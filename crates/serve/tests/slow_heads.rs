@@ -58,9 +58,9 @@ fn trickle(to: SocketAddr, count: usize) -> Trickle {
     Trickle { stop, thread }
 }
 
-/// Makes exchanges as an ordinary client would, until one of them gets status 200. On a busy machine, an ordinary client
-/// may be late, too, so that it gets status 408. Returns the number of exchanges that were late, or an error if the
-/// client is not served.
+/// Makes exchanges as an ordinary client would, until one of them gets status 200. On a busy machine, an ordinary
+/// client may be late, too, so that it gets status 408. Returns the number of exchanges that were late, or an error if
+/// the client is not served.
 fn exchange(to: SocketAddr) -> std::io::Result<u64> {
     let (begin, mut late) = (Instant::now(), 0);
     loop {

@@ -63,8 +63,8 @@ impl InlinedCalls {
         (u32::from(count) > TREE_INDEX).then_some(field)
     }
 
-    /// Returns the offset of an instruction with the line of the inlined call number `index`, in the tree at `tree`.
-    /// The offset counts from the function's first instruction.
+    /// Returns the offset of an instruction whose source line is the line of an inlined call. `index` is the number of
+    /// the call in the tree of inlined calls at `tree`. The offset counts from the function's first instruction.
     pub(crate) fn call_offset(&self, tree: u32, index: usize) -> Option<u32> {
         let at = (tree as usize).checked_add(index.checked_mul(self.call_bytes)?)?.checked_add(self.position_offset)?;
         half(&self.trees, at).filter(|_| tree != NO_DATA)

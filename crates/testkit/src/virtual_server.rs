@@ -119,9 +119,9 @@ impl VirtualServer {
     /// Creates a server for a search with the budget, the objective and the limits of `plan`. `seed` determines the
     /// arrivals, service times and pauses.
     pub fn new(server: SimServer, plan: Plan, seed: u64) -> Self {
-        // If the model refuses requests, the protocol must have statuses. If the model announces the end of a connection,
-        // the protocol must have headers. In all other cases, the simplest protocol is used, because it is faster to
-        // simulate.
+        // If the model refuses requests, the protocol must have statuses. If the model announces the end of a
+        // connection, the protocol must have headers. In all other cases, the simplest protocol is used, because it is
+        // faster to simulate.
         let needs_http = server.limit.is_some() || server.refuses_if_full || server.closes_after > 0;
         let protocol = match needs_http {
             true => plan.load.protocol.clone(),

@@ -2,8 +2,8 @@
 //!
 //! Each process runs this program again, under the process's name in the workload. The process reads its part of the
 //! workload as one JSON line, reports `ready`, and waits for `go`. The process reports `done` when its first thread has
-//! ended. When one process is done, the parent closes the standard input of all processes. A process whose standard
-//! input is closed stops its threads and reports one row per thread.
+//! ended. When one process is done, the parent closes the standard input of all processes. Each process then stops its
+//! threads and reports one row of results per thread.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};

@@ -1,6 +1,6 @@
-//! Throughput of HTTP/3 over a long line that loses packets: loadline against clients made with quic-go, and against oha.
-//! The line is a testbed: two network namespaces, joined by a forwarder that delays and drops packets. The server is
-//! `loadline serve h3`, for all clients alike.
+//! Throughput of HTTP/3 over a long line that loses packets: loadline against clients made with quic-go, and against
+//! oha. The line is a testbed: two network namespaces, joined by a forwarder that delays and drops packets. The server
+//! is `loadline serve h3`, for all clients alike.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};

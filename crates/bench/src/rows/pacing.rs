@@ -95,8 +95,8 @@ fn pace_of(text: &str) -> Option<Pace> {
 mod tests {
     use super::*;
 
-    /// The loop in C must reach its planned rate if this rate is low. The echo server has one thread per connection. On a
-    /// busy machine, the loop may send its last message a little late.
+    /// The loop in C must reach its planned rate if this rate is low. The echo server has one thread per connection. On
+    /// a busy machine, the loop may send its last message a little late.
     #[test]
     fn the_loop_in_c_keeps_a_low_rate() {
         let dir = TempDir::new().unwrap();

@@ -11,8 +11,8 @@ use super::foreign::{conflict_tip, tip};
 use super::stray_target::{surplus_url, without_command};
 
 /// Adds loadline's tip to an error of the command line. loadline has tips for unknown flags, for flags that exclude
-/// each other, and for misplaced URLs. Also removes clap's tip `-- --flag`, which is wrong for every command. An error
-/// about an unknown command without a target stays unchanged.
+/// each other, and for misplaced URLs. Also removes clap's tip `-- --flag`, which is wrong for every command. clap's
+/// error about an unknown command stays unchanged if loadline has no tip for it.
 pub(crate) fn answer(error: &mut Error, words: &[OsString]) {
     let words: Vec<&str> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
     if let Some(tip) = without_command(error, &words) {

@@ -90,8 +90,9 @@ fn the_printed_dose_was_given(run: &Value) {
     let said = said.unwrap_or_else(|| panic!("no share of CPU taken away in {why:?}: {}", verdict(run)));
     let levers = proof["trials"].as_array().unwrap().iter().flat_map(|trial| trial["levers"].as_array().unwrap());
     let given: Vec<f64> = levers.filter(|lever| lever["lever"] == "server-cpu").map(|l| num(&l["taken"])).collect();
-    // `said` comes from the CPU's speed with the lever (a process that takes CPU time), relative to the speed without the
-    // lever. Even a lever that is off takes a little CPU time, so `said` differs slightly from the ordered share (`given`).
+    // `said` comes from the CPU's speed with the lever (a process that takes CPU time), relative to the speed without
+    // the lever. Even a lever that is off takes a little CPU time, so `said` differs slightly from the ordered share
+    // (`given`).
     assert!(given.iter().any(|share| (100.0 * share - said).abs() < 2.0), "{said} % of {given:?}: {why}");
 }
 

@@ -1,7 +1,7 @@
-//! Tests of server models that divide connections into groups, with one thread per group. In this test, the server has
-//! too few file descriptors left to start, or to serve, its next group of connections. The server must reset and report
-//! the connections of this group, and must not leave them open without an answer. All groups that already serve
-//! connections must continue.
+//! Tests of server models that divide connections into groups, with one thread per group. In each test, the server's
+//! file descriptors do not suffice to start its next group of connections, or to serve this group. The server must
+//! reset and report the connections of this group, and must not leave them open without an answer. All groups that
+//! already serve connections must continue.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

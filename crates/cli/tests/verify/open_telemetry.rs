@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use testkit::{ChildProcess, alone, binary, first_line, free_port, json, num, pip_packages, program, total};
 
-/// Server whose requests take 6 ms, 4 ms of them in the span SELECT. The server traces only requests that its caller
-/// sampled. The exporter's settings come from environment variables.
+/// Server whose requests take 6 ms, 4 ms of them in the span SELECT. The server traces only requests whose
+/// `traceparent` header says that they are sampled. The exporter's settings come from environment variables.
 const SERVER: &str = r#"
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

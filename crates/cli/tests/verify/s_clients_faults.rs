@@ -174,8 +174,8 @@ mod light {
         let hogs = Hog::on(0, 3);
         let run = json_of(&mut load(binary!(), &format!("http://{}/", server.addr), "10000", &["--cpus", "0"]));
         drop(hogs);
-        // The test causes two limits: the generator gets too little CPU time, and the slow server's accept queue overflows.
-        // The verdict may name the generator's CPU time or the accept queue, but must not be sure.
+        // The test causes two limits: the generator gets too little CPU time, and the slow server's accept queue
+        // overflows. The verdict may name the generator's CPU time or the accept queue, but must not be sure.
         let found = &run["findings"]["bottleneck"];
         let is_planted = ["client-cpu", "accept-queue"].contains(&found["id"].as_str().unwrap());
         assert!(is_planted && num(&found["confidence"]) < 0.9, "{}", verdict(&run));

@@ -20,7 +20,7 @@ struct Level {
     packets_out: Option<Of>,
     bytes_in: Option<Of>,
     packets_in: Option<Of>,
-    /// Published value for the level, as text; empty for none.
+    /// Published figures for the level, as text; empty if there are none.
     source: &'static str,
 }
 

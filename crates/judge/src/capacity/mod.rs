@@ -90,8 +90,8 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
 }
 
 /// Returns the capacity of a server that limits the number of requests per period: the rate of good answers over whole
-/// periods. A window that is shorter than a period sees only the burst at its beginning, or only refusals, so its rate shows
-/// no capacity. If the length of the period is not known, the capacity is below the returned rate.
+/// periods. A window that is shorter than a period sees only the burst at its beginning, or only refusals, so its rate
+/// shows no capacity. If the length of the period is not known, the capacity is below the returned rate.
 fn of_periods<'a>(
     facts: &Facts<'a>,
     limit: &PeriodLimit,

@@ -10,13 +10,14 @@ use crate::number::{counted, figure};
 pub struct Pooled {
     /// Capacity from all windows together.
     pub estimate: CapacityEstimate,
-    /// Rate above the capacity at which a further window would be most informative.
+    /// Best rate for the next window, above the capacity: at this rate, a window shows most about the capacity.
     pub beyond: f64,
     /// Number of windows in the estimate.
     pub windows: usize,
-    /// True if the capacity is the mean completed rate of windows beyond the capacity ([`super::left_over`]).
+    /// True if the capacity is the mean completed rate of overloaded windows ([`super::left_over`]).
     pub of_overloads: bool,
-    /// True if the rate was lowered to the highest rate that a window held, because the machine's speed changed.
+    /// True if the capacity was lowered to the highest rate that passed in a window, because the machine's speed
+    /// changed.
     pub is_lowered: bool,
     /// Disturbed time, and the estimate that includes this time; absent if no time was disturbed.
     pub left_out: Option<ExcludedTime>,
@@ -28,8 +29,8 @@ impl Pooled {
         self.estimate.low <= other.estimate.low && other.estimate.high <= self.estimate.high
     }
 
-    /// Returns the method that gave this capacity, in words. `is_server` is true if the server became slower during the run,
-    /// and not the machine.
+    /// Returns the method that gave this capacity, in words. `is_server` is true if the server became slower during the
+    /// run, and not the machine.
     pub(super) fn method(&self, is_server: bool) -> String {
         let left_out = match self.left_out {
             Some(l) if l.rate.is_some() => format!("; {} s that were disturbed are left out", figure(l.seconds)),

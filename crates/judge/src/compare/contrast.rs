@@ -75,9 +75,9 @@ pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
     }
 }
 
-/// Returns one value for each run or repeat of one of the two compared sides, by its index. The value is the mean of all observations
-/// of the run or repeat. Before the mean is computed, the mean of both sides under the same condition is subtracted
-/// from each observation.
+/// Returns one value for each run or repeat of one of the two compared sides, by its index. The value is the mean of
+/// all observations of the run or repeat. Before the mean is computed, the mean of both sides under the same condition
+/// is subtracted from each observation.
 fn units(cells: &[Cell], side: usize) -> BTreeMap<usize, f64> {
     let off = |cell: &Cell| {
         let centre = f64::midpoint(middle(&lns(&cell[0])), middle(&lns(&cell[1])));

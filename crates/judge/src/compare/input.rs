@@ -59,7 +59,8 @@ impl From<Option<Uncertainty>> for Spread {
 #[derive(Clone, Copy)]
 pub(super) struct ErrorTerms {
     pub(super) of: NeededData,
-    /// Number of runs or repeats of the side that has fewer of them. `None` for live servers, whose processes stay the same.
+    /// Number of runs or repeats of the side that has fewer of them. `None` for live servers, whose processes stay the
+    /// same.
     pub(super) runs: Option<usize>,
 }
 

@@ -6,8 +6,8 @@ use run::NeededData;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Observation {
     pub(super) unit: usize,
-    /// Index of the window in its run, or in all runs of repeated comparisons. Windows of two live servers with the same
-    /// index ran directly after each other, or at the same time.
+    /// Index of the window in its run, or in all runs of repeated comparisons. Windows of two live servers with the
+    /// same index ran directly after each other, or at the same time.
     pub(super) turn: usize,
     pub(super) ln: f64,
     /// CPU use of other programs during the window, in CPUs. `None` if the CPU use is unknown, or if the value does not

@@ -35,8 +35,8 @@ fn worded(count: usize, slower: f64) -> [usize; 2] {
     words(|random| [400.0, 400.0 * (1.0 + slower)].map(|cpu_us| runs(random, count, cpu_us)))
 }
 
-/// Counts the words "slower" and "faster" about the CPU time per request, in `DRAWS` comparisons of the runs that `both`
-/// makes.
+/// Counts the words "slower" and "faster" about the CPU time per request, in `DRAWS` comparisons of the runs that
+/// `both` makes.
 fn words(both: impl Fn(&mut Rng) -> [Vec<Run>; 2]) -> [usize; 2] {
     let word = |seed: u64| {
         let mut random = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x4ee7);
@@ -72,8 +72,8 @@ enum Processes {
     StartAnew,
 }
 
-/// Makes the runs that `count` comparisons of two live servers save, in the reverse order of time. The machine has another
-/// speed in each comparison, and the windows of each comparison take turns.
+/// Makes the runs that `count` comparisons of two live servers save, in the reverse order of time. The machine has
+/// another speed in each comparison, and the windows of each comparison take turns.
 fn comparisons(random: &mut Rng, count: usize, slower: f64, processes: Processes) -> [Vec<Run>; 2] {
     let mut both = [Vec::new(), Vec::new()];
     for comparison in (0..count).rev() {
@@ -89,7 +89,8 @@ fn comparisons(random: &mut Rng, count: usize, slower: f64, processes: Processes
     both
 }
 
-/// Gives a run the times and the CPU times of one side of a comparison that begins at `begin_s`.
+/// Returns `run` with the times of loads and the CPU times of processes that one side of a comparison records. The
+/// comparison begins at `begin_s`, and its two sides take turns.
 fn saved(mut run: Run, begin_s: f64, side: usize, processes: Processes) -> Run {
     run.plan.command = "compare".into();
     for (at, trial) in run.trials.iter_mut().enumerate() {

@@ -68,8 +68,8 @@ pub struct Facts<'a> {
 /// Returns the open-loop step with the lowest rate that missed the objective, above all rates that met the objective.
 /// If a step missed the objective at a lower rate than a step that met it, the step that missed counts as disturbed. If
 /// even the lightest load breaks a limit, breaking this limit says nothing about the server's capacity. A limit that
-/// the lightest load breaks is therefore ignored at all loads at which the server keeps up with the offered rate. So is a
-/// limit that only rare slow answers exceed, which are as frequent under light loads.
+/// the lightest load breaks is therefore ignored at all loads at which the server keeps up with the offered rate. So is
+/// a limit that only rare slow answers exceed, which are as frequent under light loads.
 fn failing<'a>(
     search: &[&'a Trial],
     (unloaded, rare_slow): (Option<&Trial>, Option<&RareSlow>),

@@ -1,6 +1,6 @@
 //! Rare slow answers: a second peak of the response times that does not depend on the load. For example, 1.5 % of the
-//! answers take 400 ms, also with one client, because they miss a cache or wait for a timer. No queue makes these answers
-//! slow, so neither more nor less load changes them.
+//! answers take 400 ms, also with one client, because they miss a cache or wait for a timer. No queue makes these
+//! answers slow, so neither more nor less load changes them.
 
 use std::time::Duration;
 
@@ -57,8 +57,8 @@ impl RareSlow {
         bounds.into_iter().filter(|(us, _)| *us >= far_us).find_map(|bound| alike(&lighter, &heavier, bound))
     }
 
-    /// Returns true if these slow answers explain that a trial missed a limit on a percentile: they are the answers beyond
-    /// this limit, and no more frequent in the trial than under light loads.
+    /// Returns true if these slow answers explain that a trial missed a limit on a percentile: they are the answers
+    /// beyond this limit, and no more frequent in the trial than under light loads.
     pub(crate) fn explains(&self, trial: &Trial, limits: &Limits) -> bool {
         let is_percentile = |kind| matches!(kind, BreachKind::P99 | BreachKind::P999);
         let missed = breach(trial, limits).filter(|breach| is_percentile(breach.kind));
@@ -187,8 +187,8 @@ mod tests {
         assert_eq!(found.id, "server-concurrency", "{found:#?}");
     }
 
-    /// In a window of 0.5 s, one client gets 70 answers, one of which takes 400 ms. The rates of two such loads differ by
-    /// chance, and a sweep of such loads may seem to stop growing.
+    /// In a window of 0.5 s, one client gets 70 answers, one of which takes 400 ms. The rates of two such loads differ
+    /// by chance, and a sweep of such loads may seem to stop growing.
     #[test]
     fn a_sweep_of_short_loads_with_rare_slow_answers_stops_growing_only_by_chance() {
         let short = |t: &mut Trial, p: &Point| {

@@ -172,16 +172,17 @@ fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     if between || from <= 0.0 { 1.0 } else { (to / from).log2().max(1.0) }
 }
 
-/// Returns true if throughput may have grown in proportion to the clients between two steps, and only chance hides it. If
-/// a few answers take far longer than the others, the rate of a short step depends on the number of slow answers in it.
-/// By renewal theory, the relative error of a number of answers is the coefficient of variation of their times, divided
-/// by the square root of their number.
+/// Returns true if throughput may have grown in proportion to the clients between two steps, and only chance hides it.
+/// If a few answers take far longer than the others, the rate of a short step depends on the number of slow answers in
+/// it. By renewal theory, the relative error of a number of answers is the coefficient of variation of their times,
+/// divided by the square root of their number.
 fn may_have_grown(first: &Trial, last: &Trial, growth: f64) -> bool {
     let error = rate_error(first).hypot(rate_error(last));
     growth + NORMAL_95 * error >= clients(last) / clients(first).max(1.0) - 1.0
 }
 
-/// Returns the relative error of the rate of a step, by the scatter of its response times; 0 if their scatter is unknown.
+/// Returns the relative error of the rate of a step, by the scatter of its response times; 0 if their scatter is
+/// unknown.
 fn rate_error(step: &Trial) -> f64 {
     let times = step.histograms.get("response").filter(|times| !times.is_empty());
     let variation = times.and_then(|times| ratio(times.sd_us(), times.mean_us())).unwrap_or(0.0);

@@ -26,7 +26,7 @@ pub(crate) fn tell(run: &Run, classes: &mut [ClassFinding]) -> Option<ClassCosts
     let names: Vec<&str> = places.iter().map(|at| classes[*at].name.as_str()).collect();
     let windows: Vec<Window> = trials.iter().filter_map(|trial| window(trial, &names)).collect();
     let told = regress(&windows)?;
-    // The costs are per completed request, so the mix of the completed requests is used.
+    // CPU time is measured per completed request, so each class has its share of the completed requests.
     let completed: f64 = classes.iter().filter_map(|class| class.rate).sum();
     let share = |at: &usize| ratio(classes[*at].rate.unwrap_or_default(), completed).unwrap_or_default();
     let mix: Vec<f64> = places.iter().map(share).collect();

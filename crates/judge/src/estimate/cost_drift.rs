@@ -1,6 +1,7 @@
-//! Growth of the CPU time per answer during a run. A server whose list, table or cache grows with each request needs more
-//! CPU time for each answer than at the beginning. A machine that becomes slower lengthens the generator's CPU time per
-//! answer, too, and in the same proportion. The two figures together tell a slower server from a slower machine.
+//! Growth of the CPU time per answer during a run. A server whose list, table or cache grows with each request needs
+//! more CPU time for each answer than at the beginning. A machine that becomes slower lengthens the generator's CPU
+//! time per answer, too, and in the same proportion. The two figures together tell a slower server from a slower
+//! machine.
 
 use run::{Trial, Window};
 use stats::trend::trend;
@@ -37,8 +38,8 @@ struct Course {
 }
 
 impl Course {
-    /// Returns the course of the CPU time, by a straight line through its logarithms. `points` are moments, in seconds, and
-    /// CPU times. Returns `None` if there are fewer than `fewest` of them.
+    /// Returns the course of the CPU time, by a straight line through its logarithms. `points` are moments, in seconds,
+    /// and CPU times. Returns `None` if there are fewer than `fewest` of them.
     fn of(points: &[(f64, f64)], fewest: usize) -> Option<Self> {
         let logarithms: Vec<(f64, f64)> = points.iter().map(|(t_s, us)| (*t_s, us.ln())).collect();
         if points.len() < fewest {
@@ -52,7 +53,7 @@ impl Course {
         Some(Self { begin_us: at(points.first()?.0), end_us: at(points.last()?.0), slope, z })
     }
 
-    /// Returns the logarithm of the growth.
+    /// Returns the natural logarithm of the factor by which the CPU time per answer grew.
     fn growth(&self) -> f64 {
         (self.end_us / self.begin_us).ln()
     }
@@ -71,9 +72,10 @@ pub(crate) struct CostDrift {
 }
 
 impl CostDrift {
-    /// Finds the growth in a run. Light loads are left out, because a lightly loaded side needs more CPU time per answer:
-    /// loads with less than half of the highest rate and of the largest CPU use. In a run with a single load, compares the parts of its window. Returns `None` if
-    /// the server's CPU time per answer did not grow, or if too few loads show it.
+    /// Finds the growth in a run. Light loads are left out, because a lightly loaded side needs more CPU time per
+    /// answer: loads with less than half of the highest rate and of the largest CPU use. In a run with a single load,
+    /// compares the parts of its window. Returns `None` if the server's CPU time per answer did not grow, or if too few
+    /// loads show it.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let loads = || facts.sweep.iter().chain(&facts.search).copied().filter(|trial| refused(trial) < REFUSED);
         let used = |trial: &Trial| server_of(trial).and_then(|view| view.cpu_used()).unwrap_or(0.0);
@@ -95,8 +97,8 @@ impl CostDrift {
         is_grown.then_some(Self { server, generator })
     }
 
-    /// Returns the cause. If the generator's CPU time per answer grew by more than half as much in the same time, the machine
-    /// became slower.
+    /// Returns the cause. If the generator's CPU time per answer grew by more than half as much in the same time, the
+    /// machine became slower.
     pub(crate) fn slower(&self) -> Slower {
         if self.generator.slope < MACHINE_SLOWER * self.server.slope { Slower::Server } else { Slower::Machine }
     }
@@ -125,7 +127,8 @@ struct Cost {
     t_s: f64,
     server_us: f64,
     generator_us: f64,
-    /// True for a closed loop. The generator of an open loop also keeps its times, so it needs more CPU time per answer.
+    /// True for a closed loop. The generator of an open loop also keeps its times, so it needs more CPU time per
+    /// answer.
     is_closed: bool,
 }
 
@@ -182,8 +185,8 @@ mod tests {
         }
     }
 
-    /// Makes a search of twelve windows, 2.5 s apart, in which the CPU time per answer grows: by the factors `server` and
-    /// `generator` from the first to the last.
+    /// Makes a search of twelve windows, 2.5 s apart, in which the CPU time per answer grows: by the factors `server`
+    /// and `generator` from the first to the last.
     fn search(server: f64, generator: f64) -> Run {
         let rates = [0.8, 0.9, 0.85, 0.95, 0.8, 0.9, 0.92, 0.88, 0.8, 0.85, 0.9, 0.95];
         let mut run = PlantedRun::new(1000.0, 2000.0).steps(&[]).rates(&rates).run();
@@ -201,7 +204,8 @@ mod tests {
         CostDrift::of(&Facts::of(run)).map(|drift| drift.slower())
     }
 
-    /// A list of the server grew with each request. An earlier version of loadline said that the machine's speed changed.
+    /// A list of the server grew with each request. An earlier version of loadline said that the machine's speed
+    /// changed.
     #[test]
     fn a_server_that_becomes_slower_is_told_from_a_slower_machine() {
         let server = search(2.0, 1.0);
@@ -221,7 +225,8 @@ mod tests {
         assert_eq!(slower(&search(0.5, 1.0)), None, "the server warms up");
     }
 
-    /// A side with a light load needs more CPU time per answer, however the server changes.
+    /// Under a light load, server and generator need more CPU time per answer even if the server does not change. Light
+    /// loads at the end of a run must not look like a drift.
     #[test]
     fn light_loads_show_no_drift() {
         let mut run = search(1.0, 1.0);

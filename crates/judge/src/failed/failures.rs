@@ -215,8 +215,8 @@ fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     (several && is_equal && share > facts.limits.errors).then_some((most, share))
 }
 
-/// Returns true if the server had CPU time left for good answers: neither its CPUs nor any of its threads were likely to be
-/// full, or only refusals filled them.
+/// Returns true if the server had CPU time left for good answers: neither its CPUs nor any of its threads were likely
+/// to be full, or only refusals filled them.
 fn had_time(facts: &Facts<'_>, trial: &Trial) -> bool {
     let full = |view: View<'_>| Some(fullness(&view)?.min(fullness_by_good(facts, &view).unwrap_or(1.0)));
     server_of(trial).and_then(full).is_some_and(|full| full < LIKELY)

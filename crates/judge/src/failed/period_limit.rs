@@ -90,8 +90,8 @@ impl PeriodLimit {
         Self::new(&[last.good], bursts, period_s).filter(|_| is_mostly_refused)
     }
 
-    /// Makes the limit from the numbers of good answers in whole periods. Returns `None` unless two bursts that ended in
-    /// refusals have this number of good answers, or the only burst has.
+    /// Makes the limit from the numbers of good answers in whole periods. Returns `None` unless two bursts that ended
+    /// in refusals have this number of good answers, or the only burst has.
     fn new(counts: &[f64], bursts: &[Burst], period_s: Interval) -> Option<Self> {
         let requests = median(counts.to_vec())?;
         let is_near = |count: &f64| (count / requests - 1.0).abs() <= BURSTS_ALIKE;
@@ -124,8 +124,8 @@ impl PeriodLimit {
         self.period_s.high.is_finite()
     }
 
-    /// Returns the length of the period, seconds: a whole number of seconds or of tenths, if one agrees with the record.
-    /// Returns the least possible length if the length is not known.
+    /// Returns the length of the period, seconds: a whole number of seconds or of tenths, if one agrees with the
+    /// record. Returns the least possible length if the length is not known.
     pub(crate) fn period_s(&self) -> f64 {
         if !self.is_known() {
             return self.period_s.low;
@@ -135,8 +135,8 @@ impl PeriodLimit {
         whole.into_iter().find(|whole| *whole > 0.0 && (low..=high).contains(whole)).unwrap_or(middle)
     }
 
-    /// Returns the rate of good answers over a long time, requests per second. If the length of the period is not known,
-    /// the rate is at most this rate.
+    /// Returns the rate of good answers over a long time, requests per second. If the length of the period is not
+    /// known, the rate is at most this rate.
     pub(crate) fn rate(&self) -> f64 {
         self.requests / self.period_s()
     }

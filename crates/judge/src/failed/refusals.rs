@@ -149,8 +149,8 @@ impl<'a> Refusals<'a> {
         let refuses = |t: &&Trial| t.measured.tally.completed > 0 && refused(t) >= REFUSED;
         let refusing: Vec<&Trial> = all.iter().copied().filter(refuses).collect();
         let each: Vec<&Trial> = completed.iter().copied().filter(refuses).collect();
-        // If a limit applies to each second, a short window may contain all good answers of a second or none, so only
-        // long windows are compared.
+        // A server with a limit per second may give all good answers of a second at once. A short window then contains
+        // all of these answers or none, so only long windows are compared.
         let longest_s = refusing.iter().map(|t| t.measured.length_s).fold(0.0, f64::max);
         let is_long = |t: &Trial| t.measured.length_s >= LONG_WINDOW * longest_s;
         let long: Vec<&Trial> = refusing.iter().copied().filter(|t| is_long(t)).collect();

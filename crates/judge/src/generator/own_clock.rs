@@ -9,8 +9,8 @@ use crate::number::{positive, ratio};
 /// response time begins at the moment at which the request is due. Three delays belong to the response time:
 ///
 /// - The generator sends the request late. The mean of this start delay is measured (`start_error_us`).
-/// - The generator reads the answer late. The answer arrives at a random moment. An answer waits for the generator's
-///   thread at least as long as a request that is due at a random moment.
+/// - The generator reads the answer late. An answer arrives at a random moment. On average, an answer therefore waits
+///   for the generator's thread at least as long as a request that is due.
 /// - The request waits for a free connection. A connection is in use from the send until the generator reads the
 ///   answer, so late reading lengthens the wait for a connection.
 ///

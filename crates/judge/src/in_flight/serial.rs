@@ -13,8 +13,8 @@ use crate::number::{counted, cpus, percent, ratio};
 use crate::thresholds::{FULL, LEAST_PLACES, LIKELY, ONE_PLACE, ONE_THREAD, SERIAL_CPU, SEVERAL_CPUS};
 use crate::waits;
 
-/// Returns evidence of the CPU use of a server that runs only one request at a time. Returns `None` if several requests
-/// run at the same time.
+/// Returns evidence that a server runs only one request at a time: its threads together use about one CPU. Returns
+/// `None` if the counters do not show this.
 pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidence> {
     let flat = matches!(facts.plateau, Plateau::Flat { .. });
     let view = facts.crowded_server().filter(|_| flat)?;

@@ -58,8 +58,8 @@ pub(crate) fn wait_without_worker_us(facts: &Facts<'_>) -> Option<f64> {
 
 /// Returns true if a worker of the server stays occupied while an answer waits for the delayed-acknowledgement timer.
 /// For example, a worker that handles one connection at a time turns to another connection only after the client has
-/// closed the current one. If the wait occupies a worker, Xmax × R1 (highest rate times response time with one client)
-/// without the wait is less than one request.
+/// closed the current one. By Little's law, the highest rate (Xmax) times the response time without the wait is a
+/// number of requests at the same time. A number below one shows that the wait occupies a worker, too.
 fn holds_workers(facts: &Facts<'_>) -> bool {
     let without_wait = || {
         let light = facts.unloaded?;

@@ -23,8 +23,8 @@ pub(crate) const fn is_used(run: &Run) -> bool {
 }
 
 /// Returns the number of packets that the generator lost, and the number of packets that it sent. Both numbers include
-/// packets with nothing but acknowledgements, as the server's acknowledgements name these packets, too. Returns `None` if
-/// the generator sent no packet.
+/// packets with nothing but acknowledgements, as the server's acknowledgements name these packets, too. Returns `None`
+/// if the generator sent no packet.
 pub(crate) fn lost(trial: &Trial) -> Option<(f64, f64)> {
     let paths = trial.quic.as_ref()?;
     let sent = positive(paths.sent_packets as f64)?;

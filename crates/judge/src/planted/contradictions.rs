@@ -191,8 +191,9 @@ fn contradicts_nothing(run: &Run) {
     its_own_reasons(run);
 }
 
-/// Checks a run in which a step of the sweep exceeds the bound N / R1. A warning must say that R1 is too high, and no
-/// sentence may claim that all steps are within the bound N / R1.
+/// Checks a run in which a step of the sweep, with N clients, completed far more than N / R1. R1 is the response time
+/// of one client, so N / R1 is an upper bound if R1 is correct. A warning must say that R1 is too high, and no sentence
+/// may claim that all steps are within the bound.
 fn bounds_nothing_that_was_passed(run: &Run) {
     let f = &run.findings;
     let closed = run.trials.iter().filter(|t| t.kind == TrialKind::Sweep);

@@ -74,8 +74,9 @@ pub(super) enum MoreLoad {
     Open,
 }
 
-/// Evidence for or against a full resource, with which a larger load does not raise throughput. Throughput of a closed
-/// loop follows the speed of each resource even if nothing is full, so the decision needs this evidence.
+/// Evidence for or against saturation, in which a resource is full and a larger load does not raise throughput.
+/// Throughput of a closed loop follows the speed of each resource even if nothing is full, so the decision needs this
+/// evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Saturation {
     /// A plateau, a queue or a larger load shows that throughput has stopped growing. Also used for a lever that does

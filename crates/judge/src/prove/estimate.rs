@@ -125,8 +125,8 @@ fn speeds(levers: &[LeverSlots], slots: &[usize]) -> Vec<Vec<f64>> {
 /// doses.
 type Regressed = (Vec<Estimate>, Estimate, Vec<Vec<f64>>);
 
-/// Values of a trial's usable time slots: the logarithms of throughput (`y`) and of the speeds. Also contains the
-/// effects of the levers on throughput and on the speeds.
+/// Logarithms of throughput (`y`) and of the speeds of the resources, in each usable time slot of a trial. Also
+/// contains the effects of the levers on throughput and on these speeds.
 struct Seen<'a> {
     levers: &'a [LeverSlots],
     y: Vec<f64>,

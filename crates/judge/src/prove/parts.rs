@@ -171,9 +171,9 @@ pub(super) fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
     shares
 }
 
-/// Returns the lever (or the remainder) whose share of the throughput is certainly the largest, if any. A share of
-/// certainly at least half is certainly the largest. A share is also the largest if its estimate is at least half and
-/// its interval lies above all other intervals.
+/// Returns the lever (or the remainder) whose share of the throughput is certainly the largest, if any. A share is
+/// certainly the largest if even the lower end of its interval is at least half. A share is also certainly the largest
+/// if its estimate is at least half and its interval lies above all other intervals.
 pub(super) fn largest(proof: &Proof) -> Option<String> {
     let shares = shares(proof);
     let above_others = |(lever, e): &&(String, Estimate)| {

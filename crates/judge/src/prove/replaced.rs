@@ -156,8 +156,8 @@ const AFFINITY_ADVICE: [&str; 2] = [
     "Send from more addresses (--source), or choose the backend by connection instead, to load all backends.",
 ];
 
-/// Returns true if the server was seen to be a single process without upstreams. With one process and no upstream, the
-/// source address cannot decide which process or upstream gets a request.
+/// Returns true if the observed server is a single process without upstreams. All requests then go to the same process,
+/// so the server cannot distribute them by source address.
 fn is_one_process(facts: &Facts<'_>) -> bool {
     facts.server().is_some_and(|view| view.side.processes.len() == 1 && view.side.behind.is_empty())
 }

@@ -9,10 +9,10 @@ use crate::context::view::{View, busy, mask};
 use crate::number::ratio;
 use crate::thresholds::WORKS;
 
-/// Returns the share of the CPU time, 0 to 1, that the processes of `lever` use, of all CPU time that they and
-/// upstreams on their CPUs use. A program's share of the CPU time is also its share of the lever's effect, because
-/// slower CPUs delay a request in proportion to its CPU time. Returns 1 if no upstream works on the CPUs of these
-/// processes, or if the CPU use is unknown.
+/// Returns the share of CPU time, 0 to 1, that belongs to the processes that the lever slows. The whole is the CPU time
+/// of these processes and of the upstreams on the same CPUs. A program's share of the CPU time is also its share of the
+/// lever's effect, because slower CPUs delay a request in proportion to its CPU time. Returns 1 if no upstream works on
+/// the CPUs of these processes, or if the CPU use is unknown.
 pub(super) fn own_share(facts: &Facts<'_>, lever: &str) -> f64 {
     let slowed = match lever {
         "server-cpu" => facts.server(),

@@ -22,9 +22,9 @@ pub struct Suspect {
     /// True if a lever that does not change throughput refutes the bottleneck. False for a rate limit, because a rate
     /// limit may apply to all addresses together, so that more addresses change nothing.
     pub refutes: bool,
-    /// True if the bottleneck is a full resource with parallel parts, such as CPUs, threads or a disk. Throughput also
-    /// follows the speed of such a resource while it could do more work. The experiment therefore needs a sign that a
-    /// larger load would not raise throughput.
+    /// True if the bottleneck is a full resource with parallel parts, such as CPUs, threads or a disk. Throughput
+    /// follows the speed of such a resource even before the resource is full. The experiment therefore needs a sign
+    /// that a larger load would not raise throughput.
     pub needs_saturation: bool,
     /// Function that predicts throughput with the lever, divided by throughput without the lever. The function's second
     /// argument is the dose: the share of the resource that the lever takes.

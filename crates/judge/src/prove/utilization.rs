@@ -207,8 +207,9 @@ fn of_upstream(facts: &Facts<'_>, view: &View<'_>) -> Option<ThreadAndCpus> {
     Some((busiest(view, &view.threads_of(&own), used), cpus))
 }
 
-/// Returns the utilization of the busiest thread, with the soft interrupts on its CPU if the thread is pinned. If all threads together use at most one CPU, they may take turns at a
-/// lock. If threads take turns at a lock, the utilization of the lock equals the CPU use of all threads together.
+/// Returns the utilization of the busiest thread, including the time for which it waited for a CPU. For a pinned
+/// thread, the soft interrupts on its CPU count, too. If all threads together use at most one CPU, they may take turns
+/// at a lock. If threads take turns at a lock, the utilization of the lock equals the CPU use of all threads together.
 fn busiest(view: &View<'_>, threads: &[Task], used: Option<f64>) -> Option<f64> {
     let one_cpu = used.filter(|used| *used <= 1.0);
     let wants = |thread: &Task| ran(view, thread) + thread.wait.unwrap_or(0.0);
@@ -220,8 +221,8 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// An earlier version of loadline took a pinned thread for one with time left, although interrupts filled its CPU, and
-    /// did not prove that it is the limit.
+    /// An earlier version of loadline took a pinned thread for one with time left, although interrupts filled its CPU,
+    /// and did not prove that it is the limit.
     #[test]
     fn soft_interrupts_on_the_cpu_of_a_pinned_thread_are_its_use() {
         let used = |mask: f64| {

@@ -15,7 +15,8 @@ use crate::failed::refusals::Kept;
 use crate::in_flight::places::{self, Places, is_connections};
 use crate::number::duration;
 
-/// Limit on requests at a time that looks like a limit on requests per second.
+/// Limit on the number of requests that the server handles at the same time. Such a limit may look like a limit on
+/// requests per second.
 pub(super) struct AtATime {
     /// The limit on requests at a time in words: `about 4 requests at a time`.
     pub(super) text: String,

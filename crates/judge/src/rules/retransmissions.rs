@@ -87,8 +87,8 @@ pub(super) fn of_own_connections(facts: &Facts<'_>, view: &View<'_>) -> Option<f
 }
 
 /// Returns a signal: how much larger the share of lost segments or packets is at a plateau than under light loads, for
-/// one side. Counts the load's own connections if possible (losses per answer), because other programs of the host may lose
-/// segments whatever the load. Returns `None` if losses of single connections may limit the rate: throughput still
+/// one side. If possible, counts only losses on the load's own connections, per answer. Other programs of the host may
+/// lose segments whatever the load. Returns `None` if losses of single connections may limit the rate: throughput still
 /// grew, the load did not add connections, or the server's workers wait until their answers are sent.
 pub(super) fn growth(facts: &Facts<'_>, view: &View<'_>) -> Option<Signal> {
     if !facts.is_rate_limited() || !server_queue::adds_connections(facts) || server_queue::workers_wait_to_send(facts) {

@@ -44,8 +44,9 @@ pub struct Rule {
     pub id: &'static str,
     /// Inputs that the rule needs: counters, or figures of the trials (`sweep`, `latency_us`, `errors`).
     pub needs: &'static [&'static str],
-    /// Counters of the whole machine or network namespace that the rule reads. Other programs change counters of the
-    /// whole machine, too. Each counter therefore comes with a symptom that the measured load must also show.
+    /// Groups of counters that the rule reads and that count for the whole machine or network namespace. Programs that
+    /// have nothing to do with the load change these counters, too. Each group therefore comes with a symptom that the
+    /// measured load itself must show.
     pub shared: &'static [(&'static [&'static str], &'static str)],
     /// True if the bottleneck means that requests wait inside the server, perhaps for an upstream.
     pub waits: bool,

@@ -148,8 +148,8 @@ fn limited<'r, 'a>(refusals: &'r Refusals<'a>) -> &'r [&'a Trial] {
 
 /// Returns the probability that the server had CPU time left while it refused requests. Returns `None` if the server's
 /// CPU use is unknown. A server without CPU time left refuses requests because it is full, not on purpose; the rate of
-/// good answers is steady in both cases. CPU time of refusals counts as left. Returns 0 for a server that waits for a full
-/// upstream.
+/// good answers is steady in both cases. CPU time of refusals counts as left. Returns 0 for a server that waits for a
+/// full upstream.
 fn room(facts: &Facts<'_>, limited: &[&Trial]) -> Option<f64> {
     let of = |view: View<'_>| Some(fullness(&view)?.min(fullness_by_good(facts, &view).unwrap_or(1.0)));
     let full = limited.iter().filter_map(|trial| server_of(trial).and_then(of)).reduce(f64::min)?;

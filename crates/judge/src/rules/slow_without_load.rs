@@ -22,8 +22,8 @@ pub(super) fn without_load(facts: &Facts<'_>) -> Option<String> {
     (!has_held).then(|| format!("{}, even with {}", words(&exceeded), counted(clients(lightest), "client")))
 }
 
-/// Returns advice for a run in which answers are too slow under every load. Returns `None` if the objective allows the slow
-/// answers.
+/// Returns advice for a run in which answers are too slow under every load. Returns `None` if the objective allows the
+/// slow answers.
 pub(super) fn advice(facts: &Facts<'_>) -> Option<String> {
     let is_allowed = |slow: &RareSlow| !facts.loaded().any(|trial| slow.explains(trial, &facts.limits));
     if facts.rare_slow.as_ref().is_some_and(is_allowed) {

@@ -258,8 +258,8 @@ impl<'a> ServerCpu<'a> {
         self.of_load(self.by_good(full), self.had_room) * self.busy_in_each
     }
 
-    /// Returns the probability that good answers, and not only refusals, use up a thread or CPUs. `full` is the probability
-    /// that it is used up by any answers.
+    /// Returns the probability that good answers, and not only refusals, use up a thread or CPUs. `full` is the
+    /// probability that it is used up by any answers.
     fn by_good(&self, full: f64) -> f64 {
         self.of_good.map_or(full, |of_good| full.min(chance(of_good.log_odds() + self.shift)))
     }

@@ -1,6 +1,6 @@
-//! CPU time that good answers need, if the server refuses a part of the requests. Refusals use CPU time, too: a client of
-//! a closed loop sends again as soon as it is refused. Refusals may therefore fill CPUs that the good answers hardly use.
-//! Such CPUs do not limit the rate of good answers.
+//! CPU time that good answers need, if the server refuses a part of the requests. Refusals use CPU time, too: a client
+//! of a closed loop sends again as soon as it is refused. Refusals may therefore fill CPUs that the good answers hardly
+//! use. Such CPUs do not limit the rate of good answers.
 
 use crate::Facts;
 use crate::context::single::{good, highest_rate, refused, server_of};
@@ -12,9 +12,9 @@ use crate::thresholds::REFUSED;
 /// Returns the share of the server's CPUs, or of its busiest thread, that the good answers of a trial need at most.
 ///
 /// Good answers cost what they cost in the heaviest load without refusals, and the result holds for the highest rate of
-/// good answers of any load. A server whose CPUs limit this rate is therefore full by this share, too. If refusals are so
-/// few that they cannot use the rest of the CPU time, the good answers use it. Returns `None` if the trial has hardly any
-/// refusals, or if no load without refusals shows the cost.
+/// good answers of any load. A server whose CPUs limit this rate is therefore full by this share, too. If refusals are
+/// so few that they cannot use the rest of the CPU time, the good answers use it. Returns `None` if the trial has
+/// hardly any refusals, or if no load without refusals shows the cost.
 pub(crate) fn good_share(facts: &Facts<'_>, view: &View<'_>) -> Option<f64> {
     let share = Some(refused(view.trial)).filter(|share| *share >= REFUSED)?;
     let open = || facts.loaded().filter(|trial| refused(trial) < REFUSED);

@@ -99,10 +99,11 @@ fn silent<'a>(profile: &'a WaitProfile, process: &str, groups: &[&WaitGroup]) ->
     own.filter(owes_none).map(|peer| peer.address.as_str()).collect()
 }
 
-/// Returns the object for which at least half of the threads of some groups wait. The key of a sleeping thread is no
-/// object: a database was locked meanwhile, but the thread need not wait for it. If there is none, returns the system
-/// call in which at least half of the threads wait. Returns an empty text if there is neither: threads that wait for
-/// many objects do not wait for one of them.
+/// Returns the object, such as a lock, for which at least half of the threads of `groups` wait. The key of a sleeping
+/// thread may name a database that was locked during the sleep. This key does not count as an object, because the
+/// thread need not wait for the database. If there is none, returns the system call in which at least half of the
+/// threads wait. Returns an empty text if there is neither: threads that wait for many objects do not wait for one of
+/// them.
 fn object(groups: &[&WaitGroup]) -> String {
     let all: f64 = groups.iter().map(|group| group.threads).sum();
     let call = |group: &WaitGroup| match group.key.split_once(OF) {

@@ -1,5 +1,5 @@
-//! Requests that stay inside a server while its event loop, or its pool of threads, is idle. Such requests wait in a queue
-//! of the program or for a timer, which no counter of the kernel shows.
+//! Requests that stay inside a server while its event loop, or its pool of threads, is idle. Such requests wait in a
+//! queue of the program or for a timer, which no counter of the kernel shows.
 
 use run::{Bottleneck, Run, ThreadState, WaitFinding, WaitProcess, WaitProfile};
 

@@ -103,8 +103,8 @@ mod tests {
         assert_eq!((cause, said.as_str()), (WaitCause::Sleep, wanted));
     }
 
-    /// In a stripped library, only a function between the sleep and the busy handler has no name. All threads of the pool
-    /// wait, and further requests queue. An earlier version of loadline said that the workers sleep.
+    /// In a stripped library, only a function between the sleep and the busy handler has no name. All threads of the
+    /// pool wait, and further requests queue. An earlier version of loadline said that the workers sleep.
     #[test]
     fn a_pool_whose_threads_all_wait_for_sqlite_is_no_pool_that_is_too_small() {
         let key = "/srv/app.db";

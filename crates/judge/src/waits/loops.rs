@@ -36,8 +36,8 @@ pub(super) fn works_in_loop(profile: &WaitProfile, process: &WaitProcess) -> boo
 }
 
 /// Returns a profile in which the accepted connections are unknown for processes of the server that had too few of them
-/// for their streams: a single connection of HTTP/2 carries many requests, so the number of connections does not show if a
-/// process handles several requests at a time.
+/// for their streams: a single connection of HTTP/2 carries many requests, so the number of connections does not show
+/// if a process handles several requests at a time.
 pub(super) fn without_shared_connections<'a>(
     profile: &'a WaitProfile,
     run: &Run,

@@ -237,9 +237,9 @@ fn explain_by_lock(found: &mut Vec<WaitFinding>, locks: Vec<WaitFinding>) {
     found.extend(locks);
 }
 
-/// Returns true if threads sleep in one process while requests queue in another process that probably calls it. If as many
-/// requests are in the queue's places as threads sleep, the sleep only shows how long each request takes. The places
-/// are the limit.
+/// Returns true if threads sleep in one process while requests queue in another process that probably calls it. If as
+/// many requests are in the queue's places as threads sleep, the sleep only shows how long each request takes. The
+/// places are the limit.
 fn is_behind(sleep: &WaitFinding, queue: &WaitFinding) -> bool {
     let sleeps = sleep.cause == WaitCause::Sleep && !only_worker::is_only_worker(sleep);
     sleeps && sleep.process != queue.process && queue.threads >= WAIT_MOSTLY * sleep.threads

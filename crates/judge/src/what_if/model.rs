@@ -154,8 +154,9 @@ impl Model {
         Some(model)
     }
 
-    /// Returns the queueing network in which workers explain the time that no device explains ([`Self::elsewhere_s`]).
-    /// All workers of the returned queueing network are in use, so further clients wait for a worker.
+    /// Returns this model with a limited number of workers, which requests occupy during the time that no device
+    /// explains ([`Self::elsewhere_s`]). In the returned model, all workers are in use, so further clients wait for a
+    /// worker.
     ///
     /// If a run has a single load level, a limited number of workers and a delay of each request look the same. Returns
     /// `None` if the run has several load levels, no unexplained time, or a known number of workers.

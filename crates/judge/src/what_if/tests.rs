@@ -208,7 +208,8 @@ fn an_added_delay_shortens_the_time_that_an_objective_leaves() {
     assert!((own.capacity.value / before - 1.0).abs() < 0.05, "{before}: {own:#?}");
 }
 
-/// A run without a quota could use all its CPUs. Because no thread is busy, the effect of sixty threads is unknown.
+/// A server without a quota can use all CPUs, so a prediction for a quota of 0.1 CPUs is an extrapolation. If no thread
+/// was busy, the effect of sixty threads is unknown.
 #[test]
 fn far_extrapolations_are_marked_without_a_quota_and_without_threads() {
     let said = |run: &Run, change| what_if(run, &change).unwrap().assumptions;

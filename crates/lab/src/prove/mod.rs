@@ -170,14 +170,14 @@ pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     (!fits).then(|| sparse::too_short(&points, 0.0, run.plan.search.budget_s, seconds))
 }
 
-/// Returns the reason why an experiment on a run's server would show nothing: it does not fit into the given seconds, or
-/// the server refuses all requests for a time.
+/// Returns the reason why an experiment on a run's server would show nothing: it does not fit into the given seconds,
+/// or the server refuses all requests for a time.
 pub(crate) fn untestable(run: &run::Run, seconds: f64) -> Option<String> {
     refuses_for_a_time(run).or_else(|| too_short(run, seconds))
 }
 
-/// Returns the reason why there is no experiment on a server that refuses all requests for a time. The levers are switched
-/// within fractions of a second, but the server's answers depend on the time since its period began.
+/// Returns the reason why there is no experiment on a server that refuses all requests for a time. The levers are
+/// switched within fractions of a second, but the server's answers depend on the time since its period began.
 pub(crate) fn refuses_for_a_time(run: &run::Run) -> Option<String> {
     let refuses = judge::refuses_for_a_time(run) || judge::knows_period(run);
     refuses.then(|| {

@@ -239,9 +239,9 @@ pub(super) fn most_served(run: &Run) -> u32 {
     refused.map_or(most, |refused| most.min(refused.saturating_sub(1)).max(1))
 }
 
-/// Returns the number of connections for levers that are switched in time slots: `connections`, unless the server refused a
-/// considerable part of the requests of this load. Then returns the largest smaller number of connections that the run
-/// loaded without such refusals, if any.
+/// Returns the number of connections for levers that are switched in time slots: `connections`, unless the server
+/// refused a considerable part of the requests of this load. Then returns the largest smaller number of connections
+/// that the run loaded without such refusals, if any.
 pub(super) fn unrefused(run: &Run, connections: u32) -> u32 {
     let load = run.trials.iter().rfind(|trial| closed_connections(trial) == Some(connections));
     let served = run.trials.iter().filter(|trial| !refuses(trial)).filter_map(closed_connections);

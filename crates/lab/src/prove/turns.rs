@@ -47,8 +47,8 @@ pub(super) fn least_seconds(response_s: f64, overhead_s: f64) -> f64 {
 fn pairs_of(least_s: f64, seconds: f64, overhead_s: f64) -> Option<(usize, f64)> {
     let around_s = WARM_UP_S + overhead_s.max(OVERHEAD_S);
     let wanted_s = least_s.clamp(MIN_TURN_S, MAX_TURN_S);
-    // Adding 5e-10 compensates for rounding errors. Without the addition of 5e-10, a last pair that fits exactly would
-    // be lost.
+    // Adding 5e-10 compensates for rounding errors. Without this addition, the last pair of turns would be left out if
+    // it fits exactly.
     let fitting = |turn_s: f64| (seconds / (2.0 * (turn_s + around_s)) + 5e-10).floor() as usize;
     let number = fitting(wanted_s).min(PAIRS.1);
     if number < PAIRS.0 {

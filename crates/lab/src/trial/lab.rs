@@ -1,5 +1,5 @@
 //! A run to which load tests are added. A `Lab` conducts load tests one after another, and stores the result of each in
-//! the run and in the run's directory. It also knows whether the user wants to stop. `find`, `load` and the experiments
+//! the run and in the run's directory. A `Lab` also knows if the user wants to stop. `find`, `load` and the experiments
 //! all use a `Lab`.
 
 mod kept;

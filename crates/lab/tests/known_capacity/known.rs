@@ -85,8 +85,8 @@ impl Ratios {
     }
 }
 
-/// Returns the lowest rate that failed with certainty, above all rates that may have held. Returns `None` if a window was
-/// disturbed, because then the disturbance may be the reason for a failure.
+/// Returns the lowest rate that failed with certainty, above all rates that may have held. Returns `None` if a window
+/// was disturbed, because then the disturbance may be the reason for a failure.
 pub(crate) fn lowest_sure_failure(run: &Run) -> Option<f64> {
     let capacity = run.findings.capacity.as_ref()?;
     let windows = run

@@ -1,5 +1,5 @@
-//! Tests of searches that reach limits of the generator (its number of connections, its pipeline), or a limit on purpose
-//! of the server.
+//! Tests of searches that reach limits of the generator (its number of connections, its pipeline), or a limit on
+//! purpose of the server.
 
 use load::{Service, SimServer};
 use run::{Intensity, Plan, TrialKind};

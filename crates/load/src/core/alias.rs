@@ -3,9 +3,8 @@
 
 use fastrand::Rng;
 
-/// One line of the table for drawing random indexes. When a draw selects this line, 32 further random bits are compared
-/// with `keep`. If the random bits are below `keep`, the result is the line's own index. If the random bits are not
-/// below `keep`, the result is `other`.
+/// Line of an alias table. A draw selects a line at random, and compares 32 further random bits with `keep`. If these
+/// bits are below `keep`, the draw returns the line's own index. Otherwise, the draw returns `other`.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     keep: u32,

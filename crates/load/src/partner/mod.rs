@@ -45,8 +45,9 @@ fn frame(mut to: &UnixStream, kind: u8, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 impl Partner {
-    /// Splits this value into two parts. The first part is the descriptor for the driver of the first process (which
-    /// establishes connections). The second part receives the reports of the second process.
+    /// Splits this value into two parts. The first part is a socket. Through this socket, the driver of this process
+    /// passes the connections that it establishes to the second process. The second part receives the reports of the
+    /// second process.
     pub(crate) fn split(self) -> (OwnedFd, Listener) {
         (self.end, Listener { stream: self.stream, child: self.child })
     }

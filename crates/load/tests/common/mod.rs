@@ -168,8 +168,8 @@ pub fn drivers() -> Vec<Io> {
 
 /// Waits until the load is ready, then leads it through the warm-up, a window of `measure_ms`, and the drain. Calls
 /// `midway` in the middle of the measured window. The window ends only when `is_enough` returns true. `is_enough` gets
-/// the counts at the start of the window and the newest counts. On a busy machine, a load may do little in `measure_ms`.
-/// Returns the result of the load.
+/// the counts at the start of the window and the newest counts. On a busy machine, a load may do little in
+/// `measure_ms`. Returns the result of the load.
 pub fn conduct(
     plan: &LoadPlan,
     addr: SocketAddr,
@@ -217,7 +217,7 @@ pub fn conduct(
     })
 }
 
-/// Drives a load as [`conduct`] does, with nothing midway.
+/// Drives a load as [`conduct`] does, but calls no function in the middle of the load.
 pub fn drive_until(
     plan: &LoadPlan,
     addr: SocketAddr,

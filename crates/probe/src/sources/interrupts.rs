@@ -17,7 +17,7 @@ struct Interrupts {
     file: RereadFile,
     kinds: Family,
     /// Overflows of the counters in /proc/softirqs, by kind of interrupt. `None` for /proc/interrupts, which lists only
-    /// CPUs that are online, so its sums fall when a CPU goes offline.
+    /// CPUs that are online. Its sums also fall when a CPU goes offline, so a falling sum shows no overflow.
     wraps: Option<HashMap<Vec<u8>, Wraps>>,
     /// Buffer for the name of an instance.
     name: Vec<u8>,

@@ -3,7 +3,8 @@
 //! server that keeps its upstream connections open are therefore searched only once. The number of client connections
 //! does not matter.
 //!
-//! A server may also open a connection for each request. The file `short.rs` finds the upstreams that such a server uses.
+//! A server may also open a connection for each request. The file `short.rs` finds the upstreams that such a server
+//! uses.
 //!
 //! A CPU quota may limit an upstream, so this source also reads the quotas of the control groups of its processes.
 //!

@@ -9,8 +9,8 @@ pub(super) struct Pace {
     min_pause_ns: f64,
 }
 
-/// Pace of the rounds (readings of all threads). All CPU shares in this file, with the 0.24 % for sampling running
-/// threads, add up to 0.99 % of a CPU. At 100 rounds a second, a wait that lasts 1 % of the time is seen about once a
+/// Pace of the rounds (readings of all threads). Together, all paces in this file and the sampling of running threads
+/// (0.24 %) may use 0.99 % of a CPU. At 100 rounds a second, a wait that lasts 1 % of the time is seen about once a
 /// second.
 pub(super) const ROUNDS: Pace = Pace { share: 0.003, min_pause_ns: 10e6 };
 /// Pace of reading all connections.

@@ -1,5 +1,5 @@
-//! Databases of SQLite whose write lock is held. A thread that waits for this lock sleeps and tries again, so its system
-//! call does not show the lock. The kernel lists the locks on files, and SQLite locks fixed bytes. Sources:
+//! Databases of SQLite whose write lock is held. A thread that waits for this lock sleeps and tries again, so its
+//! system call does not show the lock. The kernel lists the locks on files, and SQLite locks fixed bytes. Sources:
 //! proc_locks(5), proc_pid_fdinfo(5), SQLite's files os.h (`PENDING_BYTE`), os_unix.c (`UNIX_SHM_BASE`) and wal.c.
 
 use std::collections::{HashMap, HashSet};
@@ -81,8 +81,8 @@ impl SqliteLocks {
         path
     }
 
-    /// Returns true if a process has the file of a lock open. A process may open the file at any time, so only a positive
-    /// result is remembered.
+    /// Returns true if a process has the file of a lock open. A process may open the file at any time, so only a
+    /// positive result is remembered.
     fn uses(&mut self, pid: u32, lock: WriteLock, path: &PathBuf) -> bool {
         if pid == lock.holder || self.users.contains(&(pid, lock.inode)) {
             return true;
@@ -130,8 +130,8 @@ fn write_locks(text: &[u8]) -> Vec<WriteLock> {
     lines(text).filter_map(write_lock).collect()
 }
 
-/// Parses `1: POSIX  ADVISORY  WRITE 812 fd:01:4711 1073741825 1073741825`. A line with an arrow is a lock that a process
-/// waits for.
+/// Parses `1: POSIX  ADVISORY  WRITE 812 fd:01:4711 1073741825 1073741825`. A line with an arrow is a lock that a
+/// process waits for.
 fn write_lock(line: &[u8]) -> Option<WriteLock> {
     let mut words = words(line).skip(1);
     let (kind, _, access) = (words.next()?, words.next()?, words.next()?);

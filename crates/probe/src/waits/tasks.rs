@@ -33,7 +33,7 @@ struct ProcessTasks {
     readings: u64,
     /// Number of rounds in which at least one process with this name was read.
     rounds: u64,
-    /// Number of the last round in which a process with this name was read.
+    /// Sequence number of the last round in which a process with this name was read.
     last_round: u64,
     /// Number of goroutines by state and by waiting function.
     groups: BTreeMap<(TaskState, Waits), f64>,

@@ -14,8 +14,8 @@ enum Position {
     /// The reader is in the byte order mark at the start of the body. The number counts the bytes of the byte order
     /// mark that have arrived.
     ByteOrderMark(u8),
-    /// The reader is at the beginning of a line, whose field name is not yet known. The number counts the bytes of the
-    /// line that have arrived, which match the beginning of [`FIELD`].
+    /// The reader is at the beginning of a line, whose field name is not yet known. All bytes of the line that have
+    /// arrived match the beginning of [`FIELD`]. The number counts these bytes.
     Name(u8),
     /// The reader is in the rest of a line of the field `data`.
     Data,

@@ -16,9 +16,9 @@ pub(crate) fn client(scheme: &str, bytes: &[u8], piece: usize) -> (Vec<Done>, bo
     stream(scheme, None, bytes, piece)
 }
 
-/// Feeds `bytes` to a client of `tcp://` that waits for a greeting until `until`, in pieces of `piece` bytes. Returns true
-/// if the greeting is complete, and true if the connection ended with a fault. Returns `None` if `until` is no end of a
-/// greeting.
+/// Feeds `bytes` to a client of `tcp://` that waits for a greeting until `until`, in pieces of `piece` bytes. Returns
+/// true if the greeting is complete, and true if the connection ended with a fault. Returns `None` if `until` is no end
+/// of a greeting.
 #[allow(dead_code, reason = "not every user of this file tests greetings")]
 pub(crate) fn greeting(until: &str, bytes: &[u8], piece: usize) -> Option<(bool, bool)> {
     let plan = run::Protocol::Raw { send_file: None, expect_bytes: Some(2), read_first: Some(until.into()) };

@@ -105,8 +105,8 @@ pub(super) fn advice(comparison: &Comparison) -> String {
 }
 
 /// Returns a sentence with the smallest change that the comparison would have detected. The sentence also contains the
-/// amount of data that would detect a change of 1 %, if this amount is known. Returns `None` if nothing was compared, or
-/// if the new server died.
+/// amount of data that would detect a change of 1 %, if this amount is known. Returns `None` if nothing was compared,
+/// or if the new server died.
 pub(super) fn smallest_change(comparison: &Comparison) -> Option<String> {
     let Some((change, figure)) = comparison.smallest_change.zip(comparison.smallest_change_of.as_ref()) else {
         let compared = !comparison.comparisons.is_empty() && !comparison.deaths.iter().any(|death| death.new);

@@ -44,8 +44,8 @@ fn untold(c: &ComparedFigure) -> Option<String> {
     Some(format!("{name} ({})", name_of(c)))
 }
 
-/// Returns the sentence about the figures that even an hour of measurement would not decide. Returns `None` if there are
-/// no such figures.
+/// Returns the sentence about the figures that even an hour of measurement would not decide. Returns `None` if there
+/// are no such figures.
 pub(super) fn untold_of<'a>(all: impl Iterator<Item = &'a ComparedFigure>) -> Option<String> {
     let untold: Vec<String> = all.filter_map(untold).collect();
     let untold = Some(untold.join(", ")).filter(|untold| !untold.is_empty())?;

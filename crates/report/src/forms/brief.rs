@@ -7,8 +7,8 @@ use crate::{Block, Doc, Style, Weight};
 /// Maximum number of lines of the answer section. After the answer section, the command prints two more lines, which
 /// say where the full report is.
 const ANSWER_LINES: usize = 12;
-/// Maximum number of lines of an answer section with a histogram. Together with the lines that the command prints before
-/// and after it, and the next prompt, the answer section fits a terminal of 24 lines.
+/// Maximum number of lines of an answer section with a histogram. Together with the lines that the command prints
+/// before and after it, and the next prompt, the answer section fits a terminal of 24 lines.
 const HISTOGRAM_ANSWER_LINES: usize = 19;
 /// Maximum number of terminal lines of one summary line or warning, after the first step that shortens sentences in a
 /// long answer section.
@@ -125,8 +125,8 @@ mod tests {
         Doc { title: "Title".into(), sections, title_in_answer: true, ..Doc::default() }
     }
 
-    /// In an earlier version of loadline, the answer of a load with warnings had 23 lines. On a terminal of 24 lines, the
-    /// percentiles in its first lines had scrolled away.
+    /// In an earlier version of loadline, the answer of a load with warnings had 23 lines. On a terminal of 24 lines,
+    /// the percentiles in its first lines had scrolled away.
     #[test]
     fn an_answer_with_a_histogram_fits_a_small_terminal() {
         let mut doc = doc(&"some words of a sentence; ".repeat(8));

@@ -1,8 +1,8 @@
 //! Shortens a text to its first whole clauses, so that no sentence is cut in the middle.
 
-/// Returns the longest beginning of a text that `fits`, and that ends with a whole clause. A sentence, or a clause before
-/// a semicolon, is preferred to the words before a colon. If no beginning fits, returns the shortest one. If the text is
-/// a single clause, returns the whole text.
+/// Returns the longest beginning of a text that `fits`, and that ends with a whole clause. A sentence, or a clause
+/// before a semicolon, is preferred to the words before a colon. If no beginning fits, returns the shortest one. If the
+/// text is a single clause, returns the whole text.
 pub(super) fn first_clauses(text: &str, fits: impl Fn(&str) -> bool) -> &str {
     if fits(text) {
         return text;
@@ -24,8 +24,8 @@ struct End {
     is_colon: bool,
 }
 
-/// Returns the ends of all clauses except the last clause. A mark in brackets or between backticks ends no clause, unless
-/// a bracket or a backtick of the text has no partner.
+/// Returns the ends of all clauses except the last clause. A mark in brackets or between backticks ends no clause,
+/// unless a bracket or a backtick of the text has no partner.
 fn ends(text: &str) -> Vec<End> {
     let count = |mark: char| text.matches(mark).count();
     let is_paired = count('(') == count(')') && count('`').is_multiple_of(2);

@@ -97,7 +97,8 @@ fn the_page_of_an_arena_can_be_sorted_and_leads_to_its_reports() {
     assert!(markdown.contains("| nginx | 1 |") && markdown.contains("50,000/s (45,000/s to 55,000/s)"), "{markdown}");
 }
 
-/// The chart of servers whose CPU times differ by one percent must not begin at 0, where all dots would be in one place.
+/// The chart of servers whose CPU times differ by one percent must not begin at 0, where all dots would be in one
+/// place.
 #[test]
 fn dots_of_similar_servers_are_far_apart() {
     let mut result = arena();

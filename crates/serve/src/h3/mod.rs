@@ -1,6 +1,6 @@
-//! HTTP/3 over QUIC: the same pages and files as the service `http`, or streams of events. The service has no I/O model, because connections
-//! share the sockets of their threads. Each thread has one UDP socket, and the kernel chooses the socket by the
-//! addresses of a datagram (SO_REUSEPORT).
+//! HTTP/3 over QUIC: the same pages and files as the service `http`, or streams of events. The service has no I/O
+//! model, because connections share the sockets of their threads. Each thread has one UDP socket, and the kernel
+//! chooses the socket by the addresses of a datagram (SO_REUSEPORT).
 
 mod worker;
 

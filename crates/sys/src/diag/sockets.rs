@@ -103,7 +103,8 @@ pub struct TcpInfo {
     pub peer_window: Option<u32>,
 }
 
-/// A connection that is established or being opened, as [`super::Diag::others`] and [`super::Diag::accepted`] describe it.
+/// A connection that is established or being opened, as [`super::Diag::others`] and [`super::Diag::accepted`] describe
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OtherConnection {
     /// Local address of the connection.

@@ -1,5 +1,5 @@
-//! Tests of `find` with planted limits: a gRPC server with four workers, and a server that sends at most six streams at a
-//! time.
+//! Tests of `find` with planted limits: a gRPC server with four workers, and a server that sends at most six streams at
+//! a time.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,8 +1,10 @@
-//! Use of one resource, such as a thread, under one lighter load, which shows if the resource may be the limit.
+//! Use of one resource, such as a thread, under one lighter load. This use shows if the resource may limit the rate
+//! under the full load.
 //!
-//! By the utilization law, a resource that limits the rate was used in proportion to the rate under a lighter load. A
-//! resource that was just as full under the lighter load does not limit the rate: it handled more requests under the
-//! higher load. Examples are threads that poll, and threads that drop the work for which they have no time.
+//! By the utilization law, the use of a resource grows in proportion to the rate. A resource that limits the rate was
+//! therefore less full under a lighter load. A resource that was just as full under the lighter load does not limit the
+//! rate: it handled more requests under the higher load. Examples are threads that poll, and threads that drop the work
+//! for which they have no time.
 
 use run::Trial;
 
@@ -27,9 +29,9 @@ pub(super) struct Load<'a> {
 }
 
 impl<'a> Load<'a> {
-    /// Makes the use of a resource with this busy share in a trial. `now` is the load that the trial is compared with. A
-    /// refusal is less work than a good answer, so of the rate of all answers and the rate of good answers, the one that
-    /// differs less between the loads counts.
+    /// Makes the use of a resource with this busy share in a trial. `now` is the load that the trial is compared with.
+    /// A refusal is less work than a good answer, so of the rate of all answers and the rate of good answers, the one
+    /// that differs less between the loads counts.
     pub(super) fn of(view: &View<'a>, share: f64, now: &Trial) -> Option<Self> {
         let of_all = ratio(view.trial.rates.completed_rate, now.rates.completed_rate)?;
         let of_good = ratio(good(view.trial), good(now)).unwrap_or(of_all);
@@ -61,10 +63,11 @@ impl<'a> Load<'a> {
     }
 }
 
-/// Returns the greatest probability that a resource with the busy share `share` had time left under the lighter loads,
-/// by the utilization law. A load under which the resource was full does not count if a lower use was seen at the same
-/// or a higher rate: the server may have warmed up. If only the sweep shows a full resource under a much lower load,
-/// the result is at least `CLOSE`, because a server that warms up is slow at first.
+/// Returns an upper bound of the probability that a resource with the busy share `share` had time left under every
+/// lighter load. By the utilization law, a resource that limits the rate had time left. A load under which the resource
+/// was full is ignored if the resource was less full at the same or a higher rate: the server may have warmed up. If
+/// only the sweep shows a full resource under a much lower load, the result is at least `CLOSE`, because a server that
+/// warms up is slow at first.
 pub(super) fn room_by_law(loads: &[Load<'_>], share: f64) -> f64 {
     let had_room = |rate: f64| loads.iter().any(|load| load.rate >= rate && load.full < LIKELY);
     let r1_us = r1_us(loads);

@@ -65,8 +65,8 @@ pub(super) fn record(run: &Run) -> Option<Vec<Part>> {
     Some(all)
 }
 
-/// Returns the parts of a trial: the time before its window, the steps of the window, and the rest of the window, which is
-/// shorter than a step. The first part also counts the answers after the window, which are few.
+/// Returns the parts of a trial: the time before its window, the steps of the window, and the rest of the window, which
+/// is shorter than a step. The first part also counts the answers after the window, which are few.
 fn parts(trial: &Trial) -> Option<Vec<Part>> {
     let (began_s, window) = (trial.measured.load_began_unix_s?, trial.measured.window);
     let steps = steps(trial);
@@ -94,16 +94,17 @@ fn parts(trial: &Trial) -> Option<Vec<Part>> {
     Some(std::iter::once(before).chain(within).chain([after]).collect())
 }
 
-/// Returns the answers of a trial that no step counts: those outside of the window, and those in the rest of the window after
-/// its last step. The counts of the steps come from progress reports at other moments than those of the window, so both
-/// numbers are what is left of the exact counts.
+/// Returns the answers of a trial that no step counts: those outside of the window, and those in the rest of the window
+/// after its last step. The counts of the steps come from progress reports at other moments than those of the window,
+/// so both numbers are what is left of the exact counts.
 fn rests(trial: &Trial, of: fn(&Tally) -> u64, steps: impl Iterator<Item = f64>) -> [f64; 2] {
     let in_steps: f64 = steps.sum();
     let after = (of(&trial.measured.tally) as f64 - in_steps).max(0.0);
     [(of(&trial.tally) as f64 - in_steps - after).max(0.0), after]
 }
 
-/// Largest count of answers that is no answer. A count between two progress reports may have a part of one answer.
+/// Largest count that stands for no answer at all. A count between two progress reports may be a fraction of one
+/// answer.
 const NO_ANSWER: f64 = 1.0 - f64::EPSILON;
 
 fn good(tally: &Tally) -> u64 {

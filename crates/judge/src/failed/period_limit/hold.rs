@@ -10,8 +10,8 @@ use crate::failed::refusals::mostly;
 use crate::failed::step::{Step, steps};
 use crate::thresholds::{BURSTS_ALIKE, REFUSED};
 
-/// Returns true if the record of a run shows a limit on requests per period, and the length of the period. Further loads
-/// would show nothing new about this limit.
+/// Returns true if the record of a run shows a limit on requests per period, and the length of the period. Further
+/// loads would show nothing new about this limit.
 pub fn knows_period(run: &Run) -> bool {
     PeriodLimit::of(run, None).is_some_and(|limit| limit.is_known())
 }
@@ -25,9 +25,9 @@ pub fn may_have_period(run: &Run) -> bool {
     most.is_none_or(|most| last.good <= (1.0 + BURSTS_ALIKE) * most)
 }
 
-/// Returns true if the server refused all requests of the last load for a time, and not because of the load: it answered
-/// all requests of a load that was at least as large. Lower rates would be refused as well, until the server answers
-/// again. Only statuses such as 429 and 503 count.
+/// Returns true if the server refused all requests of the last load for a time, and not because of the load: it
+/// answered all requests of a load that was at least as large. Lower rates would be refused as well, until the server
+/// answers again. Only statuses such as 429 and 503 count.
 pub fn refuses_for_a_time(run: &Run) -> bool {
     let trials = run.last_repeat();
     let Some((last, before)) = trials.split_last().filter(|(last, _)| is_all_refused(last)) else { return false };
@@ -42,8 +42,8 @@ fn is_all_refused(trial: &Trial) -> bool {
         && mostly(&[trial], run::is_overload) == Some(true)
 }
 
-/// Returns true if the server answered all requests in a step of `trial`, whose load was at least as large as the refused
-/// one.
+/// Returns true if the server answered all requests in a step of `trial`, whose load was at least as large as the
+/// refused one.
 fn answers_as_large(trial: &Trial, all_refused: &Trial) -> bool {
     let is_fast = |step: &Step<'_>| step.good >= all_refused.rates.offered_rate * (step.to_s - step.from_s);
     let is_large = is_no_larger(all_refused, trial);

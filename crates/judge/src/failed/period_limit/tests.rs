@@ -60,7 +60,8 @@ fn per_period(limit: f64, period_s: f64) -> impl FnMut(f64, f64) -> Answered {
     }
 }
 
-/// Makes the run of a search on a server that answers 3,000/s. Each rate that fails is followed by a lower one.
+/// Makes the run of a search on a server that can answer 3,000 requests per second. The search lowers the rate in steps
+/// to 9 % of this rate, and then raises it again.
 fn search() -> PlantedRun {
     PlantedRun::new(330.0, 3000.0).steps(&[1, 2]).rates(&[0.8, 0.56, 0.39, 0.27, 0.19, 0.13, 0.09, 0.11, 0.13, 0.16])
 }

@@ -37,7 +37,7 @@ impl InFlight {
     }
 }
 
-/// Limits on requests in flight that are compatible with one trial.
+/// Range in which the server's limit on requests in flight must lie to explain one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Range {
     /// Mean number of good requests that the server handled at the same time. The limit is at least this number.
@@ -47,11 +47,12 @@ struct Range {
 }
 
 impl Range {
-    /// Returns the limits on requests in flight that are compatible with a trial. A refusal takes the same path as a
-    /// good answer (generator, network, accept queue), but occupies no worker. The time of a refusal is therefore left
-    /// out of `low`. Arrivals are irregular, so a server already refuses requests while its mean number of requests in
-    /// flight is below the limit. The highest limit is therefore the limit that fits random arrivals. If the times of a
-    /// trial are unknown, all limits are compatible with the trial.
+    /// Returns the range in which the server's limit on requests in flight must lie to explain a trial. A good answer
+    /// spends part of its time outside the workers: in the generator, the network and the accept queue. A refusal takes
+    /// the same path and occupies no worker, so its time is subtracted for `low`. Arrivals are irregular, so a server
+    /// already refuses requests while its mean number of requests in flight is below the limit. `high` is therefore the
+    /// limit at which random arrivals would cause the measured share of refusals. If the times of a trial are unknown,
+    /// the range contains all limits.
     fn of(trial: &Trial) -> Self {
         let Some((good_us, refused_us)) = times_us(trial) else { return Self { low: 0.0, high: f64::INFINITY } };
         let rate = good(trial);
@@ -78,8 +79,8 @@ fn times_us(trial: &Trial) -> Option<(f64, f64)> {
     mean_us("response").zip(refused_us)
 }
 
-/// Returns true if some limit is compatible with at least two thirds of the trials, and no trial has far more requests
-/// in flight.
+/// Returns true if one limit on requests in flight explains at least two thirds of the trials, and no trial has far
+/// more requests in flight than this limit.
 fn may_limit(ranges: &[Range]) -> bool {
     let agrees = |limit: f64| {
         let near = ranges.iter().filter(|range| range.agrees(limit)).count();

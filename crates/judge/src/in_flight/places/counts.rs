@@ -26,8 +26,9 @@ pub(super) fn of(facts: &Facts<'_>, view: &View<'_>, light: Option<View<'_>>) ->
     [children, threads, blocked(facts, &all), connections, passed_on].concat()
 }
 
-/// Returns true if `threads` counts the threads of an upstream that is limited by its CPU quota. More threads would
-/// need a larger quota, so the number of threads does not explain the number of requests.
+/// Returns true if `threads` counts the threads of an upstream that is limited by its CPU quota. Runtimes such as Go's
+/// start as many threads as the quota has CPUs. The quota, and not the number of threads, then limits the number of
+/// requests at the same time.
 fn is_sized_by_quota(facts: &Facts<'_>, threads: &Counted) -> bool {
     let is_limited = facts.upstreams.iter().filter(|load| load.limit == Some(UpstreamLimit::Quota));
     let mut programs = is_limited.flat_map(|load| &load.behind.processes).map(|process| program(process));

@@ -103,9 +103,9 @@ fn replicas(judged: &[Judged], at: usize) -> Vec<usize> {
     (0..judged.len()).filter(|other| is_replica(&judged[*other].load)).collect()
 }
 
-/// Removes the limits of all upstreams that few requests of the load wait for, because other clients may fill these
-/// upstreams. The requests that wait for any replica of an upstream are added up. `in_flight` is the number of requests
-/// in flight, and `is_flat` is true if throughput stopped growing.
+/// Removes the limit of each upstream for which only few requests of the load wait. Clients other than the load may
+/// have filled such an upstream. The requests that wait for any replica of an upstream are added up. `in_flight` is the
+/// number of requests in flight, and `is_flat` is true if throughput stopped growing.
 pub(super) fn keep_awaited(judged: &mut [Judged], in_flight: f64, is_flat: bool) {
     let is_kept = |at: usize| {
         let of = |positions: &[usize]| is_awaited(judged, positions, in_flight, is_flat);

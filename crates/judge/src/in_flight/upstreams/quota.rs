@@ -163,8 +163,8 @@ mod tests {
         assert!(used_up.sentence.contains("ran out in 90 %") && used_up.confidence >= 0.8, "{used_up:#?}");
     }
 
-    /// The line about the full upstream shows a queue and describes the upstream, so two lists contain the line, but it
-    /// is shown once.
+    /// The line about a full upstream is a sign of a queue, and also describes the upstream. Two lists of evidence
+    /// therefore contain the line, but the verdict must show it once.
     #[test]
     fn the_line_about_a_full_upstream_is_shown_once() {
         let verdict = pool_of_four(1.9, 9.0);

@@ -57,8 +57,8 @@ pub(crate) fn sentence(facts: &Facts<'_>) -> Option<String> {
     Some(sentence + &or)
 }
 
-/// Returns the sentence about one upstream. A terminal that is too small shortens a sentence to its first clause, so the
-/// limit is in the same clause as the upstream.
+/// Returns the sentence about one upstream. A terminal that is too small shortens a sentence to its first clause, so
+/// the limit is in the same clause as the upstream.
 fn of_one(load: &UpstreamLoad) -> String {
     let (used, allowed) = (load.cpu_used.unwrap_or(0.0), load.cpu_allowed.unwrap_or(0.0));
     let name = named(&load.behind);

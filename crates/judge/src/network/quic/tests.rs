@@ -50,7 +50,7 @@ fn over_quic(planted: PlantedRun, path: impl Fn(&Point) -> Path + 'static) -> Pl
     planted.plan(|plan| plan.load.protocol = Protocol::Http3(HttpPlan::default())).change(figures)
 }
 
-/// Makes a run whose generator loses 4 % of its packets at all rates of at least the share `from` of the highest rate.
+/// Makes a run whose generator loses 4 % of its packets at high rates: at the share `from` of the capacity and above.
 fn losing(planted: PlantedRun, from: f64) -> PlantedRun {
     over_quic(planted, move |p| Path { lost: if p.x >= from * p.capacity { 0.04 } else { 0.0 }, ..CLEAR })
 }

@@ -11,8 +11,8 @@ pub(super) struct Limit {
 /// A part of a simulated network that can be its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// CPUs of the server's host. `client` and `backend` say if the generator or the upstream does a large part of the
-    /// host's work.
+    /// CPUs of the server's host. `client` is true if the generator does a large part of the host's work, and `backend`
+    /// is true if the upstream does.
     ServerHost {
         client: bool,
         backend: bool,

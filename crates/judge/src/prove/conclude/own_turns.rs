@@ -78,8 +78,8 @@ fn contradicts_the_sweep(facts: &Facts<'_>, effect: &Effect) -> bool {
 }
 
 /// Returns the highest rate of the run's other loads, if it shows that the limit is beyond the larger load with the
-/// effect `effect`. The limit is beyond the larger load if another load completed more than the larger load did. This
-/// is also true if the larger load raised throughput, but another load, which broke the objective, completed as much.
+/// effect `effect`. The limit is beyond the larger load if another load completed more requests per second. If the
+/// larger load raised throughput, it is sufficient that a load that missed the objective completed as many.
 pub(super) fn beyond_more_load(facts: &Facts<'_>, effect: &Effect) -> Option<f64> {
     let raised = |factor: f64| facts.decisive.map(|trial| factor * good(trial));
     let most = highest_rate(facts.search.iter().chain(&facts.spoiled).copied());

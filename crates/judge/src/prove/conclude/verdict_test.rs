@@ -332,8 +332,9 @@ mod tests {
         assert_eq!(with(1.3).0.outcome, ProofOutcome::Refuted);
     }
 
-    /// Four workers keep an SSD busy all the time, which would serve 32 requests at a time. The disk serves the lever's
-    /// requests beside the workers' requests. An earlier version of loadline called the disk's limit proven.
+    /// An SSD can serve 32 requests at the same time. Four workers keep it busy all the time, but do not fill it, so it
+    /// also serves the requests of the lever. An earlier version of loadline wrongly took this as proof that the disk
+    /// is the limit.
     #[test]
     fn a_disk_that_does_more_work_with_the_lever_had_room() {
         let with = |work: Option<f64>| {

@@ -245,8 +245,8 @@ fn a_rate_limit_with_noise_is_sure_if_response_times_change() {
 }
 
 /// A server takes five requests at a time and refuses the rest with status 503. Clients that are refused send again at
-/// once, so refusals fill the four CPUs. An earlier version of loadline named the CPUs. Without refusals, four clients use
-/// half of the CPUs. If `each` (CPUs per 1,000 good answers a second) is larger, good answers fill the CPUs, too.
+/// once, so refusals fill the four CPUs. An earlier version of loadline named the CPUs. Without refusals, four clients
+/// use half of the CPUs. If `each` (CPUs per 1,000 good answers a second) is larger, good answers fill the CPUs, too.
 fn takes_5_at_a_time(each: f64) -> PlantedRun {
     let good = |n: f64| match n {
         n if n <= 4.0 => 875.0 * n,

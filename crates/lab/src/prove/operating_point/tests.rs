@@ -30,8 +30,9 @@ fn more_connections_are_taken_where_a_lever_would_stop_both_sides() {
     assert_eq!(OperatingPoint::busy(&run, 16).connections, 16, "a few more change nothing");
 }
 
-/// As observed with a server whose answers take 40 ms, the closed loop ended with 50 clients, but only 900 requests in
-/// flight filled the server's thread. With 50 connections, the experiment wrongly refuted the full thread.
+/// The figures are those of a real server whose answers take 40 ms. The closed loop ended with 50 clients, but the
+/// server's thread was full only with about 900 requests in flight. An experiment with 50 connections wrongly refuted
+/// that the thread is the limit.
 #[test]
 fn the_experiment_has_as_many_requests_in_flight_as_the_heaviest_open_loop() {
     let mut run = sweep(&[(1, 25), (2, 49), (10, 246), (50, 1171)]);

@@ -8,9 +8,9 @@ use crate::LabError;
 use crate::search::{Conductor, RateSearch, StepTimes};
 
 impl Finder {
-    /// Returns the rate to offer again, if the server refuses everything for a time. A lower rate would be refused, too,
-    /// until the next period begins, and a rate below the limit would hide the end of a period. Returns `None` again
-    /// after a burst that was longer than the ones before it: the server then refuses for another reason.
+    /// Returns the rate to offer again, if the server refuses everything for a time. A lower rate would be refused,
+    /// too, until the next period begins, and a rate below the limit would hide the end of a period. Returns `None`
+    /// again after a burst that was longer than the ones before it: the server then refuses for another reason.
     pub(super) fn held_rate(&mut self, conductor: &dyn Conductor) -> Option<f64> {
         let run = conductor.run();
         let refused = || run.trials.last().filter(|_| judge::refuses_for_a_time(run)).and_then(open_rate);

@@ -110,8 +110,9 @@ impl EpollDriver {
         self.ops.partner = Some(Partner::establishing(end));
     }
 
-    /// Makes this process the one that handles connections, for two-process S-Clients. Returns the cell with the latest
-    /// message about a phase from the process that establishes connections.
+    /// Makes this process handle the connections that another process establishes and passes through the socket `end`
+    /// (S-Clients in two processes). Returns the cell with the latest message about a phase from the process that
+    /// establishes connections.
     pub(crate) fn adopt_from(&mut self, end: OwnedFd) -> Result<Rc<Cell<PartnerMessage>>, Errno> {
         self.ops.epoll.add(&end, PARTNER_TOKEN, Interest::IN | Interest::RDHUP | Interest::ET)?;
         let partner = Partner::handling(end, self.ops.slots.len() as u32);

@@ -4,8 +4,8 @@
 //!
 //! If a connection without a holder is still open after the search, it belongs to another program, because the search
 //! read the server's descriptors while the connection was open. If the connection has ended, it may be one of the
-//! server's. A connection to a known upstream then counts for this upstream. For any other address, the search is repeated
-//! until it finds a holder. Closed connections, which the kernel lists for a while, show further addresses.
+//! server's. A connection to a known upstream then counts for this upstream. For any other address, the search is
+//! repeated until it finds a holder. Closed connections, which the kernel lists for a while, show further addresses.
 
 use std::collections::HashSet;
 use std::io;
@@ -217,8 +217,8 @@ mod tests {
         }
     }
 
-    /// The server closes each connection before the search through its descriptors. An earlier version of loadline found
-    /// such an upstream only by chance, and attributed its CPU time to other programs.
+    /// The server closes each connection before the search through its descriptors. An earlier version of loadline
+    /// found such an upstream only by chance, and attributed its CPU time to other programs.
     #[test]
     fn an_upstream_behind_short_connections_is_found_and_its_connections_count() {
         let upstream = TcpListener::bind("127.0.0.1:0").unwrap();

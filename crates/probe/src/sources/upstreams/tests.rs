@@ -115,8 +115,8 @@ fn processes_that_an_upstream_starts_later_are_followed() {
     assert!(probe.processes().iter().all(|own| own != name), "it is no process of the server");
 }
 
-/// An earlier version of loadline followed the ended process in all later loads, and attributed the CPU time of the new one
-/// to other programs.
+/// An earlier version of loadline followed the ended process in all later loads, and attributed the CPU time of the new
+/// one to other programs.
 #[test]
 fn an_upstream_that_was_started_again_is_found_again() {
     let dir = tempfile::tempdir().unwrap();

@@ -87,8 +87,8 @@ fn the_connections_of_a_server_without_tcp_listeners_are_unknown() {
     assert!(process.epoll && process.accepted.is_none(), "{process:?}");
 }
 
-/// Python program that waits for UDP datagrams with epoll, and listens for TCP connections at the same port, as a server
-/// of HTTP/3 and of HTTP/1.1 does.
+/// Python program that waits for UDP datagrams with epoll, and listens for TCP connections at the same port, as a
+/// server of HTTP/3 and of HTTP/1.1 does.
 const RECEIVES_BOTH: &str = "
 import select, socket
 listener = socket.create_server(('127.0.0.1', 0))
@@ -100,8 +100,8 @@ print('ready', flush=True)
 loop.poll(60)
 ";
 
-/// An earlier version of loadline took a server of HTTP/3 that also listens for TCP connections for the parent of workers,
-/// because it had accepted no connection.
+/// An earlier version of loadline took a server of HTTP/3 that also listens for TCP connections for the parent of
+/// workers, because it had accepted no connection.
 #[test]
 fn the_connections_of_a_server_with_datagrams_are_unknown() {
     let Some(python) = testkit::program("python3") else {

@@ -200,8 +200,8 @@ impl RequestStream {
         self.is_answering = true;
     }
 
-    /// Passes as much of the answer to QUIC as the client's flow control and the times of its events allow. Returns true
-    /// if the answer is complete, or if the client does not want the rest.
+    /// Passes as much of the answer to QUIC as the client's flow control and the times of its events allow. Returns
+    /// true if the answer is complete, or if the client does not want the rest.
     pub(super) fn send(&mut self, connection: &mut Connection) -> bool {
         let Some(page) = self.page.clone().filter(|_| self.is_answering) else { return false };
         let body = if self.head_only { &[] } else { page.body() };

@@ -20,8 +20,8 @@ use crate::quic::instant;
 
 /// Maximum number of connections of a shard. Connections beyond this maximum are refused.
 const MAX_CONNECTIONS: usize = 100_000;
-/// Maximum number of answers of the endpoint itself that wait to be sent, such as a refusal. Answers beyond
-/// [`MAX_REPLIES`] are dropped, and the client sends its datagram again.
+/// Maximum number of unsent answers that come from the QUIC endpoint itself and not from a connection, such as
+/// refusals. Further answers are dropped, and the client sends its datagram again.
 const MAX_REPLIES: usize = 256;
 
 /// All connections of one UDP socket. The caller passes the current time, in nanoseconds of any monotonic clock.

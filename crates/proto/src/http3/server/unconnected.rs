@@ -10,8 +10,8 @@ use crate::http2::request_headers::RequestHeaders;
 use crate::http3::peer_streams::{PeerStreams, Side};
 use crate::http3::qpack::Decoder;
 
-/// Reads the whole stream of one request, in parts. Returns true if the server would answer the request, and false if it
-/// would reset the stream. Returns the fault if the server would end the connection.
+/// Reads the whole stream of one request, in parts. Returns true if the server would answer the request, and false if
+/// it would reset the stream. Returns the fault if the server would end the connection.
 pub fn answers<'p, S: Site>(site: &S, parts: impl IntoIterator<Item = &'p [u8]>) -> Result<bool, Fault> {
     let (mut decoder, mut headers, mut last_head) = <(Decoder, RequestHeaders, LastHead)>::default();
     let (decoder, headers, last_head) = (&mut decoder, &mut headers, &mut last_head);

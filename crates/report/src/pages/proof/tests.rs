@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Returns an experiment on the server's CPU. A quarter of the CPU was planned to be taken away. While the lever is off,
-/// the server runs at a speed of 0.9, and while it is on, at `on`.
+/// Returns an experiment on the server's CPU. A quarter of the CPU was planned to be taken away. While the lever is
+/// off, the server runs at a speed of 0.9, and while it is on, at `on`.
 fn experiment(on: f64, dose: f64, basis: ElasticityBasis) -> Proof {
     let effect = |dose: f64, ratio: f64| Effect {
         lever: "server-cpu".into(),
