@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json as value};
 use testkit::{
-    ChildProcess, Running, alone, binary, eventually, first_line, free_port, has, json, num, program, served, skip,
-    total,
+    ChildProcess, Running, alone, binary, eventually, first_line, free_port, has, json, logged, num, program, served,
+    skip, total,
 };
 
 fn load(url: &str, more: &[&str]) -> Value {
@@ -197,8 +197,7 @@ fn early_data_of_aioquic_and_caddy_is_counted_exactly() {
     let log = server.dir.path().join("access");
     let run = load(&format!("https://localhost:{}/page", server.addr.port()), &more);
     let requests = completed(&run, 50_000, &more) as usize;
-    let lines = || std::fs::read_to_string(&log).ok().map(|text| text.lines().count()).filter(|n| *n >= requests);
-    assert_eq!(eventually(lines), requests);
+    assert_eq!(logged(&log, requests).lines().count(), requests);
 }
 
 /// Checks that each stream at a URL has 20 events at intervals of 20 ms, of which the last one is `[DONE]`. Returns the
@@ -231,6 +230,5 @@ fn streams_of_aioquic_and_caddy_are_whole_and_counted_exactly() {
     let Some(server) = caddy_with(&format!("reverse_proxy {}", upstream.addr)) else { return };
     let streams = streams_of(&format!("https://localhost:{}/", server.addr.port())) as usize;
     let log = server.dir.path().join("access");
-    let lines = || std::fs::read_to_string(&log).ok().map(|text| text.lines().count()).filter(|n| *n >= streams);
-    assert_eq!(eventually(lines), streams);
+    assert_eq!(logged(&log, streams).lines().count(), streams);
 }

@@ -28,17 +28,25 @@ fn line_of_readme(words: &str, prefix: &Path) -> String {
     line.replace("~/.local", &prefix.display().to_string())
 }
 
+/// Makes the files of a release in the folder `files` of `dir`, with the program in the folder `from`. Returns the
+/// folder of the files, and true if the files include a container image.
+fn release(from: &Path, dir: &Path) -> (PathBuf, bool) {
+    let files = dir.join("files");
+    let mut make = Command::new(root().join("scripts/release"));
+    make.arg(&files).env("FROM", from).envs(podman_configuration(dir));
+    let with_image = is_root() && installed(&["podman", "runc"]).is_ok();
+    output(make.envs((!with_image).then_some(("IMAGE", "no"))));
+    (files, with_image)
+}
+
 #[test]
 fn the_files_of_a_release_are_made_and_work() {
     let name = "the_files_of_a_release_are_made_and_work";
     let Some(program) = or_skip(name, static_program(binary!())) else { return };
     let dir = tempfile::tempdir().unwrap();
-    let (files, prefix) = (dir.path().join("files"), dir.path().join("prefix"));
+    let prefix = dir.path().join("prefix");
     std::fs::create_dir(&prefix).unwrap();
-    let mut make = Command::new(root().join("scripts/release"));
-    make.arg(&files).env("FROM", program.parent().unwrap()).envs(podman_configuration(dir.path()));
-    let with_image = is_root() && installed(&["podman", "runc"]).is_ok();
-    output(make.envs((!with_image).then_some(("IMAGE", "no"))));
+    let (files, with_image) = release(program.parent().unwrap(), dir.path());
     output(Command::new("sha256sum").args(["--check", "SHA256SUMS"]).current_dir(&files));
 
     output(Command::new("sh").args(["-c", &line_of_readme("tar xzf", &prefix)]).current_dir(&files));
@@ -102,11 +110,8 @@ fn the_files_of_a_release_for_another_cpu_are_made_and_name_it() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let (files, unpacked) = (dir.path().join("files"), dir.path().join("unpacked"));
-    let mut make = Command::new(root().join("scripts/release"));
-    make.arg(&files).env("FROM", aarch64_program(dir.path())).envs(podman_configuration(dir.path()));
-    let with_image = is_root() && installed(&["podman", "runc"]).is_ok();
-    output(make.envs((!with_image).then_some(("IMAGE", "no"))));
+    let unpacked = dir.path().join("unpacked");
+    let (files, with_image) = release(&aarch64_program(dir.path()), dir.path());
     let stem = format!("loadline-{}-aarch64-linux", env!("CARGO_PKG_VERSION"));
     let package = files.join(format!("loadline_{}_arm64.deb", env!("CARGO_PKG_VERSION")));
     assert_eq!(output(Command::new("dpkg-deb").arg("-f").arg(&package).arg("Architecture")).trim(), "arm64");

@@ -7,7 +7,7 @@ use serde_json::Value;
 use testkit::{alone, binary, json, num, python_server, python_with, script_server, skip};
 
 /// Checks the capacity per second, and that the workers are the limit.
-fn check(run: &Value, capacity: std::ops::RangeInclusive<f64>) {
+pub(super) fn check(run: &Value, capacity: std::ops::RangeInclusive<f64>) {
     let found = &run["findings"];
     assert!(capacity.contains(&num(&found["capacity"]["rate"])), "{}", found["capacity"]);
     assert_eq!(found["bottleneck"]["id"], "server-concurrency", "{}", found["bottleneck"]);

@@ -6,6 +6,8 @@ use std::process::Command;
 use serde_json::{Value, json as value};
 use testkit::{Postgres, alone, binary, json, json_of, num, refused, total};
 
+use super::planted_limits;
+
 /// SQL statements that a load executes. One third of the executed statements change a row, and two thirds read a row.
 const STATEMENTS: &str = "-- name=count\nUPDATE counted SET n = n + 1 WHERE id = {{random 1 100}}\n\
     -- name=read weight=2\nSELECT n FROM counted WHERE id = {{random 1 100}} AND '{{uuid}}' <> 'x';\n";
@@ -158,9 +160,6 @@ mod idle {
         let Some((_bouncer, port)) = server.pgbouncer(test, 3) else { return };
         let url = format!("postgres://postgres@127.0.0.1:{port}/postgres");
         let run = json(binary!(), &["find", &url, "--statement", "SELECT pg_sleep(0.01)", "--budget", "30s"]);
-        let found = &run["findings"];
-        let rate = num(&found["capacity"]["rate"]);
-        assert!((200.0..=300.0).contains(&rate), "{}", found["capacity"]);
-        assert_eq!(found["bottleneck"]["id"], "server-concurrency", "{}", found["bottleneck"]);
+        planted_limits::check(&run, 200.0..=300.0);
     }
 }
