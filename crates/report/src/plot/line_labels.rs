@@ -11,8 +11,7 @@ use super::{Frame, Look, Plot, Series, Spot};
 pub(super) fn taken(plot: &Plot, frame: Frame, area: &Area) -> Taken {
     let mut taken = Taken::new([area.left, area.top - 12.0, frame.width, area.bottom]);
     for series in &plot.series {
-        let visible = |p: &(f64, f64)| Some((area.x.inside(p.0)?, area.y.inside(p.1)?));
-        let points: Vec<(f64, f64)> = series.points.iter().filter_map(visible).collect();
+        let points: Vec<(f64, f64)> = visible(series, area).collect();
         taken.line(&points);
         if points.len() == 1 || matches!(series.look, Look::Dots | Look::Hollow) {
             points.iter().for_each(|p| taken.line(&[*p, (p.0 + 1.0, p.1)]));
@@ -116,7 +115,12 @@ pub(super) fn end_labels(named: &[&Series], area: &Area, taken: &mut Taken, out:
 
 /// Returns the position of the last visible point of a series, pixels.
 fn last_visible(series: &Series, area: &Area) -> Option<(f64, f64)> {
-    series.points.iter().rev().find_map(|p| Some((area.x.inside(p.0)?, area.y.inside(p.1)?)))
+    visible(series, area).next_back()
+}
+
+/// Returns the positions of the visible points of a series, pixels.
+fn visible<'a>(series: &'a Series, area: &'a Area) -> impl DoubleEndedIterator<Item = (f64, f64)> + 'a {
+    series.points.iter().filter_map(|p| Some((area.x.inside(p.0)?, area.y.inside(p.1)?)))
 }
 
 #[cfg(test)]
