@@ -136,7 +136,7 @@ impl ServerConnection {
 
     /// Returns the time of the connection's next timer or of its next event, nanoseconds.
     pub(super) fn due_ns(&mut self) -> Option<u64> {
-        let events = self.streams.iter().filter_map(|stream| stream.next_event_ns);
+        let events = self.streams.iter().filter_map(RequestStream::due_ns);
         events.chain(self.connection.poll_timeout().map(monotonic_ns)).min()
     }
 

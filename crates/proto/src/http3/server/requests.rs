@@ -49,8 +49,6 @@ pub(super) struct RequestStream {
     is_answering: bool,
     /// Times at which parts of the answer's body may be sent; absent if the answer is not a stream of events.
     pace: Option<Pace>,
-    /// Time of the event for which the rest of the answer waits, nanoseconds; absent if the answer waits for none.
-    pub(super) next_event_ns: Option<u64>,
 }
 
 impl RequestStream {
@@ -70,7 +68,6 @@ impl RequestStream {
             framed: 0,
             is_answering: false,
             pace: None,
-            next_event_ns: None,
         }
     }
 
@@ -191,7 +188,7 @@ impl RequestStream {
     fn answer<S: Site>(&mut self, reading: &mut Reading<'_, S>) {
         let Some(page) = &self.page else { return };
         self.unsent_head.extend_from_slice(reading.last_head.of(page, reading.site.now_s()));
-        let length = if self.head_only { 0 } else { page.body().len() };
+        let length = self.answer_body().len();
         self.pace = if length > 0 { reading.site.pace() } else { None };
         if length > 0 && self.pace.is_none() {
             frame::write_head(&mut self.unsent_head, frame::DATA, length);
@@ -203,19 +200,19 @@ impl RequestStream {
     /// Passes as much of the answer to QUIC as the client's flow control and the times of its events allow. Returns
     /// true if the answer is complete, or if the client does not want the rest.
     pub(super) fn send(&mut self, connection: &mut Connection) -> bool {
-        let Some(page) = self.page.clone().filter(|_| self.is_answering) else { return false };
-        let body = if self.head_only { &[] } else { page.body() };
+        if !self.is_answering {
+            return false;
+        }
         let mut to = connection.send_stream(self.id);
-        self.next_event_ns = None;
         loop {
             let written = if !self.unsent_head.is_empty() {
                 to.write(&self.unsent_head).map(|sent| drop(self.unsent_head.drain(..sent)))
             } else if self.sent < self.framed {
-                to.write(&body[self.sent..self.framed]).map(|sent| self.sent += sent)
-            } else if self.sent == body.len() {
+                to.write(&self.answer_body()[self.sent..self.framed]).map(|sent| self.sent += sent)
+            } else if self.sent == self.answer_body().len() {
                 let _ = to.finish();
                 return true;
-            } else if self.begins_event(body.len()) {
+            } else if self.begins_event() {
                 Ok(())
             } else {
                 return false;
@@ -228,17 +225,31 @@ impl RequestStream {
         }
     }
 
+    /// Returns the body of the answer, which is empty for HEAD.
+    fn answer_body(&self) -> &[u8] {
+        match &self.page {
+            Some(page) if !self.head_only => page.body(),
+            _ => &[],
+        }
+    }
+
     /// Begins the DATA frame of the next event. Returns false if the event is not due yet.
-    fn begins_event(&mut self, body_bytes: usize) -> bool {
+    fn begins_event(&mut self) -> bool {
         let Some(pace) = &self.pace else { return false };
-        let bytes = pace.allowed(self.sent).min(body_bytes - self.sent);
+        let bytes = pace.allowed(self.sent).min(self.answer_body().len() - self.sent);
         if bytes == 0 {
-            self.next_event_ns = pace.due_ns(self.sent);
             return false;
         }
         frame::write_head(&mut self.unsent_head, frame::DATA, bytes);
         self.framed += bytes;
         true
+    }
+
+    /// Returns the time of the event for which the rest of the answer waits, nanoseconds; `None` if the answer waits
+    /// for none.
+    pub(super) fn due_ns(&self) -> Option<u64> {
+        let waits = self.unsent_head.is_empty() && self.sent == self.framed;
+        self.pace.as_ref().filter(|_| waits)?.due_ns(self.sent)
     }
 
     /// Handles STOP_SENDING of the client.
