@@ -11,7 +11,7 @@ use run::Address;
 use sys::netns::network_id;
 
 use crate::bound_address::{is_same_ip, serves};
-use crate::process_tree::{descendants, own_line, parent_of, parents, server_descendants};
+use crate::process_tree::{descendants, own_line, parent_of, pids, server_descendants};
 use crate::tree::{diag_in, rtnl_in};
 use crate::udp_sockets;
 
@@ -118,8 +118,7 @@ fn of_unix(at: &Address, inodes: &[u32]) -> Result<Found, FindError> {
 /// empty if no such process was found, for example because its descriptors may not be read.
 fn holders(inodes: &[u32]) -> Vec<u32> {
     let proc = Path::new("/proc");
-    let pids = parents(proc).into_iter().map(|(pid, _)| pid);
-    let all: Vec<u32> = pids.filter(|pid| holds_any(*pid, inodes)).collect();
+    let all: Vec<u32> = pids(proc).filter(|pid| holds_any(*pid, inodes)).collect();
     if all.is_empty() { all } else { family(proc, &all) }
 }
 
@@ -195,7 +194,7 @@ fn one_process_a_namespace() -> Vec<u32> {
     let id = |pid: &str| network_id(&Path::new("/proc").join(pid)).ok();
     let ours = id("self");
     let mut found = BTreeMap::new();
-    for (pid, _) in parents(Path::new("/proc")) {
+    for pid in pids(Path::new("/proc")) {
         if let Some(ns) = id(&pid.to_string()) {
             found.entry(ns).or_insert(pid);
         }
@@ -234,8 +233,8 @@ fn family(proc: &Path, holders: &[u32]) -> Vec<u32> {
 
 /// Returns true for a service manager: it may hold a service's socket, but has many children of other services.
 pub(crate) fn is_manager(proc: &Path, pid: u32) -> bool {
-    pid == 1
-        || std::fs::read(proc.join(format!("{pid}/comm"))).is_ok_and(|comm| is_manager_called(pid, comm.trim_ascii()))
+    let comm = std::fs::read(proc.join(format!("{pid}/comm"))).unwrap_or_default();
+    is_manager_called(pid, comm.trim_ascii())
 }
 
 /// Returns true for a service manager with this process ID and name.

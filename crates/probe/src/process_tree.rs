@@ -7,11 +7,15 @@ use std::path::Path;
 
 use crate::text::{after, hex, number, stat_fields, words};
 
+/// Returns the ID of every process in a `proc` folder.
+pub(crate) fn pids(proc: &Path) -> impl Iterator<Item = u32> {
+    let folder = std::fs::read_dir(proc).into_iter().flatten();
+    folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok())
+}
+
 /// Returns ID and parent ID of every process in a `proc` folder.
 pub(crate) fn parents(proc: &Path) -> Vec<(u32, u32)> {
-    let Ok(folder) = std::fs::read_dir(proc) else { return Vec::new() };
-    let pids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter_map(|pid| Some((pid, parent(proc, pid)?))).collect()
+    pids(proc).filter_map(|pid| Some((pid, parent(proc, pid)?))).collect()
 }
 
 /// Returns the parent of a process of this machine, or `None` if the process does not exist.

@@ -11,9 +11,9 @@ use crate::bound_address::{is_same_ip, serves};
 /// network namespace of the process `netns_pid`, or the caller's namespace if `netns_pid` is `None`. Returns `None` if
 /// there is no such socket.
 pub(crate) fn receivers(addr: SocketAddr, netns_pid: Option<u32>) -> Option<(Vec<u32>, SocketAddr)> {
-    let found: Vec<(SocketAddr, u32)> = unconnected(netns_pid).map(|socket| (socket.local, socket.inode)).collect();
+    let all = unconnected(netns_pid).map(|socket| (socket.local, socket.inode));
     // The list of sockets does not show whether a socket at a wildcard address of IPv6 serves IPv4, too.
-    let mut found: Vec<_> = found.into_iter().filter(|(local, _)| serves(*local, false, addr)).collect();
+    let mut found: Vec<(SocketAddr, u32)> = all.filter(|(local, _)| serves(*local, false, addr)).collect();
     // An exact address identifies the server better than a wildcard.
     found.sort_by_key(|(local, _)| !is_same_ip(*local, addr));
     let bound = found.first()?.0;

@@ -165,10 +165,13 @@ impl UpstreamChain {
             return;
         }
         self.holders.clear();
-        for stop in &mut self.stops {
-            if !stop.pids.iter().any(|pid| round.tree.process(*pid, "stat").exists()) {
-                stop.pids = who_answers(&stop.to, round.tree.netns_pid());
+        for at in 0..self.stops.len() {
+            if !self.stops[at].pids.iter().any(|pid| round.tree.process(*pid, "stat").exists()) {
+                let pids = who_answers(&self.stops[at].to, round.tree.netns_pid());
+                let throttles = self.throttles(&pids, round.tree);
+                (self.stops[at].pids, self.stops[at].throttles) = (pids, throttles);
             }
+            let stop = &self.stops[at];
             round.process_set.met(stop.behind.clone(), stop.pids.clone());
         }
     }
@@ -364,12 +367,16 @@ impl UpstreamChain {
         }
     }
 
+    /// Returns true for the address of a known upstream, and for an address at which the server connects to itself.
+    fn is_known(&self, address: &str) -> bool {
+        self.own.contains(address) || self.stops.iter().any(|stop| stop.behind.address == address)
+    }
+
     /// Adds the address `to`, to which the server (`at` is 0) or an upstream is connected, as a new upstream. Skips
     /// known upstreams, and addresses at which the server connects to itself.
     fn meet(&mut self, at: usize, to: &Address, round: &mut Round<'_>) {
         let address = to.to_string();
-        let known = self.own.contains(&address) || self.stops.iter().any(|stop| stop.behind.address == address);
-        if known || self.stops.len() >= MAX_UPSTREAMS {
+        if self.is_known(&address) || self.stops.len() >= MAX_UPSTREAMS {
             return;
         }
         let mut pids = who_answers(to, round.tree.netns_pid());

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::process_tree::parents;
+use crate::process_tree::pids;
 use crate::text::name;
 
 /// Maximum number of pipes whose other end is searched. A search reads the open files of all processes.
@@ -65,7 +65,7 @@ fn other_end(pid: u32, end: &PipeEnd) -> Option<String> {
         let mut all = ends_of(*other).peekable();
         *other != pid && all.peek().is_some() && all.all(|writes| writes != end.is_write)
     };
-    let other = parents(Path::new("/proc")).into_iter().map(|(other, _)| other).find(is_other)?;
+    let other = pids(Path::new("/proc")).find(is_other)?;
     let comm = std::fs::read(format!("/proc/{other}/comm")).ok()?;
     Some(format!("{}:{other}", name(comm.trim_ascii_end())))
 }

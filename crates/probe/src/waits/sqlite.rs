@@ -32,8 +32,8 @@ const MAX_FILES: usize = 64;
 pub(super) struct SqliteLocks {
     /// Locks that are held now; `None` if the list was not read in this round.
     held: Option<Vec<WriteLock>>,
-    /// Path of each locked file, by inode; `None` if it was not found.
-    paths: HashMap<u64, Option<PathBuf>>,
+    /// Path of each locked file that was found, by inode.
+    paths: HashMap<u64, PathBuf>,
     /// Processes that have a file open, each with the file's inode.
     users: HashSet<(u32, u64)>,
     /// Number of searches in this round.
@@ -71,14 +71,15 @@ impl SqliteLocks {
 
     fn path_of(&mut self, lock: WriteLock) -> Option<PathBuf> {
         if let Some(known) = self.paths.get(&lock.inode) {
-            return known.clone();
+            return Some(known.clone());
         }
         if self.paths.len() >= MAX_FILES || !self.may_search() {
             return None;
         }
-        let path = locked_file(lock);
+        // The lock may have ended before the search, so only a file that was found is remembered.
+        let path = locked_file(lock)?;
         self.paths.insert(lock.inode, path.clone());
-        path
+        Some(path)
     }
 
     /// Returns true if a process has the file of a lock open. A process may open the file at any time, so only a

@@ -29,6 +29,7 @@ const MAX_CLOSED: u32 = 1024;
 /// Number of searches for the holders of connections in one sample. On a quick upstream, one search in three finds a
 /// connection that is still open.
 const SEARCHES_PER_SAMPLE: u32 = 8;
+
 impl UpstreamChain {
     /// Finds out which connections without a holder belong to the server or to an upstream, and finds new upstreams.
     pub(super) fn follow_short(&mut self, sockets: &Sockets, round: &mut Round<'_>) {
@@ -43,14 +44,9 @@ impl UpstreamChain {
             // If the closed connections cannot be read, the ended ones are enough.
             seen.extend(self.closed(&sockets.listeners, round.tree, MAX_CLOSED).unwrap_or_default());
         }
-        seen.retain(|address| !self.is_known(address));
+        seen.retain(|address| !self.is_known(&address.to_string()));
         let wanted = self.short.next_search(seen.into_iter());
         self.search(wanted, round);
-    }
-
-    fn is_known(&self, to: &Address) -> bool {
-        let address = to.to_string();
-        self.own.contains(&address) || self.stops.iter().any(|stop| stop.to == *to)
     }
 
     /// Returns who connects to a known upstream, as in `holders`: 0 for the server, n for the upstream at index n - 1.
@@ -99,7 +95,7 @@ impl UpstreamChain {
     /// Searches for the holders of connections to the addresses `wanted`, which are unknown.
     fn search(&mut self, mut wanted: Vec<Address>, round: &mut Round<'_>) {
         for _ in 0..SEARCHES_PER_SAMPLE {
-            wanted.retain(|to| !self.is_known(to));
+            wanted.retain(|to| !self.is_known(&to.to_string()));
             if wanted.is_empty() {
                 return;
             }

@@ -1,5 +1,6 @@
 //! The connections of the processes that the reader reads.
 
+use std::cell::LazyCell;
 use std::sync::Arc;
 
 use super::Reader;
@@ -82,7 +83,7 @@ impl Reader {
         if self.sockets.listening_ports().is_empty() {
             return;
         }
-        let datagrams = receivers_at(self.sockets.listening_ports(), self.netns_pid);
+        let datagrams = LazyCell::new(|| receivers_at(self.sockets.listening_ports(), self.netns_pid));
         for (pid, sockets) in loops {
             let is_accepted = |inode: u32| self.sockets.socket_use(inode) == Some(&SocketUse::Client);
             let accepted = sockets.iter().filter(|(inode, _)| is_accepted(*inode)).count();
