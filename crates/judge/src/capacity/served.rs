@@ -16,10 +16,8 @@ use crate::thresholds::{PLACES_APART, SERVES_SOME};
 pub fn served_connections(trials: &[Trial]) -> Option<u32> {
     let mut steps: Vec<(u32, &Trial)> = trials.iter().filter_map(of_sweep).collect();
     steps.sort_by_key(|(connections, _)| *connections);
-    let first = steps.iter().position(|(connections, step)| served_of(step, *connections).is_some())?;
-    let served: Option<Vec<u32>> =
-        steps[first..].iter().map(|(connections, step)| served_of(step, *connections)).collect();
-    let served = served?;
+    let each = steps.iter().map(|(connections, step)| served_of(step, *connections)).skip_while(Option::is_none);
+    let served = each.collect::<Option<Vec<u32>>>()?;
     let (fewest, most) = (served.iter().min()?, served.iter().max()?);
     let apart = f64::from(most - fewest);
     (apart <= (PLACES_APART * f64::from(*most)).max(1.0)).then_some(served[0])

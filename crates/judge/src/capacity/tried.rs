@@ -167,7 +167,8 @@ impl<'f, 'a> Tried<'f, 'a> {
     pub(super) fn method(&self, trial: &Trial, whole: Option<&Pooled>) -> String {
         match (self.found(), whole) {
             (Some(_), Some(p)) => {
-                p.method(CostDrift::of(self.facts).is_some_and(|drift| drift.slower() == Slower::Server))
+                let is_server = || CostDrift::of(self.facts).is_some_and(|drift| drift.slower() == Slower::Server);
+                p.method(p.is_lowered && is_server())
             }
             (Some(found), None) if self.is_disturbed() => disturbed_method(found),
             (Some(found), None) => method(self.facts, self.open, found, self.closed_loop(false)),

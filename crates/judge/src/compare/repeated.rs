@@ -44,6 +44,11 @@ fn times(run: &Run) -> Option<Vec<(f64, f64)>> {
     run.trials.iter().filter(|trial| trial.kind == TrialKind::Fixed).map(of).collect()
 }
 
+/// Returns true if two times, each with its begin and its end, overlap.
+fn overlap(old: (f64, f64), new: (f64, f64)) -> bool {
+    old.0 < new.1 && new.0 < old.1
+}
+
 /// Returns true if a comparison of live servers saved both runs: the windows of each run begin before the windows of
 /// the other run end.
 fn in_one_comparison((old, new): (&Run, &Run)) -> bool {
@@ -51,13 +56,13 @@ fn in_one_comparison((old, new): (&Run, &Run)) -> bool {
         let times = times(run).filter(|_| run.plan.command == COMMAND)?;
         Some((times.first()?.0, times.last()?.1))
     };
-    span(old).zip(span(new)).is_some_and(|(old, new)| old.0 < new.1 && new.0 < old.1)
+    span(old).zip(span(new)).is_some_and(|(old, new)| overlap(old, new))
 }
 
 /// Returns true if both servers were measured at the same time, and not in turns.
 fn at_once((old, new): (&Run, &Run)) -> bool {
     let [old, new] = [old, new].map(|run| times(run).unwrap_or_default());
-    old.iter().zip(&new).any(|(old, new)| old.0 < new.1 && new.0 < old.1)
+    old.iter().zip(&new).any(|(old, new)| overlap(*old, *new))
 }
 
 /// Returns true if all runs measured the same processes of a server. A process with an equal number may be another

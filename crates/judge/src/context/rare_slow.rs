@@ -63,9 +63,12 @@ impl RareSlow {
         let is_percentile = |kind| matches!(kind, BreachKind::P99 | BreachKind::P999);
         let missed = breach(trial, limits).filter(|breach| is_percentile(breach.kind));
         let is_same = missed.and_then(|breach| breach.limit) == Some(self.beyond_us);
-        let seen = Slow::of(&response_times(&[trial]), self.beyond_us);
-        let chance = TREND_SURE * (self.share * (1.0 - self.share) / seen.of.max(1.0)).sqrt();
-        is_same && seen.share() - self.share <= chance
+        let is_as_frequent = |times: &Hist| {
+            let seen = Slow::of(times, self.beyond_us);
+            let chance = TREND_SURE * (self.share * (1.0 - self.share) / seen.of.max(1.0)).sqrt();
+            seen.share() - self.share <= chance
+        };
+        is_same && trial.histograms.get("response").is_none_or(is_as_frequent)
     }
 
     /// Describes the slow answers: `1.5 % of the answers take about 400 ms at any load`.

@@ -47,7 +47,7 @@ pub(crate) fn highest_rate<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> f
 /// Returns the rate of good answers from the first connect of a trial to the end of its window. If a server limits its
 /// requests per second, a short window may have no good answer at all.
 pub fn good_of_all(trial: &Trial) -> f64 {
-    let good = trial.tally.completed.saturating_sub(trial.tally.unexpected_status) as f64;
+    let good = trial.tally.good() as f64;
     ratio(good, trial.measured.window.end_s).unwrap_or(0.0)
 }
 

@@ -80,7 +80,7 @@ impl CostDrift {
         let loads = || facts.sweep.iter().chain(&facts.search).copied().filter(|trial| refused(trial) < REFUSED);
         let used = |trial: &Trial| server_of(trial).and_then(|view| view.cpu_used()).unwrap_or(0.0);
         let (most_used, most) = (loads().map(used).fold(0.0, f64::max), highest_rate(loads()));
-        let is_light = |t: &Trial| used(t) < MUCH_LOWER * most_used && good(t) < MUCH_LOWER * most;
+        let is_light = |t: &Trial| good(t) < MUCH_LOWER * most && used(t) < MUCH_LOWER * most_used;
         let mut costs: Vec<Cost> = match facts.decisive.filter(|_| loads().next().is_none()) {
             Some(single) => parts(single).into_iter().filter_map(|window| Cost::within(single, window)).collect(),
             None => loads().filter(|trial| !is_light(trial)).filter_map(Cost::of).collect(),

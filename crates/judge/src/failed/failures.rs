@@ -9,12 +9,10 @@ use run::{ErrorKind, FailureKind, Protocol, Run, SilentCloses, Trial};
 
 use crate::Facts;
 use crate::context::single::{clients, closed, failed_and_all, failed_share, server_of};
-use crate::context::view::View;
 use crate::course::offered;
 use crate::failed::failed_stretch::FailedStretch;
 use crate::in_flight::upstreams::names;
 use crate::number::{counted, figure, percent, ratio};
-use crate::signals::cpu::fullness;
 use crate::signals::good_work::fullness_by_good;
 use crate::thresholds::{ALL_REFUSED, LIKELY, MOST_FAIL, TREND_SURE};
 
@@ -218,8 +216,7 @@ fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
 /// Returns true if the server had CPU time left for good answers: neither its CPUs nor any of its threads were likely
 /// to be full, or only refusals filled them.
 fn had_time(facts: &Facts<'_>, trial: &Trial) -> bool {
-    let full = |view: View<'_>| Some(fullness(&view)?.min(fullness_by_good(facts, &view).unwrap_or(1.0)));
-    server_of(trial).and_then(full).is_some_and(|full| full < LIKELY)
+    server_of(trial).and_then(|view| fullness_by_good(facts, &view)).is_some_and(|full| full < LIKELY)
 }
 
 #[cfg(test)]

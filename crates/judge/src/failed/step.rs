@@ -32,6 +32,11 @@ impl Step<'_> {
         self.good <= REFUSED * self.all()
     }
 
+    /// Returns true if the server answered requests, and hardly any failed.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.good > 0.0 && self.none_failed()
+    }
+
     /// Returns true if hardly any request failed.
     pub(crate) fn none_failed(&self) -> bool {
         self.failed <= REFUSED * self.all()

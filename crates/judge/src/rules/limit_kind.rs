@@ -28,8 +28,8 @@ pub(super) fn kept(facts: &Facts<'_>) -> Option<Kept> {
 /// limit is on requests in flight. Returns `None` for a limit on the rate. Status 429 may also mean that a queue is
 /// full, as in inference servers and search engines.
 pub(super) fn advice(facts: &Facts<'_>) -> Option<String> {
-    if facts.period_limit.is_some() {
-        return per_period::advice(facts);
+    if let Some(limit) = &facts.period_limit {
+        return Some(per_period::advice(limit));
     }
     let kept = kept(facts).filter(|_| facts.loaded().any(|trial| refused(trial) >= REFUSED))?;
     if waited(facts).is_some() {

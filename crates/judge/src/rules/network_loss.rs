@@ -111,14 +111,15 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if losses.share() < LOST || lost < FRAMES_COUNT {
         return syns_lost(facts).unwrap_or(Verdict::RuledOut(text));
     }
-    match harmless(facts, &losses) {
+    let growth = growth(facts, &losses.view);
+    match harmless(facts, &losses, growth.as_ref()) {
         Some(why) => Verdict::RuledOut(format!("{text}, but {why}")),
-        None => bind(facts, &losses, text),
+        None => bind(&losses, growth.as_ref(), text),
     }
 }
 
 /// Returns the reason why the losses do not limit the rate. Returns `None` if they may limit it.
-fn harmless(facts: &Facts<'_>, losses: &Losses<'_>) -> Option<String> {
+fn harmless(facts: &Facts<'_>, losses: &Losses<'_>, growth: Option<&Signal>) -> Option<String> {
     let overflow = || medium::overflow(losses.view.trial).map(|full| full.text);
     let came_back = || all_came_back(facts).map(|all| format!("all of the offered {} completed", rate(all)));
     let passed = || {
@@ -130,16 +131,16 @@ fn harmless(facts: &Facts<'_>, losses: &Losses<'_>) -> Option<String> {
         .or_else(overflow)
         .or_else(came_back)
         .or_else(passed)
-        .or_else(|| growth(facts, &losses.view).as_ref().and_then(caps_no_rate))
+        .or_else(|| growth.and_then(caps_no_rate))
 }
 
-fn bind(facts: &Facts<'_>, losses: &Losses<'_>, text: String) -> Verdict {
+fn bind(losses: &Losses<'_>, growth: Option<&Signal>, text: String) -> Verdict {
     let Losses { view, lost, sent, unit } = *losses;
     let mut evidence = vec![measured(&view, (unit.counter, ""), (lost, FigureUnit::Plain), Some(LOST * sent), text)];
     evidence.extend(further_counters(&view));
     let is_sure = losses.share() >= LOST_MUCH || evidence.len() > 1;
     evidence.extend(quic::path_line(view.trial));
-    let grown = growth(facts, &view).map_or(1.0, |growth| growth.chance());
+    let grown = growth.map_or(1.0, |growth| growth.chance());
     Verdict::Binds {
         confidence: grown.min(signal(losses).chance()) * if is_sure { TWO_SIGNS } else { INDIRECT },
         sentence: format!("the network loses packets: {} {}", percent(losses.share()), unit.sentence),

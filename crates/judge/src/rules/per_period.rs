@@ -48,12 +48,11 @@ fn confidence(limit: &PeriodLimit) -> f64 {
 }
 
 /// Returns advice on a server that limits the number of requests per period.
-pub(super) fn advice(facts: &Facts<'_>) -> Option<String> {
-    let limit = facts.period_limit.as_ref()?;
+pub(super) fn advice(limit: &PeriodLimit) -> String {
     let longer = if limit.is_known() { "" } else { " A --budget of several periods shows the rate." };
-    Some(format!(
+    format!(
         "Look for a limit of {} in the server's configuration (a middleware, a gateway, an upstream quota). Raise it or exempt \
          the generator's address, to measure the server itself.{longer}",
         limit.text()
-    ))
+    )
 }

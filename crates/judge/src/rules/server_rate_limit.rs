@@ -15,7 +15,6 @@ use crate::context::view::View;
 use crate::failed::refusals::{Level, Refusals};
 use crate::number::{cpus, figure, percent, rate};
 use crate::signals::Signal;
-use crate::signals::cpu::fullness;
 use crate::signals::good_work::fullness_by_good;
 use crate::thresholds::{ALL_REFUSED, HINT, LIKELY, REFUSED, SUREST, TWO_SIGNS, WEAK_SIGN};
 
@@ -151,8 +150,8 @@ fn limited<'r, 'a>(refusals: &'r Refusals<'a>) -> &'r [&'a Trial] {
 /// good answers is steady in both cases. CPU time of refusals counts as left. Returns 0 for a server that waits for a
 /// full upstream.
 fn room(facts: &Facts<'_>, limited: &[&Trial]) -> Option<f64> {
-    let of = |view: View<'_>| Some(fullness(&view)?.min(fullness_by_good(facts, &view).unwrap_or(1.0)));
-    let full = limited.iter().filter_map(|trial| server_of(trial).and_then(of)).reduce(f64::min)?;
+    let views = limited.iter().filter_map(|trial| server_of(trial));
+    let full = views.filter_map(|view| fullness_by_good(facts, &view)).reduce(f64::min)?;
     let waits = crate::in_flight::upstreams::full(facts).is_some();
     Some(if waits { 0.0 } else { 1.0 - full })
 }

@@ -24,9 +24,11 @@ pub(crate) fn good_share(facts: &Facts<'_>, view: &View<'_>) -> Option<f64> {
     Some((each * highest_rate(facts.loaded())).max(busy(view)? - refusals))
 }
 
-/// Returns the probability that the good answers of a trial leave the server no CPU time; see [`good_share`].
+/// Returns the probability that the good answers of a trial leave the server no CPU time; see [`good_share`]. CPU time
+/// of refusals counts as left. Returns `None` if the server's CPU use is unknown.
 pub(crate) fn fullness_by_good(facts: &Facts<'_>, view: &View<'_>) -> Option<f64> {
-    Some(full("", view.given(), good_share(facts, view)?).chance())
+    let chance = |share: f64| full("", view.given(), share).chance();
+    Some(chance(busiest(view)?).min(good_share(facts, view).map_or(1.0, chance)))
 }
 
 /// Returns the largest busy share of the server's CPUs and threads, with the work of other programs on these CPUs.

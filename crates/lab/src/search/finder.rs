@@ -149,8 +149,11 @@ impl Finder {
                 return Ok(Phase::Done);
             }
             self.searched.push(conductor.run().trials.len().saturating_sub(1));
-            if !judge::spoiled(conductor.run().last_repeat())(&trial) {
-                self.record(conductor.run(), &mut search, &limits);
+            let trials = conductor.run().last_repeat();
+            let spoiled = judge::spoiled(trials);
+            if !spoiled(&trial) {
+                let windows = windows(conductor.run(), &self.searched, &limits, spoiled);
+                search.record(&windows, judge::pooled(trials, &limits).as_ref());
             }
             return Ok(if is_last { Phase::Done } else { Phase::Rates(search, limits) });
         }
@@ -158,13 +161,6 @@ impl Finder {
             self.offer(conductor, search.overload(), &limits, overload, TrialKind::Overload)?;
         }
         Ok(Phase::Done)
-    }
-
-    /// Records the results of all windows of the rate search so far, which determine the next rate.
-    fn record(&self, run: &Run, search: &mut RateSearch, limits: &Limits) {
-        let trials = run.last_repeat();
-        let windows = windows(run, &self.searched, limits, judge::spoiled(trials));
-        search.record(&windows, judge::pooled(trials, limits).as_ref());
     }
 
     fn offer(

@@ -151,7 +151,7 @@ fn rates(point: &Point, intensity: &Intensity, part: &LoadPart) -> Rates {
     let never_left = [ErrorKind::ClientPorts, ErrorKind::ClientFds].map(|kind| measured.errors.0.get(&kind).copied());
     let left = measured.attempted.saturating_sub(never_left.into_iter().flatten().sum());
     let sent = if s_clients { left } else { measured.sent };
-    let good = measured.completed.saturating_sub(measured.unexpected_status) as f64;
+    let good = measured.good() as f64;
     let in_time = match (point.within_us, part.histograms.get("response")) {
         (Some(us), Some(hist)) => hist.share_within_ns((us * 1e3) as u64),
         _ => 1.0,

@@ -137,6 +137,11 @@ impl Tally {
         self.errors.0.values().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
+    /// Returns the number of good answers: responses with an expected status.
+    pub fn good(&self) -> u64 {
+        self.completed.saturating_sub(self.unexpected_status)
+    }
+
     /// Returns the number of responses for each unexpected status. If the run has no counts per status, returns instead
     /// the number of responses for each status class that means a refusal or an error.
     pub fn refusals(&self) -> impl Iterator<Item = (&str, u64)> {

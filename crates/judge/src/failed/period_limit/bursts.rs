@@ -78,7 +78,7 @@ fn parts(trial: &Trial) -> Option<Vec<Part>> {
         ignored: NO_ANSWER,
     });
     let ([good, good_after], [failed, failed_after]) = (
-        rests(trial, good, steps.iter().map(|step| step.good)),
+        rests(trial, Tally::good, steps.iter().map(|step| step.good)),
         rests(trial, |tally| tally.unexpected_status, steps.iter().map(|step| step.failed)),
     );
     let ignored = (REFUSED * (good + failed)).max(NO_ANSWER);
@@ -106,10 +106,6 @@ fn rests(trial: &Trial, of: fn(&Tally) -> u64, steps: impl Iterator<Item = f64>)
 /// Largest count that stands for no answer at all. A count between two progress reports may be a fraction of one
 /// answer.
 const NO_ANSWER: f64 = 1.0 - f64::EPSILON;
-
-fn good(tally: &Tally) -> u64 {
-    tally.completed.saturating_sub(tally.unexpected_status)
-}
 
 /// Returns the bursts of good answers in a record. Leaves out bursts with too few answers, such as single slow answers
 /// among refusals.

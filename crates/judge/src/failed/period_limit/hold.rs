@@ -36,9 +36,8 @@ pub fn refuses_for_a_time(run: &Run) -> bool {
 
 fn is_all_refused(trial: &Trial) -> bool {
     let whole = &trial.tally;
-    let good = whole.completed.saturating_sub(whole.unexpected_status) as f64;
     refused(trial) >= 1.0
-        && good <= REFUSED * whole.completed as f64
+        && whole.good() as f64 <= REFUSED * whole.completed as f64
         && mostly(&[trial], run::is_overload) == Some(true)
 }
 
@@ -47,13 +46,12 @@ fn is_all_refused(trial: &Trial) -> bool {
 fn answers_as_large(trial: &Trial, all_refused: &Trial) -> bool {
     let is_fast = |step: &Step<'_>| step.good >= all_refused.rates.offered_rate * (step.to_s - step.from_s);
     let is_large = is_no_larger(all_refused, trial);
-    steps(trial).iter().any(|step| step.good > 0.0 && step.none_failed() && (is_large || is_fast(step)))
+    steps(trial).iter().any(|step| step.is_answered() && (is_large || is_fast(step)))
 }
 
 /// Returns true if a load was answered at first, and then refused.
 fn ends_in_refusals(trial: &Trial) -> bool {
     let steps = steps(trial);
-    let first = steps.iter().position(|step| step.good > 0.0 && step.none_failed());
-    let last = steps.last().is_some_and(|step| step.good < 1.0 && step.failed > 0.0);
-    first.is_some() && last
+    let is_refused_at_last = steps.last().is_some_and(|step| step.good < 1.0 && step.failed > 0.0);
+    is_refused_at_last && steps.iter().any(Step::is_answered)
 }
