@@ -11,11 +11,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run::{AnswerTime, Hist, Trial};
+use run::{AnswerTime, Hist};
 use stats::bootstrap::{draw, small_sample_factor};
 
 use super::observations::{Cell, Observation};
 use super::windows::{Pair, Window};
+use crate::context::single::responses;
 use stats::Sample;
 
 /// Number of draws of the bootstrap. With 300 draws, the estimated standard error itself is off by about 4 %.
@@ -23,11 +24,6 @@ const DRAWS: usize = 300;
 
 /// Response time of requests that were never answered, nanoseconds. The value is longer than any time in a histogram.
 const NEVER_NS: u64 = u64::MAX;
-
-/// Returns the histogram of a trial's response times. Returns `None` if the histogram is missing or empty.
-fn responses(trial: &Trial) -> Option<&Hist> {
-    trial.histograms.get("response").filter(|hist| !hist.is_empty())
-}
 
 /// Histograms of both sides for each condition, converted once for all percentiles.
 pub(super) struct Sides(Vec<[Side; 2]>);

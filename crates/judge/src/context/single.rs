@@ -1,6 +1,6 @@
 //! Basic figures of a single trial: its clients, good answers and failed share.
 
-use run::{Intensity, Run, Summary, Tally, Trial};
+use run::{Hist, Intensity, Run, Summary, Tally, Trial};
 
 use crate::context::view::View;
 use crate::number::{finite, positive, ratio};
@@ -20,6 +20,11 @@ pub(crate) fn closed(trial: &Trial) -> bool {
 pub(crate) fn refused(trial: &Trial) -> f64 {
     let t = &trial.measured.tally;
     ratio(t.unexpected_status as f64, t.completed as f64).unwrap_or(0.0).clamp(0.0, 1.0)
+}
+
+/// Returns the histogram of a trial's response times. Returns `None` if the histogram is missing or empty.
+pub(crate) fn responses(trial: &Trial) -> Option<&Hist> {
+    trial.histograms.get("response").filter(|times| !times.is_empty())
 }
 
 /// Returns the rate of good answers: completed, with an expected status. Leaves out refusals, because otherwise a

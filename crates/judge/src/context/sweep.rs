@@ -3,7 +3,7 @@
 
 use run::{ErrorKind, Intensity, Key, Trial, TrialKind};
 
-use crate::context::single::{clients, closed, good, highest_rate, r1_us};
+use crate::context::single::{clients, closed, good, highest_rate, r1_us, responses};
 use crate::number::{positive, ratio};
 use crate::thresholds::{ASKED_FOR_MORE, FLAT, FLAT_BY_ONE, MUCH_LOWER, PLATEAU_KEPT, REACHED};
 use stats::NORMAL_95;
@@ -184,8 +184,7 @@ fn may_have_grown(first: &Trial, last: &Trial, growth: f64) -> bool {
 /// Returns the relative error of the rate of a step, by the scatter of its response times; 0 if their scatter is
 /// unknown.
 fn rate_error(step: &Trial) -> f64 {
-    let times = step.histograms.get("response").filter(|times| !times.is_empty());
-    let variation = times.and_then(|times| ratio(times.sd_us(), times.mean_us())).unwrap_or(0.0);
+    let variation = responses(step).and_then(|times| ratio(times.sd_us(), times.mean_us())).unwrap_or(0.0);
     variation / (step.measured.tally.completed as f64).max(1.0).sqrt()
 }
 

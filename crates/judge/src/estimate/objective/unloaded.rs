@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use run::{Hist, SummaryFigure, Trial};
 
+use crate::context::single::responses;
 use crate::context::sweep::lightest;
 use crate::number::{positive, ratio};
 use crate::thresholds::{FEWEST_REQUESTS, WIDE};
@@ -40,7 +41,7 @@ impl Unloaded {
         if !steps.iter().any(|step| differs_widely(step)) {
             return None;
         }
-        let times: Vec<&Hist> = steps.iter().filter_map(|step| response(step)).collect();
+        let times: Vec<&Hist> = steps.iter().filter_map(|step| responses(step)).collect();
         let enough = times.iter().filter(|times| times.len() >= FEWEST_REQUESTS);
         let least = enough.filter_map(|times| quick_mean_us(times)).min_by(f64::total_cmp);
         let all = || {
@@ -52,14 +53,9 @@ impl Unloaded {
     }
 }
 
-/// Returns the response times of a trial's good answers.
-fn response(trial: &Trial) -> Option<&Hist> {
-    trial.histograms.get("response").filter(|times| !times.is_empty())
-}
-
 /// Returns true if the median of a trial's response times is far from the mean of its quickest answers.
 fn differs_widely(trial: &Trial) -> bool {
-    let times = response(trial).and_then(quick_mean_us).zip(positive(trial.latency_us.p50));
+    let times = responses(trial).and_then(quick_mean_us).zip(positive(trial.latency_us.p50));
     let apart = times.and_then(|(mean, median)| ratio(mean, median));
     apart.is_some_and(|apart| apart.max(1.0 / apart) >= WIDE)
 }
