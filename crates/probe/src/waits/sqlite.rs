@@ -153,7 +153,6 @@ fn write_lock(line: &[u8]) -> Option<WriteLock> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{BufRead as _, BufReader};
     use std::process::{Command, Stdio};
 
     use super::*;
@@ -191,8 +190,7 @@ mod tests {
             );
             let mut command = Command::new("python3");
             let mut child = command.args(["-c", &code]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-            let mut line = String::new();
-            BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+            testkit::first_line(&mut child);
             let mut locks = SqliteLocks::default();
             let wanted = path.display().to_string();
             assert_eq!(locks.locked_for(child.id()).as_deref(), Some(wanted.as_str()), "{mode}");

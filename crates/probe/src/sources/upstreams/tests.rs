@@ -129,9 +129,8 @@ fn an_upstream_that_was_started_again_is_found_again() {
         );
         let mut command = Command::new("python3");
         let mut child = command.args(["-c", &code]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        (child, line.trim().parse::<SocketAddr>().unwrap())
+        let line = testkit::first_line(&mut child);
+        (child, line.parse::<SocketAddr>().unwrap())
     };
     let (mut first, at) = start(0);
     let (mut server, listen) = server(at, &path);
