@@ -54,7 +54,7 @@ pub use namespaces::{in_namespaces, no_namespaces};
 pub use need::{
     SetupError, has, has_testbed, installed, is_root, or_skip, program, python_with, required, skip, two_processors,
 };
-pub use pip::pip_packages;
+pub use pip::{pip_packages, python_with_packages};
 pub use postgres::{NOBODY, Postgres, postgres_program};
 pub use process::{
     ChildProcess, Hog, Running, children, eventually, eventually_within, first_line, free_port, kill, one_loop,

@@ -1,7 +1,7 @@
 //! Python packages from the public registry. Each set of packages is downloaded only once, to `target/applications`.
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::{lock_file, program, skip};
 
@@ -28,4 +28,14 @@ pub fn pip_packages(test: &str, name: &str, packages: &[&str]) -> Option<PathBuf
     }
     std::fs::write(marker, "").unwrap();
     Some(folder)
+}
+
+/// Returns the command that runs the Python script `code` with packages of [`pip_packages`]. Its output is a pipe.
+/// Returns `None` if Python is not installed, or if the packages are missing.
+#[track_caller]
+pub fn python_with_packages(test: &str, name: &str, packages: &[&str], code: &str) -> Option<Command> {
+    let (python, folder) = (program("python3")?, pip_packages(test, name, packages)?);
+    let mut command = Command::new(python);
+    command.args(["-c", code]).env("PYTHONPATH", folder).stdout(Stdio::piped());
+    Some(command)
 }

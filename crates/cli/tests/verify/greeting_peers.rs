@@ -6,11 +6,12 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::{Value, json as value};
 use testkit::{
-    ChildProcess, Running, alone, binary, eventually, first_line, free_port, json, pip_packages, program, skip, total,
+    ChildProcess, Running, alone, binary, eventually, first_line, free_port, json, program, python_with_packages, skip,
+    total,
 };
 
 /// Sends the bytes `request` for each request, and expects `answer_bytes` bytes. Checks that no request failed. Returns
@@ -78,14 +79,9 @@ while True:
 #[test]
 fn commands_equal_those_that_an_smtp_server_counts() {
     let _alone = alone();
-    let test = "SMTP as the target";
-    let (Some(python), Some(folder)) = (program("python3"), pip_packages(test, "aiosmtpd", &["aiosmtpd==1.*"])) else {
-        return;
-    };
-    let dir = tempfile::tempdir().unwrap();
-    let mut command = Command::new(python);
-    command.args(["-c", SMTP, &free_port().to_string()]).arg(dir.path());
-    let mut server = ChildProcess::start(command.env("PYTHONPATH", folder).stdout(Stdio::piped()));
+    let python = python_with_packages("SMTP as the target", "aiosmtpd", &["aiosmtpd==1.*"], SMTP);
+    let (Some(mut command), dir) = (python, tempfile::tempdir().unwrap()) else { return };
+    let mut server = ChildProcess::start(command.arg(free_port().to_string()).arg(dir.path()));
     let addr = first_line(&mut server.0);
     let mut all = 0;
     for more in WAYS {

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json as value};
 use testkit::{
-    ChildProcess, alone, binary, eventually, first_line, go_peers, json, loadline, num, pip_packages, program, refused,
+    ChildProcess, alone, binary, eventually, first_line, go_peers, json, loadline, num, python_with_packages, refused,
     status, total,
 };
 
@@ -105,11 +105,9 @@ const PYTHON: &str = include_str!("grpc_types.py");
 #[test]
 fn grpcio_reads_the_messages_and_the_metadata() {
     let _alone = alone();
-    let test = "gRPC by reflection of grpcio";
     let packages = ["grpcio==1.*", "grpcio-reflection==1.*"];
-    let (Some(folder), Some(python)) = (pip_packages(test, "grpcio", &packages), program("python3")) else { return };
-    let mut command = Command::new(python);
-    command.args(["-c", PYTHON]).env("PYTHONPATH", folder).stdout(Stdio::piped());
+    let python = python_with_packages("gRPC by reflection of grpcio", "grpcio", &packages, PYTHON);
+    let Some(mut command) = python else { return };
     let mut held = ChildProcess::start(&mut command);
     let at = first_line(&mut held.0);
     let order = r#"{"id": "7", "names": ["a", "b"], "at": "1970-01-02T00:00:00Z", "counts": {"x": 3}}"#;

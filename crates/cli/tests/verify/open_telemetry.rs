@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::process::{Command, Stdio};
-
 use serde_json::Value;
-use testkit::{ChildProcess, alone, binary, first_line, free_port, json, num, pip_packages, program, total};
+use testkit::{ChildProcess, alone, binary, first_line, free_port, json, num, python_with_packages, total};
 
 /// Server whose requests take 6 ms, 4 ms of them in the span SELECT. The server traces only requests whose
 /// `traceparent` header says that they are sampled. The exporter's settings come from environment variables.
@@ -40,9 +38,7 @@ server.serve_forever()
 
 fn server(receiver: u16, compression: &str) -> Option<(ChildProcess, String)> {
     let packages = ["opentelemetry-sdk==1.*", "opentelemetry-exporter-otlp-proto-http==1.*"];
-    let folder = pip_packages("spans of OpenTelemetry", "opentelemetry", &packages)?;
-    let mut command = Command::new(program("python3")?);
-    command.args(["-c", SERVER]).env("PYTHONPATH", folder).stdout(Stdio::piped());
+    let mut command = python_with_packages("spans of OpenTelemetry", "opentelemetry", &packages, SERVER)?;
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://127.0.0.1:{receiver}"));
     command.env("OTEL_EXPORTER_OTLP_COMPRESSION", compression).env("OTEL_SERVICE_NAME", "shop");
     command.env("OTEL_BSP_SCHEDULE_DELAY", "200");

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json as value};
 use testkit::{
-    ChildProcess, Running, alone, binary, first_line, has, json, nginx, num, pip_packages, program, script_server,
+    ChildProcess, Running, alone, binary, first_line, has, json, nginx, num, python_with_packages, script_server,
     served, skip, total,
 };
 
@@ -213,13 +213,8 @@ mod idle {
     #[test]
     fn streams_of_uvicorn_are_whole_and_counted_exactly() {
         let _alone = alone();
-        let test = "streams of uvicorn";
-        let (Some(python), Some(folder)) = (program("python3"), pip_packages(test, "uvicorn", &["uvicorn==0.*"]))
-        else {
-            return;
-        };
-        let mut command = Command::new(python);
-        command.args(["-c", UVICORN]).env("PYTHONPATH", folder).stdout(Stdio::piped());
+        let python = python_with_packages("streams of uvicorn", "uvicorn", &["uvicorn==0.*"], UVICORN);
+        let Some(mut command) = python else { return };
         let mut server = ChildProcess::start(&mut command);
         check_peer(&first_line(&mut server.0));
     }
