@@ -7,7 +7,8 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::{has_testbed, json_of};
+use crate::need::testbed;
+use crate::{SetupError, json_of, or_skip};
 
 const SERVER: &str = "10.77.0.1";
 
@@ -24,11 +25,15 @@ impl TwoHosts {
     /// Creates the hosts, joined by `medium` (a simulated network). Skips the test if this machine cannot create a
     /// testbed.
     pub fn up(test: &str, binary: &Path, medium: &str) -> Option<Self> {
+        or_skip(test, Self::where_possible(binary, medium))
+    }
+
+    /// Creates the hosts, for callers that are not tests. Returns an error if this machine cannot create a testbed.
+    pub fn where_possible(binary: &Path, medium: &str) -> Result<Self, SetupError> {
         let way = Self { binary: binary.into(), dir: tempfile::tempdir().unwrap(), port: Cell::new(8080) };
         let output = way.testbed(&["up", "way", "--medium", medium]).output().unwrap();
-        let there = has_testbed(test, &said(&output));
-        assert!(output.status.success() || !there, "{}", said(&output));
-        there.then_some(way)
+        testbed(&said(&output))?;
+        if output.status.success() { Ok(way) } else { Err(SetupError::Failed(said(&output))) }
     }
 
     fn testbed(&self, arguments: &[&str]) -> Command {
@@ -37,7 +42,8 @@ impl TwoHosts {
         command
     }
 
-    fn inside(&self, host: &str, program: &Path) -> Command {
+    /// Returns a command that runs a program on a host.
+    pub fn inside(&self, host: &str, program: &Path) -> Command {
         let mut command = self.testbed(&["exec", "way", host, "--"]);
         command.arg(program);
         command
@@ -67,10 +73,15 @@ impl TwoHosts {
 
     /// Starts `loadline serve http` with `flags` on the host `server`.
     pub fn serve(&self, flags: &[&str]) -> Server {
+        self.serve_as("http", flags)
+    }
+
+    /// Starts `loadline serve SERVICE` with `flags` on the host `server`.
+    pub fn serve_as(&self, service: &str, flags: &[&str]) -> Server {
         let mut command = self.inside("server", Path::new("/bin/sh"));
         command.args(["-c", "echo $$; exec \"$@\"", "sh"]).arg(&self.binary);
         let addr = format!("{SERVER}:{}", self.port.replace(self.port.get() + 1));
-        command.args(["serve", "http", "--listen", &addr]).args(flags);
+        command.args(["serve", service, "--listen", &addr]).args(flags);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let pid = lines.next().unwrap().unwrap();
@@ -99,7 +110,8 @@ impl TwoHosts {
 pub struct Server {
     child: Child,
     pid: String,
-    addr: String,
+    /// Address and port on which the server listens.
+    pub addr: String,
 }
 
 impl Drop for Server {

@@ -57,5 +57,5 @@ func main() {
 	time.Sleep(time.Duration(number(3)) * time.Second)
 	before := pages.Load()
 	time.Sleep(time.Duration(number(4)) * time.Second)
-	fmt.Println("pages", pages.Load()-before, "failures", failures.Load())
+	fmt.Printf("pages %d\nfailures %d\n", pages.Load()-before, failures.Load())
 }
