@@ -13,8 +13,7 @@ use crate::{ChildProcess, SetupError, free_port, installed, is_root};
 /// Returns the path of the static loadline program in the target directory that contains `own`. `make test` and `make
 /// bench` build the static program first.
 pub fn static_program(own: &Path) -> Result<PathBuf, SetupError> {
-    let target = own.ancestors().find(|dir| dir.join("CACHEDIR.TAG").exists());
-    let program = target.map(|target| target.join("dist/loadline")).filter(|program| program.exists());
+    let program = own.ancestors().map(|dir| dir.join("dist/loadline")).find(|program| program.exists());
     program.ok_or_else(|| SetupError::Missing("no static program in target/dist; make it with: make dist".into()))
 }
 
