@@ -213,6 +213,9 @@ pub(super) fn run(script: &str) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(format!("{}\n{said}\n{script}", output.status)) }
 }
 
+/// Titles of sections whose commands need servers that other tests start: those of `targets.rs` and `greeting_peers.rs`.
+const TRIED_ELSEWHERE: [&str; 2] = ["Targets", "Servers that speak first"];
+
 /// Runs the commands of the pages that are chosen by their folder and file name. At least `expected` of these pages
 /// have commands.
 fn run_pages(is_chosen: fn(folder: &str, name: &str) -> bool, expected: usize) {
@@ -221,12 +224,10 @@ fn run_pages(is_chosen: fn(folder: &str, name: &str) -> bool, expected: usize) {
         let folder = page.parent().and_then(Path::file_name).unwrap().to_string_lossy();
         let name = page.file_name().unwrap().to_string_lossy();
         let text = std::fs::read_to_string(&page).unwrap();
-        // Leaves out README's section "Targets", whose commands need servers that the test in `targets.rs` starts.
-        let text = if name == "README.md" && text.contains("## Targets") {
-            text.replace(super::targets::section(&text), "")
-        } else {
-            text
-        };
+        let text = TRIED_ELSEWHERE.iter().fold(text, |text, title| match super::targets::section_of(&text, title) {
+            Some(section) => text.replace(section, ""),
+            None => text,
+        });
         let commands = session(&name, &text);
         if !commands.is_empty() && is_chosen(&folder, &name) {
             let begun = std::time::Instant::now();

@@ -49,9 +49,14 @@ const HERE: &[(&str, &str)] = &[
 ];
 
 /// Returns the section "Targets" of README.md.
-pub(super) fn section(readme: &str) -> &str {
-    let (_, after) = readme.split_once("\n## Targets\n").expect("a section about targets");
-    after.split("\n## ").next().unwrap_or(after)
+fn section(readme: &str) -> &str {
+    section_of(readme, "Targets").expect("a section about targets")
+}
+
+/// Returns the section of a page with the given title; `None` if there is no such section.
+pub(super) fn section_of<'p>(page: &'p str, title: &str) -> Option<&'p str> {
+    let (_, after) = page.split_once(&format!("\n## {title}\n"))?;
+    after.split("\n## ").next()
 }
 
 /// Returns the commands of the section, with a short time budget and with the addresses of this test's servers.
