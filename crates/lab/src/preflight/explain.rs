@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proto::Fault;
 use run::number::prose::counted;
-use run::{Address, LoadPlan};
+use run::{Address, LoadPlan, Protocol};
 
 use super::exchange::{Exchange, ExchangeError};
 
@@ -132,7 +132,9 @@ fn explain_end(exchange: &Exchange, error: Option<&std::io::Error>, protocol: &s
 /// Explains an answer that is no answer of the plan's protocol.
 fn explain_fault(exchange: &Exchange, fault: &Fault, plan: &LoadPlan) -> String {
     let protocol = spoken(plan);
-    match foreign_protocol(&exchange.answer.0) {
+    // With `tcp://`, the server may speak any protocol.
+    let foreign = foreign_protocol(&exchange.answer.0).filter(|_| !matches!(plan.protocol, Protocol::Raw { .. }));
+    match foreign {
         // The server uses HTTP/2, so no other protocol is suggested. `fault` already contains the server's error.
         Some("HTTP/2") if protocol == "http2" => fault.to_string(),
         Some("HTTP/2") if proto::spec(&plan.protocol).alpn == "h2" => {
@@ -142,6 +144,7 @@ fn explain_fault(exchange: &Exchange, fault: &Fault, plan: &LoadPlan) -> String 
         None if plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/1.") => {
             format!("{fault}; its answer begins {}", exchange.answer.beginning())
         }
+        None if protocol == "tcp" => format!("{fault}; its answer begins {}", exchange.answer.beginning()),
         None => {
             format!("{fault}; its answer begins {}: does it speak {protocol}?", exchange.answer.beginning())
         }

@@ -276,6 +276,24 @@ mod tests {
         assert!(error.contains("PUSH_PROMISE") && !error.contains('?'), "{error}");
     }
 
+    /// With `tcp://`, the protocol is the user's choice. An earlier version of loadline said that an SSH server speaks
+    /// SSH, not tcp.
+    #[test]
+    fn no_protocol_is_foreign_to_tcp() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr: Address = listener.local_addr().unwrap().into();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.write_all(b"SSH-2.0-OpenSSH_9.6\r\nmore than one byte").unwrap();
+            let _ = stream.read(&mut [0; 8]);
+        });
+        let read_first = Some("line".into());
+        let protocol = run::Protocol::Raw { send_file: None, expect_bytes: Some(1), read_first };
+        let error = test_request(&addr, &LoadPlan { protocol, timeout_s: PATIENT, ..LoadPlan::default() }).unwrap_err();
+        server.join().unwrap();
+        assert!(error.contains("more bytes than expected") && !error.contains("speak"), "{error}");
+    }
+
     /// If the server reads only the beginning of the request, one write of the client may last for the whole timeout.
     #[test]
     fn a_server_that_does_not_read_a_large_request_is_named_once_the_timeout_is_over() {
