@@ -183,33 +183,33 @@ fn an_application_behind_a_proxy_is_named_and_proven() {
     assert_eq!(measured["lever"], "behind-cpu", "{said}");
 }
 
+/// Under a rate limit that delays answers, the response time grows with the number of connections. Turns with many
+/// connections would therefore not fit into the default time budget.
+#[test]
+fn find_proves_a_limit_by_address_that_delays_answers() {
+    let test = "proof of a limit that delays";
+    let (_alone, binary) = alone_with_release!(test);
+    let zone = "limit_req_zone $binary_remote_addr zone=z:1m rate=100r/s;";
+    let Some(server) = nginx(1, "limit_req zone=z burst=5000;", zone) else {
+        return skip(test, "nginx is not installed");
+    };
+    let others = OtherPrograms::watch();
+    let out = tempfile::tempdir().unwrap();
+    let dir = out.path().join("run");
+    let url = format!("http://{}/file", server.addr);
+    let run = json(&binary, &["find", &url, "--budget", "30s", "--out", dir.to_str().unwrap()]);
+    for (file, max_bytes) in [("run.json", MAX_RUN_BYTES), ("report.html", MAX_PAGE_BYTES)] {
+        let bytes = std::fs::metadata(dir.join(file)).unwrap().len();
+        assert!(bytes < max_bytes, "{file} of a run of 30 s has {bytes} bytes");
+    }
+    if others.stayed_away(test) {
+        proven(&run, "server-rate-limit");
+    }
+}
+
 /// Tests with servers that mostly wait, or whose CPU quota limits them, so the CPUs of the machine are mostly idle.
 mod idle {
     use super::*;
-
-    /// Under a rate limit that delays answers, the response time grows with the number of connections. Turns with many
-    /// connections would therefore not fit into the default time budget.
-    #[test]
-    fn find_proves_a_limit_by_address_that_delays_answers() {
-        let test = "proof of a limit that delays";
-        let (_alone, binary) = alone_with_release!(test);
-        let zone = "limit_req_zone $binary_remote_addr zone=z:1m rate=100r/s;";
-        let Some(server) = nginx(1, "limit_req zone=z burst=5000;", zone) else {
-            return skip(test, "nginx is not installed");
-        };
-        let others = OtherPrograms::watch();
-        let out = tempfile::tempdir().unwrap();
-        let dir = out.path().join("run");
-        let url = format!("http://{}/file", server.addr);
-        let run = json(&binary, &["find", &url, "--budget", "30s", "--out", dir.to_str().unwrap()]);
-        for (file, max_bytes) in [("run.json", MAX_RUN_BYTES), ("report.html", MAX_PAGE_BYTES)] {
-            let bytes = std::fs::metadata(dir.join(file)).unwrap().len();
-            assert!(bytes < max_bytes, "{file} of a run of 30 s has {bytes} bytes");
-        }
-        if others.stayed_away(test) {
-            proven(&run, "server-rate-limit");
-        }
-    }
 
     #[test]
     fn immediate_acknowledgement_proves_a_delayed_one() {

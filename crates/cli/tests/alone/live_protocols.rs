@@ -23,50 +23,45 @@ fn http3_has_a_capacity_costs_and_a_verdict() {
     assert_eq!(findings["bottleneck"]["id"], "server-single-thread", "{}", findings["bottleneck"]);
 }
 
-/// A server that completes 400 requests per second.
-mod idle {
-    use super::*;
-
-    /// The server handles one request at a time, each in 2.5 ms of wall clock time. If a busy machine delays the
-    /// server, the server catches up afterwards, so its mean rate is exact. The server allows four streams per
-    /// connection. The load has eight requests per connection, so four of them must wait for a stream.
-    #[test]
-    fn a_limit_of_streams_is_evidence_of_the_verdict() {
-        const SERVER: &str = r#"
-    const http2 = require('node:http2');
-    const waiting = []; let clock = 0;
-    setInterval(() => {
-      const now = performance.now();
-      while (waiting.length > 0 && clock + 2.5 <= now) { clock += 2.5; waiting.shift()(); }
-    }, 2);
-    const server = http2.createServer({ settings: { maxConcurrentStreams: 4 } }, (request, response) => {
-      request.on('error', () => {});
-      if (waiting.length === 0) clock = Math.max(clock, performance.now() - 100);
-      waiting.push(() => response.end('ok'));
-    });
-    server.on('sessionError', () => {});
-    server.listen(Number(process.argv[1]), '127.0.0.1');
-    "#;
-        let _alone = alone();
-        let Some(node) = testkit::program("node") else { return testkit::skip("find --http2 to streams", "no node") };
-        let (port, mut command) = (free_port(), Command::new(node));
-        command.args(["-e", SERVER, &port.to_string()]);
-        let server = Running::start(command, port, tempfile::tempdir().unwrap());
-        // If the machine stalls, one step of the sweep may take a second. The verdict needs several steps, so the
-        // budget is long.
-        let more = ["--http2", "--streams", "8", "--budget", "15s"];
-        let others = OtherPrograms::watch();
-        let run = find("streams", &format!("http://{}/", server.addr), &more);
-        let verdict = &run["findings"]["bottleneck"];
-        let loaded = run["trials"].as_array().unwrap().iter().filter(|trial| trial["stream_limit"] == 4).count();
-        assert!(loaded >= 3, "each connection is told the limit: {loaded}");
-        if !others.stayed_away("find --http2 to streams") {
-            return;
-        }
-        assert_eq!(verdict["id"], "server-concurrency", "{verdict}");
-        let evidence = verdict["evidence"].as_array().unwrap();
-        let limit = evidence.iter().find(|line| line["counter"] == "stream_limit");
-        let text = limit.and_then(|line| line["text"].as_str()).unwrap_or_default();
-        assert!(text.contains("4 streams per connection (SETTINGS_MAX_CONCURRENT_STREAMS)"), "{verdict}");
+/// The server handles one request at a time, each in 2.5 ms of wall clock time. If a busy machine delays the
+/// server, the server catches up afterwards, so its mean rate is exact. The server allows four streams per
+/// connection. The load has eight requests per connection, so four of them must wait for a stream.
+#[test]
+fn a_limit_of_streams_is_evidence_of_the_verdict() {
+    const SERVER: &str = r#"
+const http2 = require('node:http2');
+const waiting = []; let clock = 0;
+setInterval(() => {
+  const now = performance.now();
+  while (waiting.length > 0 && clock + 2.5 <= now) { clock += 2.5; waiting.shift()(); }
+}, 2);
+const server = http2.createServer({ settings: { maxConcurrentStreams: 4 } }, (request, response) => {
+  request.on('error', () => {});
+  if (waiting.length === 0) clock = Math.max(clock, performance.now() - 100);
+  waiting.push(() => response.end('ok'));
+});
+server.on('sessionError', () => {});
+server.listen(Number(process.argv[1]), '127.0.0.1');
+"#;
+    let _alone = alone();
+    let Some(node) = testkit::program("node") else { return testkit::skip("find --http2 to streams", "no node") };
+    let (port, mut command) = (free_port(), Command::new(node));
+    command.args(["-e", SERVER, &port.to_string()]);
+    let server = Running::start(command, port, tempfile::tempdir().unwrap());
+    // If the machine stalls, one step of the sweep may take a second. The verdict needs several steps, so the
+    // budget is long.
+    let more = ["--http2", "--streams", "8", "--budget", "15s"];
+    let others = OtherPrograms::watch();
+    let run = find("streams", &format!("http://{}/", server.addr), &more);
+    let verdict = &run["findings"]["bottleneck"];
+    let loaded = run["trials"].as_array().unwrap().iter().filter(|trial| trial["stream_limit"] == 4).count();
+    assert!(loaded >= 3, "each connection is told the limit: {loaded}");
+    if !others.stayed_away("find --http2 to streams") {
+        return;
     }
+    assert_eq!(verdict["id"], "server-concurrency", "{verdict}");
+    let evidence = verdict["evidence"].as_array().unwrap();
+    let limit = evidence.iter().find(|line| line["counter"] == "stream_limit");
+    let text = limit.and_then(|line| line["text"].as_str()).unwrap_or_default();
+    assert!(text.contains("4 streams per connection (SETTINGS_MAX_CONCURRENT_STREAMS)"), "{verdict}");
 }

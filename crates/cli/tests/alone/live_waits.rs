@@ -214,28 +214,28 @@ mod light {
     }
 }
 
+#[test]
+fn a_global_lock_is_named_with_its_sleeping_holder() {
+    let _alone = alone();
+    let Some((server, port)) = python("lock") else { return skip("a lock in Python", "python3 is not installed") };
+    assert_lock(&waits(port, 16, "3s"), 16.0, "do_GET");
+    drop(server);
+    let own = served({
+        let mut command = Command::new(binary!());
+        command.args(["serve", "http", "--model", "blocking", "--option", "lock=10"]);
+        command
+    });
+    assert_lock(&waits(own.addr.port(), 8, "3s"), 8.0, "sleep_until_ns");
+    let Some(compiler) = program("cc") else { return skip("a mutex in C", "no C compiler") };
+    let (_dir, mut command) = compiled(&compiler, C);
+    let port = free_port();
+    let _server = ChildProcess::listening(command.arg(port.to_string()), port);
+    assert_lock(&waits(port, 8, "3s"), 8.0, "work");
+}
+
 /// Servers that wait, under light loads.
 mod idle {
     use super::*;
-
-    #[test]
-    fn a_global_lock_is_named_with_its_sleeping_holder() {
-        let _alone = alone();
-        let Some((server, port)) = python("lock") else { return skip("a lock in Python", "python3 is not installed") };
-        assert_lock(&waits(port, 16, "3s"), 16.0, "do_GET");
-        drop(server);
-        let own = served({
-            let mut command = Command::new(binary!());
-            command.args(["serve", "http", "--model", "blocking", "--option", "lock=10"]);
-            command
-        });
-        assert_lock(&waits(own.addr.port(), 8, "3s"), 8.0, "sleep_until_ns");
-        let Some(compiler) = program("cc") else { return skip("a mutex in C", "no C compiler") };
-        let (_dir, mut command) = compiled(&compiler, C);
-        let port = free_port();
-        let _server = ChildProcess::listening(command.arg(port.to_string()), port);
-        assert_lock(&waits(port, 8, "3s"), 8.0, "work");
-    }
 
     /// One thread holds the lock nearly all the time, and the threads of the clients wait for it.
     #[test]
