@@ -64,10 +64,14 @@ fn messages_of_the_profile_have_the_published_sizes() {
 #[test]
 fn clients_are_added_on_every_kind_of_medium() {
     let _alone = alone();
-    // Six clients fill the shared wire.
-    for (medium, most) in [("ethernet10", 6), ("ethernet10:user", 6), ("switch:100M", 2), ("loopback", 2)] {
-        let (set, clients) = (format!("medium={medium}"), format!("clients={most}"));
-        let arguments = ["adding-clients", "--set", &set, "--set", &clients, "--set", "seconds=1"];
+    // Six clients fill the shared wire. The experiment then checks that the last client changes the CPU use of the hosts
+    // by at most 2 %. In 1 s, that would be two ticks of the kernel's CPU counters, and scatter alone may be larger.
+    for (medium, most, seconds) in
+        [("ethernet10", 6, 3), ("ethernet10:user", 6, 3), ("switch:100M", 2, 1), ("loopback", 2, 1)]
+    {
+        let [set, clients, seconds] =
+            [format!("medium={medium}"), format!("clients={most}"), format!("seconds={seconds}")];
+        let arguments = ["adding-clients", "--set", &set, "--set", &clients, "--set", &seconds];
         let Some(run) = lab("clients_are_added", &arguments) else { return };
         let trials = run["trials"].as_array().unwrap();
         assert_eq!(trials.len(), most);
