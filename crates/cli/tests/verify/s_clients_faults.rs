@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::io::{BufRead as _, BufReader};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -11,30 +12,18 @@ use serde_json::Value;
 use testkit::s_clients::{D, OFFERED, SERVE, SLOW, error, honest, in_a_namespace, incidents, load, load_of};
 use testkit::{Hog, Running, alone, binary, eventually, json_of, num, serve, two_processors, verdict};
 
-/// Returns the CPU time that a process has used, in hundredths of a second.
-fn computed(pid: u32) -> u64 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let after_name = stat.rsplit(')').next().unwrap_or_default();
-    after_name.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
-}
-
-/// Waits until the server, which takes 5 ms of CPU time per request, has answered twenty requests. After the twenty
-/// requests, waits for the end of the warm-up.
-fn under_way(server: &Running, before: u64) {
-    eventually(|| (computed(server.pid()) >= before + 10).then_some(()));
-    std::thread::sleep(Duration::from_millis(800));
-}
-
 /// Loads a slow server with S-Clients, causes a fault during the load, and returns the saved run.
 fn disturbed(disturb: impl FnOnce(&Running)) -> Value {
     let (server, out) = (serve(binary!(), 0, &SLOW), tempfile::tempdir().unwrap());
     // The load lasts long enough to contain the fault, even if this test stalls for some time.
     let mut command = load_of(binary!(), &format!("http://{}/", server.addr), D, ("5s", &["--out"]));
-    command.arg(out.path().join("run")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let before = computed(server.pid());
-    let mut child = command.spawn().unwrap();
-    under_way(&server, before);
+    command.arg(out.path().join("run")).arg("--json-lines").stdin(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut seconds = BufReader::new(child.stdout.take().unwrap()).lines();
+    // The first line tells the first second of the load, which is longer than the warm-up.
+    seconds.next().unwrap().unwrap();
     disturb(&server);
+    seconds.for_each(drop);
     child.wait().unwrap();
     let run: Value = serde_json::from_slice(&std::fs::read(out.path().join("run/run.json")).unwrap()).unwrap();
     assert!(out.path().join("run/report.html").exists());
