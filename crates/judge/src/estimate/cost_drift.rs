@@ -4,7 +4,7 @@
 //! machine.
 
 use run::{Trial, Window};
-use stats::trend::trend;
+use stats::trend::trend_within;
 
 use crate::Facts;
 use crate::context::single::{closed, good, highest_rate, refused, server_of};
@@ -38,19 +38,26 @@ struct Course {
 }
 
 impl Course {
-    /// Returns the course of the CPU time, by a straight line through its logarithms. `points` are moments, in seconds,
-    /// and CPU times. Returns `None` if there are fewer than `fewest` of them.
-    fn of(points: &[(f64, f64)], fewest: usize) -> Option<Self> {
-        let logarithms: Vec<(f64, f64)> = points.iter().map(|(t_s, us)| (*t_s, us.ln())).collect();
-        if points.len() < fewest {
+    /// Returns the course of the CPU time, by a straight line through its logarithms. `sound` and `disturbed` are
+    /// moments, in seconds, and CPU times, in loads without and with other programs. Other programs may lengthen each
+    /// CPU time, because they use caches and hyper-threads. Disturbed loads are therefore compared only with each
+    /// other. The line passes through the sound loads. Returns `None` if there are fewer than `fewest` loads, or if no
+    /// load is sound.
+    fn of(sound: &[(f64, f64)], disturbed: &[(f64, f64)], fewest: usize) -> Option<Self> {
+        let logarithms =
+            |points: &[(f64, f64)]| -> Vec<(f64, f64)> { points.iter().map(|(t_s, us)| (*t_s, us.ln())).collect() };
+        if sound.len() + disturbed.len() < fewest {
             return None;
         }
+        let [sound, disturbed] = [sound, disturbed].map(logarithms);
         // If all values are equal, there is no trend.
-        let (slope, z) = trend(&logarithms).map_or((0.0, 0.0), |found| (found.slope, found.z));
-        let middle = |of: fn(&(f64, f64)) -> f64| median(logarithms.iter().map(of).collect());
+        let (slope, z) = trend_within(&[&sound, &disturbed]).map_or((0.0, 0.0), |found| (found.slope, found.z));
+        let middle = |of: fn(&(f64, f64)) -> f64| median(sound.iter().map(of).collect());
         let (t_s, ln) = (middle(|point| point.0)?, middle(|point| point.1)?);
         let at = |moment_s: f64| (ln + slope * (moment_s - t_s)).exp();
-        Some(Self { begin_us: at(points.first()?.0), end_us: at(points.last()?.0), slope, z })
+        let times = || sound.iter().chain(&disturbed).map(|point| point.0);
+        let (begin_s, end_s) = (times().reduce(f64::min)?, times().reduce(f64::max)?);
+        Some(Self { begin_us: at(begin_s), end_us: at(end_s), slope, z })
     }
 
     /// Returns the natural logarithm of the factor by which the CPU time per answer grew.
@@ -77,22 +84,13 @@ impl CostDrift {
     /// compares the parts of its window. Returns `None` if the server's CPU time per answer did not grow, or if too few
     /// loads show it.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
-        let loads = || facts.sweep.iter().chain(&facts.search).copied().filter(|trial| refused(trial) < REFUSED);
-        let used = |trial: &Trial| server_of(trial).and_then(|view| view.cpu_used()).unwrap_or(0.0);
-        let (most_used, most) = (loads().map(used).fold(0.0, f64::max), highest_rate(loads()));
-        let is_light = |t: &Trial| good(t) < MUCH_LOWER * most && used(t) < MUCH_LOWER * most_used;
-        let mut costs: Vec<Cost> = match facts.decisive.filter(|_| loads().next().is_none()) {
-            Some(single) => parts(single).into_iter().filter_map(|window| Cost::within(single, window)).collect(),
-            None => loads().filter(|trial| !is_light(trial)).filter_map(Cost::of).collect(),
-        };
-        costs.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
-        let server: Vec<(f64, f64)> = costs.iter().map(|cost| (cost.t_s, cost.server_us)).collect();
-        let of_loop = |is_closed: bool| -> Vec<(f64, f64)> {
-            let of_kind = costs.iter().filter(|cost| cost.is_closed == is_closed);
-            of_kind.map(|cost| (cost.t_s, cost.generator_us)).collect()
-        };
-        let generator = [of_loop(true), of_loop(false)].into_iter().max_by_key(Vec::len)?;
-        let (server, generator) = (Course::of(&server, FEWEST_POINTS)?, Course::of(&generator, FEWEST_WINDOWS)?);
+        let costs = Costs::of(facts);
+        let server = Course::of(&costs.server(false), &costs.server(true), FEWEST_POINTS)?;
+        let loops =
+            [true, false].map(|is_closed| [false, true].map(|is_disturbed| costs.generator(is_closed, is_disturbed)));
+        let most = |[sound, disturbed]: &[Vec<_>; 2]| (!sound.is_empty(), sound.len() + disturbed.len());
+        let [sound, disturbed] = loops.into_iter().max_by_key(most)?;
+        let generator = Course::of(&sound, &disturbed, FEWEST_WINDOWS)?;
         let is_grown = server.z >= TREND_SURE && server.growth() >= (1.0 + COST_MATTERS).ln();
         is_grown.then_some(Self { server, generator })
     }
@@ -120,6 +118,44 @@ impl CostDrift {
     }
 }
 
+/// CPU times per answer in the loads of a run, or in the parts of its single load, by time.
+struct Costs(Vec<Cost>);
+
+impl Costs {
+    /// Returns the costs in all loads except light ones. Loads that other programs disturbed are included.
+    fn of(facts: &Facts<'_>) -> Self {
+        let sound = || facts.sweep.iter().chain(&facts.search).copied().filter(|trial| refused(trial) < REFUSED);
+        let disturbed = || facts.spoiled.iter().copied().filter(|trial| refused(trial) < REFUSED);
+        let used = |trial: &Trial| server_of(trial).and_then(|view| view.cpu_used()).unwrap_or(0.0);
+        let loads = || sound().chain(disturbed());
+        let (most_used, most) = (loads().map(used).fold(0.0, f64::max), highest_rate(loads()));
+        let is_heavy = |t: &&Trial| good(t) >= MUCH_LOWER * most || used(t) >= MUCH_LOWER * most_used;
+        let of_loads = || {
+            let of_disturbed = |trial: &Trial| Some(Cost { is_disturbed: true, ..Cost::of(trial)? });
+            sound().filter(is_heavy).filter_map(Cost::of).chain(disturbed().filter(is_heavy).filter_map(of_disturbed))
+        };
+        let mut costs: Vec<Cost> = match facts.decisive.filter(|_| sound().next().is_none()) {
+            Some(single) => parts(single).into_iter().filter_map(|window| Cost::within(single, window)).collect(),
+            None => of_loads().collect(),
+        };
+        costs.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
+        Self(costs)
+    }
+
+    /// Returns the moments of the disturbed or the sound loads, in seconds, and the server's CPU times.
+    fn server(&self, is_disturbed: bool) -> Vec<(f64, f64)> {
+        let of_kind = self.0.iter().filter(|cost| cost.is_disturbed == is_disturbed);
+        of_kind.map(|cost| (cost.t_s, cost.server_us)).collect()
+    }
+
+    /// Returns the moments of the closed or the open loops among the disturbed or the sound loads, in seconds, and the
+    /// generator's CPU times.
+    fn generator(&self, is_closed: bool, is_disturbed: bool) -> Vec<(f64, f64)> {
+        let is_of_kind = |cost: &&Cost| (cost.is_closed, cost.is_disturbed) == (is_closed, is_disturbed);
+        self.0.iter().filter(is_of_kind).map(|cost| (cost.t_s, cost.generator_us)).collect()
+    }
+}
+
 /// CPU time per answer of both sides, in one load or in a part of it.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
@@ -130,6 +166,8 @@ struct Cost {
     /// True for a closed loop. The generator of an open loop also keeps its times, so it needs more CPU time per
     /// answer.
     is_closed: bool,
+    /// True if other programs used much of the CPUs during most of the load.
+    is_disturbed: bool,
 }
 
 impl Cost {
@@ -159,7 +197,7 @@ impl Cost {
         let server_us = server_of(trial).and_then(us)?;
         let generator_us = us(View::new("client", trial, &trial.client))?;
         let t_s = f64::midpoint(window.begin_s, window.end_s);
-        Some(Self { t_s, server_us, generator_us, is_closed: closed(trial) })
+        Some(Self { t_s, server_us, generator_us, is_closed: closed(trial), is_disturbed: false })
     }
 }
 
@@ -171,70 +209,4 @@ fn parts(trial: &Trial) -> Vec<Window> {
 }
 
 #[cfg(test)]
-mod tests {
-    use run::{Run, Side};
-
-    use super::*;
-    use crate::planted::PlantedRun;
-
-    /// Makes each CPU time of a side `factor` times as long.
-    fn lengthen(side: &mut Side, factor: f64) {
-        for column in side.recording.columns.iter_mut().filter(|column| column.counter.as_str() == "process.cpu") {
-            let first = column.values.first().copied().flatten().unwrap_or(0.0);
-            column.values.iter_mut().flatten().for_each(|value| *value = first + factor * (*value - first));
-        }
-    }
-
-    /// Makes a search of twelve windows, 2.5 s apart, in which the CPU time per answer grows: by the factors `server`
-    /// and `generator` from the first to the last.
-    fn search(server: f64, generator: f64) -> Run {
-        let rates = [0.8, 0.9, 0.85, 0.95, 0.8, 0.9, 0.92, 0.88, 0.8, 0.85, 0.9, 0.95];
-        let mut run = PlantedRun::new(1000.0, 2000.0).steps(&[]).rates(&rates).run();
-        for (i, trial) in run.trials.iter_mut().enumerate() {
-            trial.measured.load_began_unix_s = Some(1000.0 + 2.5 * i as f64);
-            let share = i as f64 / (rates.len() - 1) as f64;
-            lengthen(&mut trial.client, generator.powf(share));
-            trial.server.iter_mut().for_each(|side| lengthen(side, server.powf(share)));
-        }
-        crate::judge(&mut run);
-        run
-    }
-
-    fn slower(run: &Run) -> Option<Slower> {
-        CostDrift::of(&Facts::of(run)).map(|drift| drift.slower())
-    }
-
-    /// A list of the server grew with each request. An earlier version of loadline said that the machine's speed
-    /// changed.
-    #[test]
-    fn a_server_that_becomes_slower_is_told_from_a_slower_machine() {
-        let server = search(2.0, 1.0);
-        assert_eq!(slower(&server), Some(Slower::Server));
-        let warns = |run: &Run, what: &str| run.findings.trust.warnings.iter().any(|text| text.contains(what));
-        assert!(
-            warns(&server, "the server became slower during the run, not the machine"),
-            "{:?}",
-            server.findings.trust
-        );
-        assert!(warns(&server, "to 16.0 µs at the server (grew by 100 %)"), "{:?}", server.findings.trust);
-        let machine = search(1.5, 1.5);
-        assert_eq!(slower(&machine), Some(Slower::Machine));
-        assert!(warns(&machine, "the machine became slower"), "{:?}", machine.findings.trust);
-        assert_eq!(slower(&search(1.0, 1.0)), None);
-        assert_eq!(slower(&search(1.1, 1.0)), None, "a tenth may be chance");
-        assert_eq!(slower(&search(0.5, 1.0)), None, "the server warms up");
-    }
-
-    /// Under a light load, server and generator need more CPU time per answer even if the server does not change. Light
-    /// loads at the end of a run must not look like a drift.
-    #[test]
-    fn light_loads_show_no_drift() {
-        let mut run = search(1.0, 1.0);
-        for (i, trial) in run.trials.iter_mut().enumerate().skip(6) {
-            trial.rates.completed_rate /= i as f64;
-            trial.server.iter_mut().for_each(|side| lengthen(side, 2.0 / i as f64));
-        }
-        crate::judge(&mut run);
-        assert_eq!(slower(&run), None);
-    }
-}
+mod tests;
