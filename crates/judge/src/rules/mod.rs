@@ -14,6 +14,7 @@
 
 mod accept_queue;
 mod at_a_time;
+mod busiest_cpus;
 mod client_connects;
 mod client_cpu;
 mod client_fds;

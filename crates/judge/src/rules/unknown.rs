@@ -5,18 +5,17 @@ use std::collections::BTreeMap;
 
 use run::{Run, Trial};
 
+use super::busiest_cpus::BusiestCpus;
 use super::rule::{PLAIN, Rule, Tier, Verdict};
 use super::withheld;
 use crate::Facts;
 use crate::context::evidence::line;
-use crate::context::single::{closed, good, keeps_up, server_of, sides_of};
+use crate::context::single::{closed, good, keeps_up, server_of};
 use crate::context::sweep::Plateau;
-use crate::context::view::View;
 use crate::course::{changes_rate, offered};
 use crate::failed::failed_upstream::UpstreamFailure;
 use crate::failed::failures::Failures;
 use crate::failed::standstill::standstill;
-use crate::generator::client_limit_threads;
 use crate::number::{counted, cpus, figure, grew, percent, ratio, total};
 use crate::thresholds::BUSY;
 
@@ -36,17 +35,6 @@ pub(super) const RULE: Rule = Rule {
               queue outside the measured devices.",
     ..PLAIN
 };
-
-/// Returns the highest utilization of these resources: the hosts' CPUs, the CPUs that the server may use, and the
-/// generator's load threads.
-fn busiest(facts: &Facts<'_>) -> Option<f64> {
-    let sides = facts.decisive.map(sides_of).unwrap_or_default();
-    let hosts = sides.iter().filter_map(|v| v.host()).filter_map(|h| ratio(h.busy, h.online));
-    let server = facts.server();
-    let own = server.as_ref().and_then(|v| ratio(v.cpu_used()?, v.cpu_allowed()?));
-    let its = server.as_ref().and_then(View::processors_busy);
-    hosts.chain(own).chain(its).chain(client_limit_threads(facts)).reduce(f64::max).map(|b| b.min(1.0))
-}
 
 /// Describes a server that loadline only watched under an external load: how close the server's counters are to their
 /// limits.
@@ -119,7 +107,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         };
         return Verdict::Binds { confidence: 0.0, sentence, evidence: Vec::new() };
     };
-    let busiest = busiest(facts);
+    let busiest = BusiestCpus::of(facts);
     let mut evidence = Vec::new();
     let flat = match facts.plateau {
         Plateau::Flat { from, to, growth } => {
@@ -129,22 +117,17 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         }
         _ => false,
     };
-    if let Some(b) = busiest.filter(|b| *b < BUSY) {
-        evidence.push(line(
-            &client,
-            "cpu.idle",
-            "total",
-            format!("the busiest measured CPUs were {} busy", percent(b)),
-        ));
+    if let Some(cpus) = busiest.as_ref().filter(|cpus| cpus.share < BUSY) {
+        evidence.push(line(&client, "cpu.idle", "total", cpus.words()));
     }
     let lack = withheld::lack_of_cpus(facts).filter(|_| flat);
     let sentence = match (flat, busiest) {
         (true, _) if lack.is_some() => lack.unwrap_or_default() + WITHHELD,
-        (true, Some(b)) if b < BUSY => {
+        (true, Some(cpus)) if cpus.share < BUSY => {
             "throughput stopped growing, but no measured device was full: requests queue somewhere else".into()
         }
         (true, _) => "throughput stopped growing, and the counters do not show why".into(),
-        (false, Some(busy)) if facts.plateau == Plateau::NoResult => one_load(facts, busy),
+        (false, Some(cpus)) if facts.plateau == Plateau::NoResult => one_load(facts, &cpus),
         (false, _) => "the evidence does not point to one cause".into(),
     };
     let slow = facts.rare_slow.as_ref().map_or(String::new(), |slow| format!("; {}", slow.text()));
@@ -154,16 +137,13 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 /// End of the sentence about threads that lack CPUs.
 const WITHHELD: &str = ": a CPU quota or a set of CPUs that loadline cannot read withholds CPU time from them";
 
-/// Returns the sentence about a run with one load. `busy` is the utilization of the busiest device.
-fn one_load(facts: &Facts<'_>, busy: f64) -> String {
-    let used = match busy < BUSY {
-        true => "nothing was full".into(),
-        false => format!("the busiest measured CPUs were {} busy", percent(busy)),
-    };
+/// Returns the sentence about a run with one load. `cpus` are the busiest CPUs of this load.
+fn one_load(facts: &Facts<'_>, cpus: &BusiestCpus) -> String {
+    let used = if cpus.share < BUSY { "nothing was full".into() } else { cpus.words() };
     if let Some(text) = facts.outgrown_text().or_else(|| standstill(facts)) {
         return text;
     }
-    if let Some(trial) = facts.decisive.filter(|trial| !closed(trial) && keeps_up(trial) && busy >= BUSY) {
+    if let Some(trial) = facts.decisive.filter(|trial| !closed(trial) && keeps_up(trial) && cpus.share >= BUSY) {
         let rate = offered(facts.run, trial);
         return format!("the server answered the offered {rate}, but {used}, so how much more it takes is not known");
     }
