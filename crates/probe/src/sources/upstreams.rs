@@ -11,32 +11,32 @@
 //! The source lists sockets in the server's network namespace. The processes of an upstream may be in any namespace of
 //! this machine.
 
+mod columns;
 mod limits;
 mod same_port;
 mod short;
 mod short_addresses;
+mod sockets;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::io;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 
 use run::{Address, Upstream};
-use sys::diag::{Diag, Listener, OtherConnection, SocketName, Traffic};
+use sys::diag::Diag;
 
 use crate::Scope;
-use crate::bound_address::serves;
 use crate::family::Family;
 use crate::find::{sockets_of, who_answers};
-use crate::source::{CAPTURED_TREE, Round, Source, none};
+use crate::source::{CAPTURED_TREE, Round, Source};
 use crate::tree::Tree;
 
 use super::cgroup::Throttle;
 use super::cgroup_paths::{Mount, mounts};
-use super::upstream_traffic::{Open, TrafficCounts};
-use limits::{MAX_ENDS, MAX_UPSTREAMS};
+use super::upstream_traffic::TrafficCounts;
+use limits::MAX_UPSTREAMS;
 use same_port::SamePort;
 use short_addresses::ShortConnections;
+use sockets::{ConnectionEnd, Sockets};
 
 const IDS: &[&str] = &["behind.connections"];
 const QUEUE_IDS: &[&str] = &["behind.queue", "behind.unread"];
@@ -109,28 +109,6 @@ impl Source for UpstreamChain {
     }
 }
 
-/// The connecting end of a connection.
-struct ConnectionEnd {
-    /// Inode of the socket.
-    inode: u32,
-    /// Address of the connection's other end.
-    to: Address,
-    traffic: Option<Traffic>,
-    /// True if a request waits at the other end, because the upstream has not read it or not accepted the connection.
-    is_unread: bool,
-    /// Identity of a TCP socket, by which the kernel finds the socket again; `None` for a unix socket.
-    name: Option<SocketName>,
-}
-
-/// The sockets of a network namespace, without those of the server's own clients.
-#[derive(Default)]
-struct Sockets {
-    ends: Vec<ConnectionEnd>,
-    listeners: Vec<Listener>,
-    /// Unread bytes on accepted connections, by local address.
-    unread: HashMap<SocketAddr, f64>,
-}
-
 impl UpstreamChain {
     fn new(scope: &Scope) -> Self {
         Self {
@@ -151,10 +129,16 @@ impl UpstreamChain {
         }
     }
 
-    fn nothing(&self, round: &mut Round<'_>, why: &str) {
-        [&self.family, &self.queues, &self.traffic, &self.quotas]
-            .into_iter()
-            .for_each(|family| none(round, family, why));
+    fn sockets(&mut self, listen: &Address, tree: &Tree) -> io::Result<Sockets> {
+        let diag = match &mut self.diag {
+            Some(diag) => diag,
+            none => none.insert(tree.diag()?),
+        };
+        let describe = self.holders.len() <= MAX_DESCRIBED;
+        if !describe {
+            self.counts = TrafficCounts::default();
+        }
+        sockets::read(diag, tree, listen, describe, &mut self.same_port)
     }
 
     /// At the first sample of a load test, adds the upstreams that earlier load tests found to the process set. An
@@ -173,99 +157,6 @@ impl UpstreamChain {
             }
             let stop = &self.stops[at];
             round.process_set.met(stop.behind.clone(), stop.pids.clone());
-        }
-    }
-
-    /// Returns the sockets of the server's network namespace, without those of the server's own clients.
-    fn sockets(&mut self, listen: &Address, tree: &Tree) -> io::Result<Sockets> {
-        let diag = match &mut self.diag {
-            Some(diag) => diag,
-            none => none.insert(tree.diag()?),
-        };
-        let mut found = Sockets::default();
-        let mut tcp: Vec<OtherConnection> = Vec::new();
-        let describe = self.holders.len() <= MAX_DESCRIBED;
-        if !describe {
-            self.counts = TrafficCounts::default();
-        }
-        for v6 in [false, true] {
-            diag.listeners(v6, None, |l| found.listeners.push(*l))?;
-            diag.others(v6, listen.inet().map_or(0, |a| a.port()), describe, |connection| {
-                if tcp.len() < MAX_ENDS {
-                    tcp.push(*connection);
-                }
-            })?;
-        }
-        if let Some(server) = listen.inet() {
-            self.same_port.add((diag, tree), server, describe, &mut tcp)?;
-        }
-        let listening: HashSet<u16> = found.listeners.iter().map(|l| l.local.port()).collect();
-        let has_unread = |end: &&OtherConnection| listening.contains(&end.local.port()) && end.receive_queue > 0;
-        let unread: HashSet<[SocketAddr; 2]> =
-            tcp.iter().filter(has_unread).map(|end| [end.local, end.remote]).collect();
-        for OtherConnection { local, remote, inode, receive_queue, is_connecting, traffic, name } in tcp {
-            if listening.contains(&local.port()) {
-                *found.unread.entry(local).or_default() += f64::from(receive_queue);
-            } else if inode != 0 {
-                let (to, name) = (Address::Inet(remote), Some(name));
-                let is_unread = is_connecting || unread.contains(&[remote, local]);
-                found.ends.push(ConnectionEnd { inode, to, traffic, is_unread, name });
-            }
-        }
-        found.ends.extend(unix_ends(diag, listen)?);
-        Ok(found)
-    }
-
-    /// Writes, for each upstream that listens in this network namespace, the number of waiting connections and (for TCP
-    /// only) of unread bytes.
-    fn put_queues(&mut self, sockets: &Sockets, round: &mut Round<'_>) {
-        let own_port = self.listen.as_ref().and_then(Address::inet).map(|own| own.port());
-        for step in &self.stops {
-            let (waiting, unread) = match &step.to {
-                Address::Inet(addr) => {
-                    let all = sockets.listeners.iter().filter(|l| serves(l.local, l.v6_only, *addr));
-                    let waiting = all.map(|l| f64::from(l.queue)).reduce(|a, b| a + b);
-                    // The kernel leaves out accepted connections at the server's port number.
-                    let read = waiting.filter(|_| own_port != Some(addr.port()));
-                    (waiting, read.map(|_| sockets.unread.get(addr).copied().unwrap_or(0.0)))
-                }
-                Address::Unix(path) => {
-                    let mut waiting = None;
-                    let each = |l: &sys::diag_unix::UnixListener| {
-                        waiting = Some(waiting.unwrap_or(0.0) + f64::from(l.queue));
-                    };
-                    let asked = self.diag.as_mut().map(|diag| diag.unix_listeners(path, each));
-                    (asked.and_then(Result::ok).and(waiting), None)
-                }
-            };
-            if waiting.is_none() {
-                continue;
-            }
-            let Some(slots) = self.queues.slots(round.writer, step.behind.address.as_bytes()) else { continue };
-            round.writer.put_some(slots, 0, waiting);
-            round.writer.put_some(slots, 1, unread);
-        }
-        if self.stops.is_empty() {
-            none(round, &self.queues, "nothing behind the server was seen");
-        }
-    }
-
-    /// Writes the traffic on the connections to each upstream.
-    fn put_traffic(&mut self, ends: &[ConnectionEnd], round: &mut Round<'_>) {
-        let held = ends.iter().filter(|end| matches!(self.holders.get(&end.inode), Some(Some(_))));
-        let described = |end: &ConnectionEnd| {
-            let open = Open { to: end.to.to_string(), traffic: end.traffic?, is_unread: end.is_unread };
-            Some((end.inode, open))
-        };
-        self.counts.update(held.filter_map(described));
-        for (address, counts) in self.counts.by_address() {
-            let Some(slots) = self.traffic.slots(round.writer, address.as_bytes()) else { continue };
-            for (at, value) in [counts.busy, counts.data_out, counts.data_in].into_iter().enumerate() {
-                round.writer.put(slots, at, value);
-            }
-        }
-        if self.counts.by_address().next().is_none() {
-            none(round, &self.traffic, "no TCP connection to anything behind the server was described");
         }
     }
 
@@ -297,35 +188,6 @@ impl UpstreamChain {
                 }
             }
             at += 1;
-        }
-    }
-
-    /// Writes the number of connecting ends per address.
-    fn put_connections(&mut self, ends: &[ConnectionEnd], round: &mut Round<'_>) {
-        let mut counts: BTreeMap<String, f64> =
-            self.stops.iter().map(|stop| (stop.behind.address.clone(), 0.0)).collect();
-        for end in ends.iter().filter(|end| matches!(self.holders.get(&end.inode), Some(Some(_)))) {
-            *counts.entry(end.to.to_string()).or_default() += 1.0;
-        }
-        for (address, count) in counts {
-            if let Some(slots) = self.family.slots(round.writer, address.as_bytes()) {
-                round.writer.put(slots, 0, count);
-            }
-        }
-    }
-
-    /// Writes the CPU quota of each upstream, the number of quota periods, and the number of throttled periods.
-    fn throttled(&mut self, round: &mut Round<'_>) {
-        if self.stops.iter().all(|stop| stop.throttles.is_empty()) {
-            return none(round, &self.quotas, "nothing behind the server has a CPU quota");
-        }
-        for stop in self.stops.iter_mut().filter(|stop| !stop.throttles.is_empty()) {
-            let Some(slots) = self.quotas.slots(round.writer, stop.behind.address.as_bytes()) else { continue };
-            let periods: Option<Vec<(f64, f64)>> = stop.throttles.iter_mut().map(Throttle::periods).collect();
-            let sum = |field: fn(&(f64, f64)) -> f64| periods.as_ref().map(|all| all.iter().map(field).sum());
-            round.writer.put(slots, 0, stop.throttles.iter().map(|throttle| throttle.cpus).sum());
-            round.writer.put_some(slots, 1, sum(|(all, _)| *all));
-            round.writer.put_some(slots, 2, sum(|(_, out)| *out));
         }
     }
 
@@ -395,21 +257,6 @@ impl UpstreamChain {
         let throttles = self.throttles(&pids, round.tree);
         self.stops.push(Step { to: to.clone(), behind, pids, throttles });
     }
-}
-
-/// Returns the connecting ends of unix connections. Only the accepting end of a connection has a path: the path of the
-/// listener that accepted the connection.
-fn unix_ends(diag: &mut Diag, listen: &Address) -> io::Result<Vec<ConnectionEnd>> {
-    let mut accepted: Vec<(u32, PathBuf)> = Vec::new();
-    diag.unix_pairs(|_, peer, name| {
-        let own = matches!(listen, Address::Unix(path) if path == name);
-        if name != Path::new("") && !own && accepted.len() < MAX_ENDS {
-            accepted.push((peer, name.to_owned()));
-        }
-    })?;
-    let end =
-        |(inode, path)| ConnectionEnd { inode, to: Address::Unix(path), traffic: None, is_unread: false, name: None };
-    Ok(accepted.into_iter().map(end).collect())
 }
 
 #[cfg(test)]

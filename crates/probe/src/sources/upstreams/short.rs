@@ -16,7 +16,8 @@ use run::Address;
 use sys::diag::Listener;
 use sys::netlink::DumpControl;
 
-use super::{ConnectionEnd, Sockets, UpstreamChain, unix_ends};
+use super::UpstreamChain;
+use super::sockets::{ConnectionEnd, Sockets, unix_ends};
 use crate::source::Round;
 use crate::tree::Tree;
 

@@ -1,3 +1,6 @@
+use std::net::SocketAddr;
+use std::path::Path;
+
 use super::*;
 use crate::Probe;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
