@@ -160,10 +160,13 @@ pub use trial::traced::{MAX_TRACES, TracedRequest};
 pub use trial::unanswered_times::UnansweredTimes;
 pub use trial::upstream::{Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 pub use trial::values::{StoredValue, ValueName, Values};
-pub use trial::waits::{
-    ClientConnections, FutexKind, FutexProfile, HolderFunction, HolderState, HolderThread, MAX_HOLDER_ROWS,
-    MAX_WAIT_ROWS, PeerConnections, ThreadState, TitleGroup, WaitGroup, WaitProcess, WaitProfile,
+pub use trial::waits::connections::{ClientConnections, PeerConnections};
+pub use trial::waits::futexes::{
+    FutexKind, FutexProfile, HolderFunction, HolderState, HolderThread,
 };
+pub use trial::waits::limits::{MAX_HOLDER_ROWS, MAX_WAIT_ROWS};
+pub use trial::waits::thread_state::ThreadState;
+pub use trial::waits::{TitleGroup, WaitGroup, WaitProcess, WaitProfile};
 pub use trial::window::Window;
 pub use trial::{RateChange, Rates, Steady, Trial, TrialKind};
 pub use visible::{is_invisible, visible};

@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::waits::{MAX_WAIT_ROWS, ThreadState};
+use super::waits::limits::MAX_WAIT_ROWS;
+use super::waits::thread_state::ThreadState;
 use crate::DatabaseKind;
 use crate::figure::Figure;
 

@@ -1,102 +1,20 @@
 //! Threads of a server and of its upstream services, sampled over time: the numbers of threads that ran, and of threads
 //! that waited for each object.
 
+pub(crate) mod connections;
+pub(crate) mod futexes;
+pub(crate) mod limits;
+pub(crate) mod thread_state;
+
 use serde::{Deserialize, Serialize};
+
+use connections::{ClientConnections, PeerConnections};
+use futexes::FutexProfile;
+use limits::MAX_WAIT_ROWS;
+use thread_state::ThreadState;
 
 use crate::figure::Figure;
 use crate::skip_empty;
-
-/// Maximum number of rows in each list of a profile: groups, futexes, titles and peers. In each list, the sampler keeps
-/// the largest rows.
-pub const MAX_WAIT_ROWS: usize = 64;
-
-/// Maximum number of threads, and maximum number of functions, in the lists of a lock's holders. A conclusion needs
-/// only the largest row; the further rows show by how much the largest row exceeds the others.
-pub const MAX_HOLDER_ROWS: usize = 4;
-
-/// Activity of a thread in one sample.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum ThreadState {
-    /// The thread runs on a CPU.
-    OnCpu,
-    /// The thread is ready to run, but has no CPU.
-    Runnable,
-    /// The thread waits for a futex: a lock, a condition variable, a semaphore, or another thread.
-    Futex,
-    /// The thread waits for a reply from another server, or for a connection to it.
-    Peer,
-    /// The thread sleeps for a fixed time.
-    Sleep,
-    /// The thread waits for a file: a read, a write or a flush to its disk.
-    Disk,
-    /// The thread waits for a lock on a file or for a System V semaphore.
-    FileLock,
-    /// The thread waits until a client takes more data.
-    ClientWrite,
-    /// The thread waits for data from a pipe, or for an event descriptor.
-    Pipe,
-    /// The thread waits until another program takes data out of a full pipe.
-    FullPipe,
-    /// The thread waits for a child process.
-    Child,
-    /// The thread waits for a memory page (page fault).
-    Memory,
-    /// A signal or a debugger stopped the thread.
-    Stopped,
-    /// The thread waits for events on descriptors (epoll, poll, select, io_uring).
-    Events,
-    /// The thread waits for the next request on a client's connection.
-    ClientRead,
-    /// The thread waits for the next connection.
-    Accept,
-    /// The thread waits for a signal.
-    Signal,
-    /// The thread waits for a socket whose purpose is unknown, because the socket was opened after loadline last listed
-    /// the sockets.
-    NewSocket,
-    /// The thread waits in another system call, whose number is in [`WaitGroup::key`].
-    #[default]
-    Other,
-}
-
-impl ThreadState {
-    /// Returns true if the thread waits for work to arrive.
-    pub const fn is_idle(self) -> bool {
-        matches!(self, Self::Events | Self::ClientRead | Self::Accept | Self::Signal)
-    }
-
-    /// Returns true if the thread runs on a CPU or is ready to run.
-    pub const fn wants_cpu(self) -> bool {
-        matches!(self, Self::OnCpu | Self::Runnable)
-    }
-
-    /// Returns true if the thread works, or waits in the middle of its work. Some threads are neither idle nor active,
-    /// for example threads that wait for a futex or in an unknown system call.
-    pub const fn is_active(self) -> bool {
-        !self.is_idle() && !matches!(self, Self::Futex | Self::Pipe | Self::Stopped | Self::NewSocket | Self::Other)
-    }
-}
-
-/// Kind of object that a futex belongs to, recognized by its memory and its system call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum FutexKind {
-    /// A mutex that stores its owner (pthread_mutex_t of glibc).
-    OwnedMutex,
-    /// A lock that stores only its state: free, locked, or locked with waiters, but no owner (Rust's Mutex, locks
-    /// inside glibc, locks of Go's runtime).
-    Mutex,
-    /// A condition variable (pthread_cond_t of glibc).
-    Condition,
-    /// A semaphore (sem_t of glibc). Locks of Python up to 3.12 are semaphores.
-    Semaphore,
-    /// The kind of the futex is unknown.
-    #[default]
-    Unknown,
-}
 
 /// Threads that have the same state and the same thread name, in all processes that have the same process name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -157,108 +75,6 @@ pub struct WaitProcess {
     pub children: bool,
 }
 
-/// Activity of the thread that owns a lock.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct HolderState {
-    /// Activity of the thread.
-    pub state: ThreadState,
-    /// Object for which the owner waits, as in [`WaitGroup::key`].
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub key: String,
-    /// Share of the readings with a known owner in which the owner had this activity, 0 to 1.
-    #[serde(with = "Figure")]
-    pub share: f64,
-}
-
-/// A thread that held a lock.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct HolderThread {
-    /// Name of the thread.
-    pub name: String,
-    /// ID of the thread on its host.
-    pub id: u32,
-    /// Number of readings in which this thread held the lock.
-    pub readings: u64,
-    /// Share of the readings in which this thread held the lock, in all readings with a known holder, 0 to 1.
-    #[serde(with = "Figure")]
-    pub share: f64,
-}
-
-/// A function in which threads waited while they held a lock.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct HolderFunction {
-    /// Activity of the threads.
-    pub state: ThreadState,
-    /// Innermost function of the program itself, with its file and line if known.
-    pub function: String,
-    /// Number of stacks in which a holder had this activity in this function.
-    pub stacks: u64,
-    /// Share of the stacks with this function in all stacks of holders with this activity, 0 to 1.
-    #[serde(with = "Figure")]
-    pub share: f64,
-}
-
-/// A futex for which at least two threads waited.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct FutexProfile {
-    /// Process, as in [`WaitGroup::process`].
-    pub process: String,
-    /// Address of the futex in the process, as in [`WaitGroup::key`].
-    pub address: String,
-    /// Name of the futex: the global variable at its address, or a name of the lock from another source; empty if
-    /// unknown.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub name: String,
-    /// Function that waits, with its file and line if known; empty if unknown.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub function: String,
-    /// Kind of object that the futex belongs to.
-    pub kind: FutexKind,
-    /// Number of threads that waited for the futex at any time of the sampling.
-    pub users: u64,
-    /// Mean number of waiting threads.
-    #[serde(with = "Figure")]
-    pub waiting: f64,
-    /// Share of the rounds in which a thread waited for the futex, 0 to 1.
-    #[serde(with = "Figure")]
-    pub contended: f64,
-    /// Share of the rounds with a waiting thread, 0 to 1, in which none of the other threads that use the futex was
-    /// active. For a lock, the share of such rounds is near 0: while threads wait, another thread holds the lock and is
-    /// active.
-    #[serde(with = "Figure")]
-    pub unheld: f64,
-    /// Mean number of active threads that use the futex, in the rounds in which other threads waited for it. The mean
-    /// also counts active threads that ended before any sample found them waiting.
-    #[serde(with = "Figure")]
-    pub active: f64,
-    /// Share of the readings of the futex in which its owner was known, 0 to 1.
-    #[serde(with = "Figure")]
-    pub owned: f64,
-    /// Activities of the owner, the most frequent first. If the futex never had a known owner, the list has the
-    /// activities of active threads that use the futex.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
-    pub holders: Vec<HolderState>,
-    /// Number of readings from which `holders` was computed; 0 if unknown.
-    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
-    pub holder_readings: u64,
-    /// Threads that held the lock most often, at most [`MAX_HOLDER_ROWS`]. If the futex never had a known owner, the
-    /// holder is the only active thread that uses the futex.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
-    pub holder_threads: Vec<HolderThread>,
-    /// Functions in which holders waited most often, at most [`MAX_HOLDER_ROWS`]. The stack of a computing holder
-    /// cannot be read.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
-    pub holder_functions: Vec<HolderFunction>,
-}
-
 /// Processes that have the same title. Programs such as PostgreSQL set their process title to their current work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -271,64 +87,6 @@ pub struct TitleGroup {
     /// Mean number of processes with this title.
     #[serde(with = "Figure")]
     pub processes: f64,
-}
-
-/// Connections of the server's clients. Each mean is over all rounds, and assumes that the numbers change linearly
-/// between two readings.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct ClientConnections {
-    /// Number of times that loadline read the states of the connections.
-    pub readings: u64,
-    /// Mean number of accepted connections.
-    #[serde(with = "Figure")]
-    pub open: f64,
-    /// Mean number of connections whose request the server has read but not answered yet.
-    #[serde(with = "Figure")]
-    pub in_progress: f64,
-    /// Mean number of connections that may or may not have a request in progress. loadline cannot know the state of a
-    /// connection if request and response came within one clock tick.
-    #[serde(with = "Figure")]
-    pub uncertain: f64,
-    /// Mean number of connections with data that the server has not read yet.
-    #[serde(with = "Figure")]
-    pub unread: f64,
-    /// Mean number of connections that wait to be accepted.
-    #[serde(with = "Figure")]
-    pub queued: f64,
-    /// Largest number of accepted connections at a reading; 0 in runs of older versions.
-    #[serde(with = "Figure", skip_serializing_if = "crate::skip_empty::is_zero")]
-    pub max_open: f64,
-}
-
-/// Connections to one address, from all processes that have the same name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct PeerConnections {
-    /// Process, as in [`WaitGroup::process`]; empty in runs of older versions.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub process: String,
-    /// Address of the peer.
-    pub address: String,
-    /// Mean number of open connections.
-    #[serde(with = "Figure")]
-    pub open: f64,
-    /// Mean number of connections on which the last data was a request; NaN for unix sockets, because their last data
-    /// is unknown.
-    #[serde(with = "Figure")]
-    pub busy: f64,
-    /// Largest number of open connections at a reading; 0 in runs of older versions.
-    #[serde(with = "Figure", skip_serializing_if = "crate::skip_empty::is_zero")]
-    pub max_open: f64,
-    /// Mean number of readings, per connection, that found new data from the peer, or found that the connection had
-    /// ended; absent if unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub answers: Option<f64>,
-    /// Process that answers at the address, as in [`WaitGroup::process`]; empty if unknown.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub to: String,
 }
 
 /// Threads of a server and of its upstream services, sampled over time.
