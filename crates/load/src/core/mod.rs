@@ -279,6 +279,8 @@ mod ends_tests;
 #[cfg(test)]
 mod first_byte_tests;
 #[cfg(test)]
+mod sclients_tests;
+#[cfg(test)]
 mod session_tests;
 #[cfg(test)]
 mod stream_limit_tests;
