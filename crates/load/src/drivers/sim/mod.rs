@@ -5,6 +5,7 @@ mod driver;
 mod ends;
 mod served;
 mod server;
+mod service;
 
 use run::{AgentReport, Io, LoadPart, LoadPlan, Phase};
 
