@@ -7,7 +7,8 @@ use run::{Protocol, RequestSet, is_token};
 use crate::ProtoError;
 use crate::items::{self, ExpectedStatus, Item};
 use crate::memory::{Capture, captures};
-use crate::template::{Piece, Source, decimal, without_placeholders};
+use crate::template::values::decimal;
+use crate::template::{Piece, Source, without_placeholders};
 
 /// A request that is ready to be sent, and the expected response. In a large mix, many requests compete for the CPU's
 /// cache. To save cache, the struct fits into one cache line, and rarely used parts are stored elsewhere.

@@ -8,7 +8,8 @@ use fastrand::Rng;
 use super::hpack::{FieldCoding, write_length};
 use crate::ProtoError;
 use crate::memory::{Capture, Memory};
-use crate::template::{Piece, Source, decimal};
+use crate::template::values::decimal;
+use crate::template::{Piece, Source};
 
 /// A request with placeholders, which are replaced by values each time the request is sent.
 #[derive(Debug)]
