@@ -6,7 +6,8 @@ use run::ENDED_PROCESSES;
 
 use super::process_io::IO;
 use super::process_member::{CPU, Columns, INSTRUCTIONS, Member, STAT};
-use super::thread::{SUMS, ThreadRoom};
+use super::thread::ThreadRoom;
+use super::threads::SUMS;
 use crate::column_writer::Slots;
 use crate::source::Round;
 

@@ -27,6 +27,8 @@ mod slab;
 mod sockstat;
 mod softnet;
 mod thread;
+mod thread_status;
+mod threads;
 mod upstream_traffic;
 mod upstreams;
 

@@ -8,7 +8,8 @@ use super::ended_children::KnownChildren;
 use super::ended_processes::EndedProcesses;
 use super::process_io::IO;
 use super::process_member::{CPU, FDS, INSTRUCTIONS, LIMIT, Member, PSS, STAT, STATUS};
-use super::thread::{self, ThreadRoom};
+use super::thread::ThreadRoom;
+use super::threads::SUMS;
 use crate::find::is_manager;
 use crate::source::{Round, Source};
 use crate::tree::Tree;
@@ -81,7 +82,7 @@ impl Source for Processes {
         self.ended.merge(&mut self.members, round);
         self.put_instructions(round);
         if self.members.is_empty() {
-            for ids in [STAT, CPU, STATUS, IO, FDS, LIMIT, PSS, thread::SUMS] {
+            for ids in [STAT, CPU, STATUS, IO, FDS, LIMIT, PSS, SUMS] {
                 round.writer.absent_all(
                     ids,
                     "",

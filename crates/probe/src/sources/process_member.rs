@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::ended_children::{EndedChildren, KnownChildren, ParentOfEnded};
 use super::process_io::{Bytes, IO, ProcessIo};
-use super::thread::{self, ReadContext, Status, ThreadRoom, Threads};
+use super::thread::{ReadContext, ThreadRoom};
+use super::thread_status::{Status, status};
+use super::threads::{SUMS, Threads};
 use crate::column_writer::{ColumnWriter, Slots};
 use crate::process_tree;
 use crate::reread_file::{reread, why};
@@ -82,7 +84,7 @@ impl Columns {
             limit: writer.open(LIMIT, instance),
             pss: writer.open(PSS, instance),
             instructions: writer.open(INSTRUCTIONS, instance),
-            sums: writer.open(thread::SUMS, instance),
+            sums: writer.open(SUMS, instance),
         }
     }
 
@@ -90,7 +92,7 @@ impl Columns {
     pub(super) fn all(&self) -> [(Slots, &'static [&'static str]); 9] {
         let Self { stat, cpu, status, io, fds, limit, pss, instructions, sums } = *self;
         let slots = [stat, cpu, status, io, fds, limit, pss, instructions, sums];
-        let ids = [STAT, CPU, STATUS, IO, FDS, LIMIT, PSS, INSTRUCTIONS, thread::SUMS];
+        let ids = [STAT, CPU, STATUS, IO, FDS, LIMIT, PSS, INSTRUCTIONS, SUMS];
         std::array::from_fn(|at| (slots[at], ids[at]))
     }
 }
@@ -243,7 +245,7 @@ impl Member {
             round.writer.absent_all(STATUS, &self.instance, reason);
             return Status::default();
         };
-        let told = thread::status(text);
+        let told = status(text);
         let [rss, locked, pinned, tables, threads] = told.levels;
         let bytes = |kib: Option<f64>| kib.map(units::kib_bytes);
         let allowed = told.cpus.map(|(count, _)| f64::from(count));
