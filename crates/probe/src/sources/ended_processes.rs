@@ -4,8 +4,9 @@
 
 use run::ENDED_PROCESSES;
 
+use super::process_columns::{CPU, Columns, INSTRUCTIONS, STAT};
 use super::process_io::IO;
-use super::process_member::{CPU, Columns, INSTRUCTIONS, Member, STAT};
+use super::process_member::Member;
 use super::thread::ThreadRoom;
 use super::threads::SUMS;
 use crate::column_writer::Slots;

@@ -7,7 +7,8 @@
 use super::ended_children::KnownChildren;
 use super::ended_processes::EndedProcesses;
 use super::process_io::IO;
-use super::process_member::{CPU, FDS, INSTRUCTIONS, LIMIT, Member, PSS, STAT, STATUS};
+use super::process_columns::{CPU, FDS, INSTRUCTIONS, LIMIT, PSS, STAT, STATUS};
+use super::process_member::Member;
 use super::thread::ThreadRoom;
 use super::threads::SUMS;
 use crate::find::is_manager;

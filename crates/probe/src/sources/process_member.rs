@@ -1,41 +1,24 @@
 //! One followed process: its open files, its columns, and its values in each sample.
 
+mod values;
+
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::ended_children::{EndedChildren, KnownChildren, ParentOfEnded};
-use super::process_io::{Bytes, IO, ProcessIo};
+use super::process_columns::{CPU, Columns};
+use super::process_io::{Bytes, ProcessIo};
 use super::thread::{ReadContext, ThreadRoom};
-use super::thread_status::{Status, status};
-use super::threads::{SUMS, Threads};
+use super::threads::Threads;
 use crate::column_writer::{ColumnWriter, Slots};
 use crate::process_tree;
 use crate::reread_file::{reread, why};
 use crate::source::Round;
-use crate::text::{keyed, lines, number, stat_fields, value, words};
+use crate::text::{number, stat_fields};
 use crate::units;
 use sys::perf::{InstructionCounter, counts_instructions};
 
-pub(super) const STAT: &[&str] =
-    &["process.minor_faults", "process.major_faults", "process.user", "process.system", "process.parent"];
-pub(super) const CPU: &[&str] = &["process.cpu"];
-pub(super) const STATUS: &[&str] = &[
-    "process.rss",
-    "process.locked",
-    "process.pinned",
-    "process.page_tables",
-    "process.threads",
-    "process.cpus_allowed",
-    "process.cpu_mask",
-];
-pub(super) const FDS: &[&str] = &["process.fds"];
-pub(super) const LIMIT: &[&str] = &["process.fd_limit"];
-pub(super) const PSS: &[&str] = &["process.pss"];
-pub(super) const INSTRUCTIONS: &[&str] = &["process.instructions"];
-/// Maximum resident memory (KiB) of a process whose Pss (proportional share of memory) is read. To compute the Pss, the
-/// kernel walks all page tables and delays the process, so the Pss of larger processes is not read.
-const MAX_PSS_RSS_KIB: f64 = 512.0 * 1024.0;
 /// Maximum number of threads of a process whose instructions are counted. Each counted thread takes a file descriptor.
 const MAX_COUNTED_THREADS: usize = 64;
 /// One followed process.
@@ -58,43 +41,6 @@ pub(super) struct Member {
     /// CPU time of the process itself at its last reading, nanoseconds.
     cpu_ns: u64,
     pub(super) children_cpu: EndedChildren,
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct Columns {
-    pub(super) stat: Slots,
-    pub(super) cpu: Slots,
-    status: Slots,
-    pub(super) io: Slots,
-    fds: Slots,
-    limit: Slots,
-    pss: Slots,
-    pub(super) instructions: Slots,
-    pub(super) sums: Slots,
-}
-
-impl Columns {
-    fn open(writer: &mut ColumnWriter, instance: &str) -> Self {
-        Self {
-            stat: writer.open(STAT, instance),
-            cpu: writer.open(CPU, instance),
-            status: writer.open(STATUS, instance),
-            io: writer.open(IO, instance),
-            fds: writer.open(FDS, instance),
-            limit: writer.open(LIMIT, instance),
-            pss: writer.open(PSS, instance),
-            instructions: writer.open(INSTRUCTIONS, instance),
-            sums: writer.open(SUMS, instance),
-        }
-    }
-
-    /// Returns each group of columns with the IDs of its counters.
-    pub(super) fn all(&self) -> [(Slots, &'static [&'static str]); 9] {
-        let Self { stat, cpu, status, io, fds, limit, pss, instructions, sums } = *self;
-        let slots = [stat, cpu, status, io, fds, limit, pss, instructions, sums];
-        let ids = [STAT, CPU, STATUS, IO, FDS, LIMIT, PSS, INSTRUCTIONS, SUMS];
-        std::array::from_fn(|at| (slots[at], ids[at]))
-    }
 }
 
 impl Member {
@@ -239,57 +185,6 @@ impl Member {
         round.writer.put_some(self.slots.instructions, 0, total);
     }
 
-    fn put_status(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>) -> Status {
-        let Some(text) = self.status.as_ref().and_then(|file| reread(file, buffer).ok()) else {
-            let reason = format_args!("cannot read status of process {}", self.pid);
-            round.writer.absent_all(STATUS, &self.instance, reason);
-            return Status::default();
-        };
-        let told = status(text);
-        let [rss, locked, pinned, tables, threads] = told.levels;
-        let bytes = |kib: Option<f64>| kib.map(units::kib_bytes);
-        let allowed = told.cpus.map(|(count, _)| f64::from(count));
-        let mask = told.cpus.and_then(|(_, mask)| mask).map(|mask| mask as f64);
-        let all = [bytes(rss), bytes(locked), bytes(pinned), bytes(tables), threads, allowed, mask];
-        for (at, value) in all.into_iter().enumerate() {
-            round.writer.put_some(self.slots.status, at, value);
-        }
-        told
-    }
-
-    fn put_fds(&self, round: &mut Round<'_>) {
-        match descriptors(&self.folder.join("fd"), round.tree.is_live(), round.full) {
-            Ok(count) => round.writer.put_some(self.slots.fds, 0, count.map(|n| n as f64)),
-            Err(e) => {
-                let reason = why(&self.folder.join("fd"), &e);
-                round.writer.absent_all(FDS, &self.instance, format_args!("{reason}"));
-            }
-        }
-    }
-
-    fn put_limit(&self, round: &mut Round<'_>) {
-        let path = self.folder.join("limits");
-        match std::fs::read(&path) {
-            Ok(text) => match open_files_limit(&text) {
-                Some(limit) => round.writer.put(self.slots.limit, 0, limit),
-                None => round.writer.absent_all(LIMIT, &self.instance, format_args!("its open files are not limited")),
-            },
-            Err(e) => round.writer.absent_all(LIMIT, &self.instance, format_args!("{}", why(&path, &e))),
-        }
-    }
-
-    fn put_pss(&self, round: &mut Round<'_>, rss_kib: Option<f64>) {
-        if rss_kib.is_some_and(|kib| kib > MAX_PSS_RSS_KIB) {
-            let reason = format_args!("reading it would hold up a process of more than 512 MiB");
-            return round.writer.absent_all(PSS, &self.instance, reason);
-        }
-        let path = self.folder.join("smaps_rollup");
-        match std::fs::read(&path) {
-            Ok(text) => round.writer.put_some(self.slots.pss, 0, keyed(&text, "Pss:").map(units::kib_bytes)),
-            Err(e) => round.writer.absent_all(PSS, &self.instance, format_args!("{}", why(&path, &e))),
-        }
-    }
-
     /// Appends the IDs of child processes that the first thread created, and at phase starts and ends also those of
     /// other threads. On kernels without `children` files, searches for all descendants at phase starts and ends.
     pub(super) fn children(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>, into: &mut Vec<u32>) {
@@ -341,34 +236,4 @@ fn put_stat(writer: &mut ColumnWriter, slots: Slots, text: &[u8]) -> Option<u64>
     writer.put_some(slots, 3, system.map(units::ticks_us));
     writer.put_some(slots, 4, field[1].map(|n| n as f64));
     field[17]
-}
-
-/// Returns the number of open descriptors. Since Linux 6.2, the size of the folder `/proc/PID/fd` is the number of open
-/// descriptors. Older kernels report the size 0 for this folder. If the size is 0, the function counts the entries at
-/// phase starts and ends, and returns `None` in other samples.
-pub(super) fn descriptors(folder: &Path, live: bool, full: bool) -> io::Result<Option<u64>> {
-    let size = std::fs::metadata(folder)?.len();
-    if live && size > 0 {
-        return Ok(Some(size));
-    }
-    Ok(if full { Some(std::fs::read_dir(folder)?.count() as u64) } else { None })
-}
-
-/// Parses `Max open files            1024                 20000                files` and returns the soft limit.
-pub(super) fn open_files_limit(text: &[u8]) -> Option<f64> {
-    open_files_limits(text).next().and_then(value)
-}
-
-/// Returns the soft and the hard limit on open files.
-fn open_files_limits(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let line = lines(text).find_map(|line| line.strip_prefix(b"Max open files"));
-    line.into_iter().flat_map(words)
-}
-
-/// Returns the soft and the hard limit on open descriptors of a process of this machine. Returns `None` if the process
-/// does not exist or has no limit. Source: proc_pid_limits(5).
-pub fn descriptor_limits(pid: u32) -> Option<(u64, u64)> {
-    let text = std::fs::read(format!("/proc/{pid}/limits")).ok()?;
-    let mut limits = open_files_limits(&text).map(number);
-    Some((limits.next()??, limits.next()??))
 }

@@ -1,6 +1,6 @@
 //! Tests of processes in captured trees: threads, children, a process that vanishes, invalid numbers.
 
-use crate::sources::process_member::{descriptors, open_files_limit};
+use crate::sources::open_files::{descriptors, open_files_limit};
 use crate::testing::{Sampled, Tree};
 
 /// Adds the files of a process, in the format of Linux 6, and those of its first thread. The file `stat` says that the
