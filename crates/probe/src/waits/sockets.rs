@@ -1,8 +1,10 @@
 //! Sockets of a network namespace by inode: connections of the server's clients, and connections to peers.
 
+mod dump;
+mod peer_sums;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sys::diag::{Diag, OtherConnection, SocketName};
@@ -10,55 +12,13 @@ use sys::diag::{Diag, OtherConnection, SocketName};
 use crate::tree::diag_in;
 
 use super::counted::{Counted, MAX_CONNECTIONS};
-use super::exchanges::{self, ToPeer, may_be_unread};
+use super::exchanges::{ToPeer, may_be_unread};
 use super::round::{ConnectionSample, PeerId, PeerSample};
+use dump::{Dump, UnixPair};
+use peer_sums::PeerSums;
 
 /// Maximum number of connections to peers that are read again between two dumps (readings of all connections).
 const MAX_KNOWN: usize = 32;
-
-/// Sockets of a network namespace, as the kernel lists them.
-#[derive(Debug, Default)]
-struct Dump {
-    /// Connections of the server's clients.
-    clients: Counted<OtherConnection>,
-    /// Connections that a service behind the server accepted.
-    behind: Counted<OtherConnection>,
-    /// Connections from a sampled process to a peer.
-    held: Counted<OtherConnection>,
-    /// All connections that are neither of the server's clients, nor accepted by an upstream, nor from a sampled
-    /// process to a peer. If the server and its clients share a machine, these are mostly the clients' ends of the
-    /// connections.
-    others: Counted<OtherConnection>,
-    /// Accepted unix sockets.
-    unix: Counted<UnixPair>,
-    /// Number of connections that wait in the server's accept queues.
-    queued: f64,
-}
-
-/// Accepted unix socket: its inode, the inode of the connecting end, and the path of the listener.
-type UnixPair = (u32, u32, PathBuf);
-
-/// Connections to each peer.
-#[derive(Debug, Default)]
-struct PeerSums(BTreeMap<PeerId, Vec<ToPeer>>);
-
-impl PeerSums {
-    fn add(&mut self, id: &PeerId, connection: ToPeer) {
-        self.0.entry(id.clone()).or_default().push(connection);
-    }
-
-    /// Returns the numbers of connections to each peer. `scaled` extrapolates a number of these connections to all
-    /// connections.
-    fn rows(self, scaled: impl Fn(f64) -> f64) -> Vec<PeerSample> {
-        let row = |((process, address), connections): (PeerId, Vec<ToPeer>)| {
-            let (open, busy) = (scaled(connections.len() as f64), scaled(exchanges::awaiting(&connections)));
-            let received = connections.iter().map(|c| Some((c.own.inode, c.own.traffic?.data_in)));
-            let received = received.collect::<Option<_>>().unwrap_or_default();
-            PeerSample { process, address, open, busy, received, to: None }
-        };
-        self.0.into_iter().map(row).collect()
-    }
-}
 
 /// Role of a socket in its connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +87,12 @@ impl Sockets {
 
     /// Reads all connections. `held` has the name of the process in which a socket is open, by the socket's inode.
     pub(super) fn read(&mut self, held: &HashMap<u32, Arc<str>>) -> sys::Result<ConnectionSample> {
-        let dump = self.dump(held)?;
+        let (mut found, front, ports) = (Dump::default(), self.front.clone(), self.ports.clone());
+        self.over(|diag| {
+            found = dump::dump(diag, held, &front, &ports)?;
+            Ok(())
+        })?;
+        let dump = found;
         self.uses.clear();
         self.known.clear();
         for connection in dump.clients.kept.iter().chain(&dump.behind.kept) {
@@ -199,39 +164,6 @@ impl Sockets {
         peers.into_iter().map(row).collect()
     }
 
-    /// Dumps the sockets of the network namespace. `held` has the sockets of the sampled processes.
-    fn dump(&mut self, held: &HashMap<u32, Arc<str>>) -> sys::Result<Dump> {
-        let mut found = Dump::default();
-        let (front, ports) = (self.front.clone(), self.ports.clone());
-        self.over(|diag| {
-            for v6 in [false, true] {
-                diag.others(v6, 0, true, |connection| {
-                    let port = connection.local.port();
-                    let kind = match connection.inode {
-                        0 => return,
-                        _ if connection.is_connecting => return,
-                        _ if front.iter().any(|(_, front)| *front == port) => &mut found.clients,
-                        _ if ports.contains(&port) => &mut found.behind,
-                        inode if held.contains_key(&inode) => &mut found.held,
-                        _ => &mut found.others,
-                    };
-                    kind.add(|| *connection);
-                })?;
-                diag.listeners(v6, None, |l| {
-                    if front.contains(&(v6, l.local.port())) {
-                        found.queued += f64::from(l.queue);
-                    }
-                })?;
-            }
-            diag.unix_pairs(|inode, peer, name| {
-                if name != Path::new("") {
-                    found.unix.add(|| (inode, peer, name.to_owned()));
-                }
-            })
-        })?;
-        Ok(found)
-    }
-
     /// Keeps in `known` only connections to the peers with the fewest connections, at most [`MAX_KNOWN`] together.
     fn keep_small_pools(&mut self) {
         let mut sizes: BTreeMap<PeerId, usize> = BTreeMap::new();
@@ -284,99 +216,4 @@ impl Sockets {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::{Read as _, Write as _};
-    use std::net::{TcpListener, TcpStream};
-
-    use super::*;
-
-    #[test]
-    fn requests_in_progress_and_unread_ones_are_counted() {
-        let server = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut clients: Vec<TcpStream> =
-            (0..3).map(|_| TcpStream::connect(server.local_addr().unwrap()).unwrap()).collect();
-        let mut accepted: Vec<TcpStream> = (0..3).map(|_| server.accept().unwrap().0).collect();
-        // The third client sends nothing, so its connection has no request in progress.
-        clients[..2].iter_mut().for_each(|c| c.write_all(b"GET").unwrap());
-        let mut buffer = [0; 3];
-        accepted[0].read_exact(&mut buffer).unwrap();
-        accepted[1].peek(&mut buffer).unwrap();
-        let mine: HashMap<u32, Arc<str>> =
-            crate::find::sockets_of(std::process::id()).map(|inode| (inode, "app".into())).collect();
-        let mut sockets = Sockets::new(None);
-        sockets.find_ports(&mine, &HashMap::new()).unwrap();
-        sockets.front = HashSet::from([(false, server.local_addr().unwrap().port())]);
-        let seen = sockets.read(&mine).unwrap();
-        let [open, in_progress, _, unread, queued] = seen.clients.unwrap();
-        assert_eq!((open, in_progress, unread, queued), (3.0, 1.0, 1.0, 0.0));
-        assert_eq!(sockets.read_clients(), seen.clients, "the clients alone");
-        let address = server.local_addr().unwrap().to_string();
-        let peer = seen.peers.iter().find(|peer| *peer.address == *address).unwrap();
-        assert_eq!((&*peer.process, peer.open, peer.busy), ("app", 3.0, 2.0));
-        assert_eq!(peer.received.values().copied().collect::<Vec<_>>(), [0; 3]);
-        accepted[0].write_all(b"OK").unwrap();
-        clients[0].read_exact(&mut buffer[..2]).unwrap();
-        // Concurrent tests may also have connections, so only connections to this server are kept.
-        let again = testkit::eventually(|| {
-            let _ = sockets.read(&mine).unwrap();
-            sockets.known.retain(|(_, (_, to))| **to == *address);
-            sockets.read_peers()?.into_iter().find(|peer| peer.busy < 2.0)
-        });
-        assert_eq!((again.open, again.busy, again.received.values().sum::<u32>()), (3.0, 1.0, 1));
-    }
-
-    /// The server answers the first request on a connection, and does not read the second request. The server's kernel
-    /// acknowledges the second request at once.
-    #[test]
-    fn a_request_that_waits_unread_at_the_peer_is_busy() {
-        let server = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = server.local_addr().unwrap();
-        let mut client = TcpStream::connect(address).unwrap();
-        let (mut accepted, _) = server.accept().unwrap();
-        client.write_all(b"1").unwrap();
-        accepted.read_exact(&mut [0]).unwrap();
-        accepted.write_all(b"a").unwrap();
-        client.read_exact(&mut [0]).unwrap();
-        client.write_all(b"2").unwrap();
-        let mine: HashMap<u32, Arc<str>> =
-            crate::find::sockets_of(std::process::id()).map(|inode| (inode, "app".into())).collect();
-        let mut sockets = Sockets { ports: HashSet::from([address.port()]), ..Sockets::new(None) };
-        let busy = |peers: Vec<PeerSample>| {
-            peers.into_iter().find(|peer| *peer.address == *address.to_string()).map(|peer| peer.busy)
-        };
-        assert_eq!(busy(sockets.read(&mine).unwrap().peers), Some(1.0));
-        sockets.known.retain(|(_, (_, to))| **to == *address.to_string());
-        assert_eq!(busy(sockets.read_peers().unwrap()), Some(1.0), "read again");
-        let other_end = sockets.known[0].0.other_end();
-        let mut unread = None;
-        let asked = sockets.over(|diag| {
-            unread = diag.other(&other_end)?.map(|end| end.receive_queue);
-            Ok(())
-        });
-        assert_eq!((asked.is_ok(), unread), (true, Some(1)));
-    }
-
-    #[test]
-    fn connections_of_small_pools_are_read_again() {
-        let connection = |to: &str| (SocketName::default(), ("app".into(), to.into()));
-        let known = [vec![connection("large"); MAX_KNOWN], vec![connection("small"); 3]].concat();
-        let mut sockets = Sockets { known, ..Sockets::new(None) };
-        sockets.keep_small_pools();
-        assert_eq!(sockets.known, vec![connection("small"); 3]);
-    }
-
-    #[test]
-    fn an_event_loop_s_upstream_behind_a_unix_socket_is_found() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("s");
-        let server = std::os::unix::net::UnixListener::bind(&path).unwrap();
-        let _client = std::os::unix::net::UnixStream::connect(&path).unwrap();
-        let _accepted = server.accept().unwrap();
-        let mine: HashMap<u32, Arc<str>> =
-            crate::find::sockets_of(std::process::id()).map(|inode| (inode, "app".into())).collect();
-        let seen = Sockets::new(None).read(&mine).unwrap();
-        let address = format!("unix:{}", path.display());
-        let peer = seen.peers.into_iter().find(|peer| *peer.address == *address).unwrap();
-        assert!(&*peer.process == "app" && peer.open == 1.0 && peer.busy.is_nan(), "{peer:?}");
-    }
-}
+mod tests;
