@@ -91,10 +91,11 @@ pub use plan::hosts::HostPlan;
 pub use plan::intensity::{Arrival, Intensity, Pace, Stage, ThinkTime};
 pub use plan::load::{Io, LoadPlan};
 pub use plan::protocol::{HttpPlan, Protocol};
-pub use plan::requests::{
-    ArrivalTimes, DataOrder, DataTable, MAX_CLASSES, MAX_REQUESTS, RecordedTimes, RequestOrder, RequestPlan,
-    RequestSet, STATEMENT_METHOD, from_base64, round_of, to_base64,
-};
+pub use plan::requests::data::{DataOrder, DataTable};
+pub use plan::requests::order::{RequestOrder, round_of};
+pub use plan::requests::recorded::{ArrivalTimes, RecordedTimes};
+pub use plan::requests::request::{RequestPlan, from_base64, to_base64};
+pub use plan::requests::{MAX_CLASSES, MAX_REQUESTS, RequestSet, STATEMENT_METHOD};
 pub use plan::reroute::{ConnectTo, FixedAddresses};
 pub use plan::search::{Objective, ObservePlan, Prove, SearchPlan, TimeLimits, WINDOW_GROWTH};
 pub use plan::secret_names::{SECRET_HEADERS, SECRET_WORDS, is_secret_header};

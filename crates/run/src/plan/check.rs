@@ -342,7 +342,7 @@ fn check_requests(set: &RequestSet) -> Result<(), PlanError> {
     }
     let weights: Vec<f64> = set.requests.iter().map(|r| r.weight).collect();
     let is_weighted = set.order == RequestOrder::Weighted || set.recorded.is_some();
-    match is_weighted || crate::plan::requests::round_of(&weights).is_some() {
+    match is_weighted || crate::round_of(&weights).is_some() {
         true => Ok(()),
         false => out_of_range(
             "load.requests.order",

@@ -1,10 +1,16 @@
 //! Sets of requests: the requests, their frequency and their order.
 
-use std::collections::BTreeMap;
+pub(crate) mod data;
+pub(crate) mod order;
+pub(crate) mod recorded;
+pub(crate) mod request;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
+
+use data::DataTable;
+use order::RequestOrder;
+use recorded::RecordedTimes;
+use request::RequestPlan;
 
 /// Maximum number of requests per set. The limit exists because loadline stores the index of a request in 16 bits.
 pub const MAX_REQUESTS: usize = 65_535;
@@ -18,16 +24,6 @@ const MAX_STORED_REQUESTS: usize = 200;
 pub const STATEMENT_METHOD: &str = "SQL";
 /// Name of the request class that combines the classes with the lowest weights.
 const OTHER_CLASS: &str = "other";
-
-/// Decodes a base64 text; `None` if it is invalid.
-pub fn from_base64(text: &str) -> Option<Vec<u8>> {
-    STANDARD.decode(text.trim()).ok()
-}
-
-/// Encodes bytes as base64.
-pub fn to_base64(bytes: &[u8]) -> String {
-    STANDARD.encode(bytes)
-}
 
 /// Set of requests that replaces the single request of the protocol's settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -56,229 +52,6 @@ pub struct RequestSet {
     /// Recorded times at which loadline sends the requests again. A run does not store the recorded times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedTimes>,
-}
-
-/// Table of values for the placeholders in requests.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields, default)]
-pub struct DataTable {
-    /// Names of the data columns.
-    pub columns: Vec<String>,
-    /// Values of the columns, one list per row. The values of the data table may be secrets, so only generators receive
-    /// them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub rows: Vec<Vec<String>>,
-    /// Order in which the data rows are used.
-    pub order: DataOrder,
-    /// Index of the first data row that this process uses. The fields `first` and `step` divide the data rows among
-    /// processes without overlap.
-    pub first: u64,
-    /// Number of rows from one row of this process to the next row of this process; 0 means 1.
-    pub step: u64,
-}
-
-/// Order of the data rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum DataOrder {
-    /// The data rows are used in order. After the last data row, the first data row follows again.
-    #[default]
-    Cycle,
-    /// Each data row is used at most once.
-    Unique,
-    /// The data rows are used in random order.
-    Random,
-}
-
-/// Recorded requests: their order and the time between them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct RecordedTimes {
-    /// Time since the previous request, microseconds; for the first request, time since the start.
-    pub gaps_us: Vec<u64>,
-    /// For each recorded request, its index in `requests`; empty if only times were recorded.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub items: Vec<u16>,
-    /// Speed of the replay: 2 sends the requests twice as fast as recorded.
-    pub speed: f64,
-}
-
-impl RecordedTimes {
-    /// Returns the requests of one process: every `processes`-th request, beginning with the request at index `i`.
-    #[must_use]
-    pub fn share(&self, i: u32, processes: u32) -> Self {
-        let (mut at, mut before) = (0, 0);
-        let times: Vec<u64> = self
-            .gaps_us
-            .iter()
-            .map(|gap| {
-                at += gap;
-                at
-            })
-            .collect();
-        let mine = || (i as usize..times.len()).step_by(processes.max(1) as usize);
-        let gaps_us = mine().map(|k| times[k] - std::mem::replace(&mut before, times[k])).collect();
-        Self { gaps_us, items: mine().filter_map(|k| self.items.get(k).copied()).collect(), speed: self.speed }
-    }
-
-    /// Returns the time from the start to the last request at the replay speed, seconds.
-    pub fn span_s(&self) -> f64 {
-        self.gaps_us.iter().sum::<u64>() as f64 / 1e6 / self.speed
-    }
-}
-
-/// Times at which requests are due, read from a file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields, default)]
-pub struct ArrivalTimes {
-    /// Path of the file that contains the times.
-    pub from: String,
-    /// Number of times at which requests are due.
-    pub count: u64,
-    /// Recorded times of the requests; a run does not store them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub times: Option<RecordedTimes>,
-}
-
-/// Order of the requests of a set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum RequestOrder {
-    /// Requests are chosen at random, according to their weights.
-    #[default]
-    Weighted,
-    /// Each connection sends the requests in the order of the set, beginning with the first request. A request of
-    /// weight 3 is sent three times in a row, and a request of weight 0 is left out.
-    Sequence,
-    /// All requests are sent once in random order, then again in another random order, and so on. In each round, a
-    /// request of weight 3 is sent three times, and a request of weight 0 is left out.
-    Shuffle,
-}
-
-/// Maximum number of requests in one round of a sequence or a shuffle.
-const MAX_ROUND: usize = 1_000_000;
-
-/// Returns the indexes of the requests in one round of a sequence or a shuffle, in the order of the set. Each request
-/// occurs as often as its weight says, relative to the other weights. Returns `None` if the weights have no ratio of
-/// whole numbers, or if a round would have more than [`MAX_ROUND`] requests.
-pub fn round_of(weights: &[f64]) -> Option<Vec<u16>> {
-    let positive = || weights.iter().copied().filter(|weight| *weight > 0.0);
-    let smallest = positive().fold(f64::INFINITY, f64::min);
-    let unit = match positive().all(|weight| is_whole(weight / smallest)) {
-        true => smallest,
-        false if positive().all(is_whole) => positive().map(|weight| weight.round() as u64).fold(0, divisor) as f64,
-        false => return None,
-    };
-    let times = |weight: f64| if weight > 0.0 { (weight / unit).round() as usize } else { 0 };
-    let total = positive().fold(0_usize, |sum, weight| sum.saturating_add(times(weight)));
-    let each = (0..=u16::MAX).zip(weights).flat_map(|(item, weight)| std::iter::repeat_n(item, times(*weight)));
-    (total <= MAX_ROUND).then(|| each.collect())
-}
-
-/// Returns true if a ratio of weights is a whole number, apart from rounding errors of decimal fractions.
-fn is_whole(ratio: f64) -> bool {
-    (ratio - ratio.round()).abs() <= 1e-9 * ratio
-}
-
-/// Returns the greatest common divisor of two numbers.
-fn divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { divisor(b, a % b) }
-}
-
-/// One request of a set.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields, default)]
-pub struct RequestPlan {
-    /// Name; if empty, the method and the path without its query are the name.
-    pub name: String,
-    /// Class for separate results; if empty, the name is also the class.
-    pub class: String,
-    /// Relative frequency of the request. A request with frequency 0 is never sent.
-    pub weight: f64,
-    /// Method: `GET`, `HEAD`, `POST` or any other token.
-    pub method: String,
-    /// Path and query.
-    pub path: String,
-    /// Headers, in order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub headers: Vec<(String, String)>,
-    /// True if the request has no `User-Agent`, as with `curl -H 'User-Agent:'`.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub without_user_agent: bool,
-    /// Body as text.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub body: String,
-    /// Body in base64, if the body is not text.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub body_base64: String,
-    /// The only right status of the answer; absent if 2xx and 3xx are right. Older versions accepted this status besides
-    /// 2xx and 3xx.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub expect_status: Option<u16>,
-    /// Status that is right besides 2xx and 3xx, because the server gave it in a log or recording; absent for none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub accept_status: Option<u16>,
-    /// Text that the body of the response must contain.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub expect_text: String,
-    /// Sources of the values that replace `{{name}}` in later requests of the connection, by name. A source is a part
-    /// of the response: `json:/pointer` (RFC 6901) or `header:Name`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub capture: BTreeMap<String, String>,
-}
-
-impl Default for RequestPlan {
-    fn default() -> Self {
-        Self {
-            name: String::new(),
-            class: String::new(),
-            weight: 1.0,
-            method: "GET".into(),
-            path: "/".into(),
-            headers: Vec::new(),
-            without_user_agent: false,
-            body: String::new(),
-            body_base64: String::new(),
-            expect_status: None,
-            accept_status: None,
-            expect_text: String::new(),
-            capture: BTreeMap::new(),
-        }
-    }
-}
-
-impl RequestPlan {
-    /// Sets the body: as text if it is valid UTF-8, otherwise in base64.
-    pub fn set_body(&mut self, bytes: &[u8]) {
-        match std::str::from_utf8(bytes) {
-            Ok(text) => self.body = text.into(),
-            Err(_) => self.body_base64 = to_base64(bytes),
-        }
-    }
-
-    /// Returns true if the request has a body.
-    pub fn has_body(&self) -> bool {
-        !self.body.is_empty() || !self.body_base64.is_empty()
-    }
-
-    /// Returns the request's name. For a request without a name, returns the method and the path without the query.
-    pub fn called(&self) -> String {
-        match self.name.is_empty() {
-            false => self.name.clone(),
-            true => format!("{} {}", self.method, self.path.split(['?', '#']).next().unwrap_or_default()),
-        }
-    }
-
-    /// Returns the name of the class.
-    pub fn class_name(&self) -> String {
-        if self.class.is_empty() { self.called() } else { self.class.clone() }
-    }
 }
 
 impl RequestSet {
