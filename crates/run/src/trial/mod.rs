@@ -13,10 +13,12 @@ pub(crate) mod histograms;
 pub(crate) mod host_load;
 pub(crate) mod incident;
 pub(crate) mod key;
+pub(crate) mod kind;
 pub(crate) mod measured;
 pub(crate) mod moments;
 pub(crate) mod monitors;
 pub(crate) mod quic_paths;
+pub(crate) mod rates;
 pub(crate) mod results;
 pub(crate) mod side;
 pub(crate) mod silent_closes;
@@ -24,6 +26,7 @@ pub(crate) mod spans;
 pub(crate) mod sqlstate;
 pub(crate) mod stacks;
 pub(crate) mod status;
+pub(crate) mod steady;
 pub(crate) mod stream_counts;
 pub(crate) mod summary;
 pub(crate) mod tally;
@@ -43,52 +46,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 use crate::{
-    ClassPart, EndsTogether, FirstFailure, Hist, HostLoad, Incident, IncidentKind, Intensity, Key, Measured, QuicPaths,
-    Results, Scope, Side, Summary, Tally, skip_empty,
+    ClassPart, EndsTogether, FirstFailure, Hist, HostLoad, Incident, Intensity, Key, Measured, QuicPaths, RateChange,
+    Rates, Results, Scope, Side, Steady, Summary, Tally, TrialKind, skip_empty,
 };
-
-/// Purpose of a trial.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum TrialKind {
-    /// A single trial with an intensity fixed by the user.
-    #[default]
-    Fixed,
-    /// Step of the closed-loop sweep.
-    Sweep,
-    /// Step of the open-loop search for the capacity.
-    Search,
-    /// Deliberate overload beyond the capacity.
-    Overload,
-    /// One measurement of an experiment (`loadline lab`).
-    Experiment,
-    /// Trial in which an experiment switched levers on and off in slots (periods of equal length). The rates of a trial
-    /// in which levers are switched mix several states of the server.
-    Proof,
-    /// Observation of a server under external load, without a generator.
-    Watched,
-    /// Short measurement with kept connections, or with one connection per request. Measurements with kept connections
-    /// and with one connection per request alternate, to find the cost of a handshake.
-    Handshakes,
-    /// Short measurement in which one class has a larger share of the requests, to find the server's cost of each
-    /// class.
-    Classes,
-}
-
-impl TrialKind {
-    /// Returns true if an incident of this kind ends the trial. A trial that only observes also ends if loadline loses
-    /// its observer.
-    pub const fn ends_with(self, kind: IncidentKind) -> bool {
-        kind.invalidates_trial() || matches!((self, kind), (Self::Watched, IncidentKind::ObserverLost))
-    }
-
-    /// Returns true if the trial does not measure the server's capacity. A search for the capacity ignores auxiliary
-    /// trials.
-    pub const fn is_auxiliary(self) -> bool {
-        matches!(self, Self::Proof | Self::Handshakes | Self::Classes)
-    }
-}
 
 /// One load on the server. The tallies (counts) cover the whole trial, from the first connect to the end of the drain.
 /// Because the tallies cover the whole trial, they agree with the server's own log. Rates and latencies cover the
@@ -312,63 +272,4 @@ impl Trial {
 
 fn is_first(repeat: &u32) -> bool {
     *repeat == 0
-}
-
-/// A rate of an open loop that the user set during the load.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct RateChange {
-    /// Time from which the rate applies, seconds since the load began.
-    #[serde(with = "Figure")]
-    pub t_s: f64,
-    /// New rate, requests per second.
-    #[serde(with = "Figure")]
-    pub rate: f64,
-}
-
-impl RateChange {
-    /// Returns the rate that applied `at_s` seconds after the start of the load; 0 before the first change.
-    pub fn rate_at(given: &[Self], at_s: f64) -> f64 {
-        given.iter().rev().find(|given| given.t_s <= at_s).map_or(0.0, |given| given.rate)
-    }
-}
-
-/// Rates and mean concurrency of the measured window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct Rates {
-    /// Planned requests per second (closed loop: requests sent; S-Clients: connection attempts).
-    #[serde(with = "Figure")]
-    pub offered_rate: f64,
-    /// Requests sent per second (S-Clients: connection attempts sent).
-    #[serde(with = "Figure")]
-    pub sent_rate: f64,
-    /// Complete and well-formed responses per second.
-    #[serde(with = "Figure")]
-    pub completed_rate: f64,
-    /// Responses per second that had an expected status and met the limit on the response time, if there is a limit.
-    #[serde(with = "Figure")]
-    pub goodput: f64,
-    /// Mean number of requests in flight.
-    #[serde(with = "Figure")]
-    pub concurrency: f64,
-}
-
-/// Steady-state test before the measured window, as described in `docs/explanation/method.md`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct Steady {
-    /// True if the steady-state test found the load to be steady.
-    pub steady: bool,
-    /// Length of the warm-up, seconds.
-    #[serde(with = "Figure")]
-    pub warmup_s: f64,
-    /// Reason for the result, in words with figures.
-    pub reason: String,
-    /// True if the warm-up was too short for the steady-state test. In a search, warm-ups are short because the server
-    /// is already warm.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub too_short: bool,
 }
