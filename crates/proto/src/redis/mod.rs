@@ -1,9 +1,11 @@
 //! Redis, client and server: commands in RESP, and all kinds of replies of RESP2 and RESP3. An error reply counts as an
 //! answer with an unexpected status.
 
+mod advice;
 mod client;
 mod cluster;
 mod command;
+mod reads;
 mod reply;
 mod server;
 mod slots;
