@@ -1,25 +1,23 @@
 //! The screen during a run. On a terminal, a progress bar shows the latest step. With --verbose, each step gets its own
 //! line.
 
+mod step_lines;
+mod watch;
+
 use std::cell::{Cell, RefCell};
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
-use lab::{LiveProgress, Watch};
-use report::{Unit, quantity};
-use run::{Run, SummaryFigure, Tick, Trial};
+use indicatif::ProgressBar;
+use lab::Watch as _;
 
 use crate::args::{OutArgs, SeeArgs};
 use crate::feeds::json_lines::JsonLines;
 use crate::feeds::otlp::Otlp;
 use crate::live::{Model, Shared, View};
 use crate::metrics;
-use crate::progress_lines::{ProgressLines, time};
-
-/// A run or a step that is expected to last longer than this has a progress bar, seconds.
-const WORTH_A_BAR_S: f64 = 2.0;
+use crate::progress_lines::ProgressLines;
+use step_lines::head;
 
 /// The user's screen. The crate [`lab`] reports the progress of a run through this type.
 pub(crate) struct Screen {
@@ -194,177 +192,8 @@ impl Screen {
     }
 }
 
-impl Watch for Screen {
-    fn looks(&self) -> bool {
-        self.shared.is_some()
-    }
-
-    fn progress(&mut self, now: LiveProgress) {
-        let t_s = now.tick.t_s;
-        if let Some(shared) = &self.shared {
-            shared.lock().progress(now);
-        }
-        self.told(t_s);
-    }
-
-    fn phase(&mut self, name: &str, expected_s: f64) {
-        if let Some(shared) = &self.shared {
-            shared.lock().phase(name, expected_s);
-            if std::mem::take(&mut self.live) {
-                self.view = View::begin(shared);
-            }
-        }
-        if self.view.is_some() || self.told_s.is_some() {
-            return;
-        }
-        if !self.terminal || self.budget_s.max(expected_s) <= WORTH_A_BAR_S {
-            return;
-        }
-        let length_ms = (self.budget_s.max(expected_s) * 1e3) as u64;
-        let bar = self.bar.get_or_insert_with(|| {
-            let bar = ProgressBar::new(length_ms);
-            let left = if self.budget_s > 0.0 { ", {eta} left" } else { "" };
-            if let Ok(style) = ProgressStyle::with_template(&format!("{{bar:30}} {{elapsed:>4}}{left}  {{msg}}")) {
-                bar.set_style(style);
-            }
-            bar.enable_steady_tick(Duration::from_millis(200));
-            bar
-        });
-        bar.set_message(run::visible(&format!("{name}{}", self.last)).into_owned());
-        bar.set_position(self.start.elapsed().as_millis() as u64);
-    }
-
-    fn tick(&mut self, _: &Tick) {
-        if let Some(bar) = &self.bar {
-            bar.set_position(self.start.elapsed().as_millis() as u64);
-        }
-    }
-
-    fn trial(&mut self, trial: &Trial) {
-        if let Some(shared) = &self.shared {
-            shared.lock().trial(trial, &loaded(trial));
-        }
-        if self.told_s.is_some() {
-            return;
-        }
-        let at_s = self.start.elapsed().as_secs_f64();
-        let progress = self.progress_lines.as_mut().and_then(|lines| lines.line(at_s, trial));
-        // If standard error is closed, the run continues, because the result goes to standard output.
-        progress.into_iter().for_each(|line| drop(writeln!(std::io::stderr().lock(), "{}", run::visible(&line))));
-        if !self.steps {
-            let rate = quantity(trial.rates.completed_rate, Unit::PerSecond);
-            self.last = format!("  (last: {}, {rate})", trial.label);
-            return;
-        }
-        if trial.tally.attempted == 0 && trial.tally.completed == 0 {
-            return self.line(&unloaded(trial));
-        }
-        if !self.began {
-            self.began = true;
-            self.line(&head());
-        }
-        self.line(&loaded(trial));
-    }
-
-    fn so_far(&mut self, run: &Run) {
-        let seen = self.shared.as_ref().filter(|_| self.view.is_some());
-        seen.into_iter().for_each(|shared| shared.lock().unjudged = Some(Box::new(run.clone())));
-    }
-
-    /// Shows a note in the view, and with --verbose also prints it. The report of the run contains all notes.
-    fn note(&mut self, sentence: &str) {
-        if let Some(shared) = &self.shared {
-            shared.lock().note(sentence);
-        }
-        if self.steps {
-            self.alert(sentence);
-        }
-    }
-
-    fn alert(&mut self, sentence: &str) {
-        // Wraps notes at the width of the terminal. If the output is a file or a pipe, does not wrap notes.
-        let room = sys::terminal::width().map_or(usize::MAX, |width| width.saturating_sub(6));
-        for (i, line) in report::wrap(sentence, room).iter().enumerate() {
-            self.line(&format!("{}{line}", if i == 0 { "note: " } else { "      " }));
-        }
-    }
-
-    fn factor(&self) -> f64 {
-        self.view.as_ref().map_or(1.0, View::factor)
-    }
-
-    fn stop(&self) -> bool {
-        let quits = self.view.as_ref().is_some_and(View::quits);
-        let unread = self.json_lines.as_ref().is_some_and(JsonLines::closed);
-        quits || unread || sys::interrupt::seen() > 0 || self.broken_pipe.load(Ordering::Relaxed)
-    }
-}
-
 /// Returns the title of the view: the command of a plan, and its target.
 pub(crate) fn title(plan: &run::Plan) -> String {
     let target = if plan.target.url.is_empty() { "the embedded server" } else { &plan.target.url };
     format!("loadline {} {target}", plan.command)
-}
-
-/// Returns the heading of the lines about steps.
-fn head() -> String {
-    row("step", ["completed", "p50", "p99", "errors"], "busiest")
-}
-
-fn row(label: &str, figures: [&str; 4], busiest: &str) -> String {
-    let [rate, p50, p99, errors] = figures;
-    // The line has at most 80 characters with a label of up to 25 characters and a device such as `server thread 99.9
-    // %`.
-    let line = format!("{label:<25} {rate:>9} {p50:>7} {p99:>7} {errors:>6}  {busiest}");
-    line.trim_end().to_string()
-}
-
-/// Formats the line of a trial with load.
-fn loaded(trial: &Trial) -> String {
-    let figures = [
-        quantity(trial.rates.completed_rate, Unit::PerSecond),
-        time(trial, SummaryFigure::P50),
-        time(trial, SummaryFigure::P99),
-        judge::failed_share(trial).map_or_else(|| "n/a".into(), |share| quantity(share, Unit::Share)),
-    ];
-    let busiest = report::busiest_device(&judge::devices(trial)).unwrap_or_default();
-    row(&trial.label, figures.each_ref().map(String::as_str), &busiest)
-}
-
-/// Formats the line of a trial without load, such as timed calls. Unlike the line of a load, this line is not divided
-/// into columns.
-fn unloaded(trial: &Trial) -> String {
-    let summary = trial.results.summary.as_ref();
-    summary.map_or_else(|| trial.label.clone(), |summary| format!("{}: {summary}", trial.label))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hung_server_has_no_response_times_and_only_failed_requests() {
-        let mut trial = Trial { label: "8 connections".into(), ..Trial::default() };
-        (trial.tally.attempted, trial.tally.connected, trial.tally.sent) = (8, 8, 8);
-        (trial.tally.unanswered, trial.measured.tally.unanswered) = (8, 8);
-        (trial.measured.tally.sent, trial.measured.tally.attempted) = (8, 8);
-        assert_eq!(
-            loaded(&trial).split_whitespace().collect::<Vec<_>>(),
-            ["8", "connections", "0/s", "n/a", "n/a", "100", "%"]
-        );
-        trial.measured.tally = run::Tally::default();
-        trial.tally.unanswered = 0;
-        assert_eq!(
-            loaded(&trial).split_whitespace().collect::<Vec<_>>(),
-            ["8", "connections", "0/s", "n/a", "n/a", "n/a"]
-        );
-    }
-
-    #[test]
-    fn a_step_without_load_names_the_timed_calls_and_has_no_columns() {
-        let mut trial = Trial { label: "epoll, 750 cold".into(), ..Trial::default() };
-        assert_eq!(unloaded(&trial), "epoll, 750 cold");
-        trial.results.summary = Some("1.79 µs a call, 10000 calls".into());
-        assert_eq!(unloaded(&trial), "epoll, 750 cold: 1.79 µs a call, 10000 calls");
-    }
 }
