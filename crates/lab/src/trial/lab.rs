@@ -3,13 +3,13 @@
 //! all use a `Lab`.
 
 mod kept;
+mod loads;
+mod notes;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use run::{FORMAT, HostInfo, Incident, IncidentKind, Intensity, MediumInfo, Note, Plan, Run, RunDir, Tally, Trial};
-use sys::clock::Origin;
-use testbed::named::Joining;
+use run::{FORMAT, Incident, IncidentKind, Plan, Run, RunDir, Tally};
 
 use crate::agents::AgentGroup;
 use crate::observe::host_watch::HostWatch;
@@ -18,12 +18,8 @@ use crate::trial::BudgetClock;
 use crate::trial::asker::alive_timeout_s;
 use crate::trial::backlog;
 use crate::trial::cold::Cold;
-use crate::trial::conduct::{self, Load, TrialSetup};
-use crate::trial::observe_only;
-use crate::trial::running_trial::TrialEnd;
 use crate::trial::span_times;
-use crate::trial::unasked;
-use crate::{Host, LabError, Local, Point, Watch};
+use crate::{Host, LabError, Local, Watch};
 
 /// A run that is in progress: the load tests that have been conducted so far, and everything that is needed to conduct
 /// further load tests.
@@ -54,17 +50,6 @@ pub struct Lab<'w> {
     spans: Option<spans::Receiver>,
     /// Databases that the plan names as upstream services of the server.
     pub(crate) databases: Vec<databases::Database>,
-}
-
-/// Fails if loads are of different kinds (closed loop, open loop, S-Clients), because a load test has only one
-/// intensity.
-fn check_one_kind(loads: &[Load<'_>], point: &Point) -> Result<(), LabError> {
-    let together = Intensity::sum(loads.iter().map(|load| &load.plan.intensity));
-    if loads.is_empty() || together.is_some() {
-        return Ok(());
-    }
-    let what = format!("loading at {:?} by several loads", point.label);
-    Err(LabError::SetUp { what, why: "closed loop, open loop and S-Clients cannot be mixed; use one kind".into() })
 }
 
 impl<'w> Lab<'w> {
@@ -137,69 +122,6 @@ impl<'w> Lab<'w> {
         self.stopped
     }
 
-    /// Adds a note to the run, unless the run already has this note.
-    pub fn note(&mut self, sentence: impl Into<String>) {
-        self.add_note(sentence.into(), false);
-    }
-
-    /// Adds a warning to the run, unless the run already has it. Warnings are shown next to the result.
-    pub fn warn(&mut self, sentence: impl Into<String>) {
-        self.add_note(sentence.into(), true);
-    }
-
-    /// Adds a note to the run, and shows it at once.
-    pub(crate) fn announce(&mut self, sentence: String) {
-        self.watch.alert(&sentence);
-        self.run.notes.push(Note { text: sentence, is_warning: false });
-    }
-
-    fn add_note(&mut self, sentence: String, is_warning: bool) {
-        let text = self.run.plan.load.secrets.scrub(&sentence);
-        if !self.run.notes.iter().any(|n| n.text == text) {
-            self.watch.note(&text);
-            self.run.notes.push(Note { text, is_warning });
-        }
-    }
-
-    /// Adds to the run a machine or a network namespace that the run uses.
-    pub fn host(&mut self, host: HostInfo) {
-        if !self.run.hosts.iter().any(|h| h.name == host.name) {
-            self.run.hosts.push(host);
-        }
-    }
-
-    /// Records that client and server are on hosts of a testbed.
-    pub(crate) fn joined(&mut self, testbed: &Joining) {
-        let Joining { name, hosts, medium, made_of, shared_wire, .. } = testbed.clone();
-        let [here, there] = &hosts;
-        self.note(format!("{here} and {there} are hosts of the testbed {name}, joined by {medium} ({made_of})"));
-        self.run.medium = Some(MediumInfo { testbed: name, hosts, medium, made_of, shared_wire });
-    }
-
-    /// Observes client and server for `seconds` without load.
-    pub fn rest(&mut self, observation: &Observation, seconds: f64) {
-        self.watch.phase("at rest", seconds);
-        let interval_s = self.run.plan.observe.interval_s;
-        self.run.at_rest = observation.at_rest(seconds, interval_s, &|| self.watch.stop());
-    }
-
-    /// Observes a server under external load for the plan's duration.
-    pub(crate) fn observe_only(&mut self, observation: &Observation, point: &Point) -> Trial {
-        let duration_s = self.run.plan.load.duration_s;
-        self.watch.phase(&point.label, duration_s);
-        let interval_s = self.run.plan.observe.interval_s;
-        let Self { run, dir, watch, began, .. } = self;
-        // A failed write is reported later, when the whole run cannot be written.
-        let mut keep = |trial: Trial| drop(dir.as_ref().map(|dir| save_unfinished(run, dir, trial, began.elapsed())));
-        let mut trial = observe_only::observe_only(observation, (interval_s, duration_s), point, *watch, &mut keep);
-        let by_user = observe_only::is_cut_short(&trial, duration_s, self.watch.stop());
-        if by_user {
-            trial.notes.push(interrupted_after(&trial));
-        }
-        self.stopped |= by_user || trial.incidents.iter().any(|i| trial.kind.ends_with(i.kind));
-        trial
-    }
-
     /// Records the CPU use of other programs in each later load test that has no observers. Load tests without
     /// observers measure how long event calls (such as epoll_wait) take.
     pub fn watch_host(&mut self) {
@@ -223,63 +145,6 @@ impl<'w> Lab<'w> {
         let cold = Cold::open(host, &self.program, plan, addr, self.descriptors)?;
         cold.notes.iter().for_each(|note| self.note(note.clone()));
         Ok(cold)
-    }
-
-    /// Conducts one load test of one or more loads. Returns the result without storing it.
-    pub fn conduct(&mut self, observation: &Observation, loads: &[Load<'_>], point: &Point) -> Result<Trial, LabError> {
-        self.conduct_beside(observation, loads, point, &mut |_, _| {})
-    }
-
-    /// Conducts one load test, and calls `beside` as soon as the generators are ready. The arguments of `beside` are
-    /// the generators and the origin of the load test's times.
-    pub(crate) fn conduct_beside(
-        &mut self,
-        observation: &Observation,
-        loads: &[Load<'_>],
-        point: &Point,
-        beside: &mut dyn FnMut(&AgentGroup, Origin),
-    ) -> Result<Trial, LabError> {
-        let expected = loads.first().map_or(0.0, |l| l.plan.warmup_s + l.plan.duration_s);
-        check_one_kind(loads, point)?;
-        self.watch.phase(&point.label, expected);
-        let watched = self.watch.looks();
-        let left_s = self.left_s();
-        let setup = TrialSetup { program: &self.program, loads, descriptors: self.descriptors, watched, left_s };
-        let interval_s = self.run.plan.observe.interval_s;
-        let mut began_unix_s = None;
-        let open = |group: &AgentGroup, origin: Origin| {
-            began_unix_s = Some(span_times::unix_s() - origin.now_s());
-            beside(group, origin);
-            observation.open(group, origin, interval_s)
-        };
-        let (mut trial, ended) = match conduct::conduct(&setup, &mut self.generators, point, open, self.watch) {
-            // If the first load of a run with a budget cannot start, a run that gives the cause is more useful than an
-            // error.
-            Err(LabError::Late { name, why }) if left_s.is_finite() && self.run.trials.is_empty() => {
-                let text = format!("the generator {name:?} got too little CPU time: {why}");
-                (conduct::never_begun(loads, point, text), TrialEnd::Broken)
-            }
-            conducted => conducted?,
-        };
-        trial.measured.load_began_unix_s = began_unix_s;
-        if let Some(why) = unasked::refusal(&trial, loads) {
-            return Err(LabError::Unasked { target: self.run.plan.target.url.clone(), why });
-        }
-        let around = trial.measured.around.unwrap_or_default();
-        self.clock.conducted(around.start_s, around.drain_s);
-        // After the end of a server or a generator, further load tests would not measure the planned load.
-        let broken = ended == TrialEnd::Broken || trial.incidents.iter().any(|i| i.kind.invalidates_trial());
-        self.stopped |= ended == TrialEnd::ByUser || broken && !observation.is_blind();
-        if ended == TrialEnd::ByUser {
-            trial.notes.push(interrupted_after(&trial));
-        }
-        Ok(trial)
-    }
-
-    /// Conducts one load test and stores it in the run and its directory.
-    pub fn trial(&mut self, observation: &Observation, loads: &[Load<'_>], point: &Point) -> Result<&Trial, LabError> {
-        let trial = self.conduct(observation, loads, point)?;
-        self.keep(trial)
     }
 
     /// Begins a repeat, to which all later load tests belong. Repeats are numbered from 0.
@@ -341,26 +206,10 @@ impl<'w> Lab<'w> {
     }
 }
 
-/// Returns the note on a load test that the user ended.
-fn interrupted_after(trial: &Trial) -> String {
-    format!("interrupted after {} of measuring", run::number::span(trial.measured.length_s))
-}
-
 /// Connects to a database behind the server, before any load.
 fn connect(behind: &run::Behind) -> Result<databases::Database, LabError> {
     let fail = |why: databases::DatabaseError| LabError::set_up(format!("connecting to {behind}"), why.to_string());
     databases::Database::connect(behind).map_err(fail)
-}
-
-/// Writes the run, including a load test that has not ended. The run is marked as interrupted, so that the mark remains
-/// if this process is killed.
-fn save_unfinished(run: &mut Run, dir: &RunDir, trial: Trial, elapsed: Duration) -> Result<(), LabError> {
-    (run.elapsed_s, run.interrupted) = (elapsed.as_secs_f64(), true);
-    run.trials.push(trial);
-    judge::judge_so_far(run);
-    let saved = dir.save(run);
-    run.trials.pop();
-    Ok(saved?)
 }
 
 /// Returns the path of the program that agents run, which is this program.
