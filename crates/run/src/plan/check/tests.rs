@@ -1,5 +1,8 @@
+use super::load::check_status;
+use super::requests::check_requests;
 use super::*;
 use crate::RequestPlan;
+use crate::{Protocol, RequestOrder, RequestSet};
 
 #[test]
 fn a_pool_has_at_least_one_connection() {
