@@ -1,14 +1,16 @@
 //! Requests in TOML: the format for requests that users write by hand, and for saved requests.
 
 mod headers;
+mod write;
 
 use std::collections::BTreeMap;
 
-use run::{RequestOrder, RequestPlan, RequestSet};
+use run::{RequestOrder, RequestPlan};
 use serde::Deserialize;
 use toml::Spanned;
 
 use self::headers::Headers;
+pub use self::write::to_toml;
 use crate::error::{ReadError, place};
 use crate::found::{Found, Imported, Source, checked_weight};
 use crate::row::FormatSpec;
@@ -85,8 +87,12 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     Ok(all)
 }
 
+/// Returns the start of a text in the file, and the text.
+fn inside(spanned: &Spanned<String>) -> (usize, String) {
+    (spanned.span().start, spanned.get_ref().clone())
+}
+
 fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (usize, String)> {
-    let inside = |spanned: &Spanned<String>| (spanned.span().start, spanned.get_ref().clone());
     let (path_at, path) = entry.path.as_ref().map(inside).ok_or((at, "a request has no path".to_owned()))?;
     if !url::is_path_or_full(&path) {
         return Err((path_at, format!("path {path:?}: begin it with /, http:// or https://")));
@@ -110,23 +116,35 @@ fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (us
     let expected = status(entry.expect_status)?;
     (request.expect_status, request.accept_status) =
         if expected.is_some_and(|status| status >= FIRST_ERROR) { (None, expected) } else { (expected, None) };
-    let bodies = [!request.body.is_empty(), entry.body_file.is_some(), entry.body_base64.is_some()];
+    add_body(&mut request, at, (entry.body_file.as_ref(), entry.body_base64.as_ref()), folder)?;
+    request.method = entry.method.unwrap_or_else(|| if request.has_body() { "POST".into() } else { "GET".into() });
+    Ok(Found::new(request, url))
+}
+
+/// Sets the body from a file or from a text in base64. A request has at most one body. `at` is
+/// the place of the request in the file.
+fn add_body(
+    request: &mut RequestPlan,
+    at: usize,
+    (file, base64): (Option<&Spanned<String>>, Option<&Spanned<String>>),
+    folder: &std::path::Path,
+) -> Result<(), (usize, String)> {
+    let bodies = [!request.body.is_empty(), file.is_some(), base64.is_some()];
     if bodies.into_iter().filter(|given| *given).count() > 1 {
         return Err((at, "a request has one of body, body-file and body-base64".into()));
     }
-    if let Some((at, file)) = entry.body_file.as_ref().map(inside) {
-        let path = folder.join(file);
+    if let Some((at, name)) = file.map(inside) {
+        let path = folder.join(name);
         let read = run::read_bounded(&path, run::MAX_REQUEST_FILE_BYTES);
         let bytes = read.map_err(|e| (at, format!("cannot read {}: {e}", path.display())))?;
         request.set_body(&bytes);
     }
-    if let Some((at, text)) = entry.body_base64.as_ref().map(inside) {
+    if let Some((at, text)) = base64.map(inside) {
         let bytes =
             run::from_base64(&text).ok_or((at, "body-base64 is not base64 (RFC 4648, section 4)".to_owned()))?;
         request.set_body(&bytes);
     }
-    request.method = entry.method.unwrap_or_else(|| if request.has_body() { "POST".into() } else { "GET".into() });
-    Ok(Found::new(request, url))
+    Ok(())
 }
 
 /// Checks a status that an answer may have.
@@ -178,179 +196,5 @@ fn split_with_placeholders(url: &str) -> Result<SplitUrl, String> {
     Ok(split)
 }
 
-/// Writes a set of requests as TOML. Reading the written TOML gives the same set of requests.
-pub fn to_toml(set: &RequestSet) -> String {
-    let mut out = String::new();
-    if set.order != RequestOrder::Weighted {
-        let name = if set.order == RequestOrder::Sequence { "sequence" } else { "shuffle" };
-        out += &format!("order = \"{name}\"\n\n");
-    }
-    if !set.templates && set.requests.iter().any(would_be_filled) {
-        out += "# Braces and $env: are sent as they stand.\nverbatim = true\n\n";
-    }
-    set.requests.iter().for_each(|request| out += &format!("[[request]]\n{}\n", fields(request)));
-    out
-}
-
-/// Writes the fields of a request, one per line. Leaves out fields with their default values.
-fn fields(request: &RequestPlan) -> String {
-    let mut out = String::new();
-    let mut line = |key: &str, value: String| out += &format!("{key} = {value}\n");
-    for (key, text) in [("name", &request.name), ("class", &request.class)] {
-        if !text.is_empty() {
-            line(key, quoted(text));
-        }
-    }
-    if request.weight != 1.0 {
-        line("weight", toml::Value::Float(request.weight).to_string());
-    }
-    line("method", quoted(&request.method));
-    line("path", quoted(&request.path));
-    if !request.headers.is_empty() {
-        line("headers", headers(&request.headers));
-    }
-    if request.without_user_agent {
-        line("without-user-agent", "true".into());
-    }
-    for (key, text) in
-        [("body", &request.body), ("body-base64", &request.body_base64), ("expect-text", &request.expect_text)]
-    {
-        if !text.is_empty() {
-            line(key, quoted(text));
-        }
-    }
-    if !request.capture.is_empty() {
-        let each: Vec<(String, String)> = request.capture.clone().into_iter().collect();
-        line("capture", headers(&each));
-    }
-    if let Some(status) = request.expect_status.or(request.accept_status) {
-        line("expect-status", status.to_string());
-    }
-    out
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.into()).to_string()
-}
-
-/// Returns true if a request contains text that looks like a placeholder. If the saved file lacked the key `verbatim`,
-/// loadline would replace the placeholder when it reads the file.
-fn would_be_filled(request: &RequestPlan) -> bool {
-    let holds = |text: &String| text.contains("{{") || text.contains("$env:");
-    [&request.path, &request.body].into_iter().any(holds)
-        || request.headers.iter().any(|(name, value)| holds(name) || holds(value))
-}
-
-/// Writes headers as a table if every name occurs once, otherwise as a list of pairs.
-fn headers(all: &[(String, String)]) -> String {
-    let names: BTreeMap<_, _> = all.iter().map(|(name, value)| (name, value)).collect();
-    let each = |between: &'static str| all.iter().map(move |(name, value)| (name, value, between)).collect::<Vec<_>>();
-    if names.len() == all.len() {
-        let pairs: Vec<String> =
-            each(" = ").iter().map(|(name, value, is)| format!("\"{name}\"{is}{}", quoted(value))).collect();
-        return format!("{{ {} }}", pairs.join(", "));
-    }
-    let pairs: Vec<String> =
-        each(", ").iter().map(|(name, value, and)| format!("  [{}{and}{}]", quoted(name), quoted(value))).collect();
-    format!("[\n{},\n]", pairs.join(",\n"))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: &str) -> Result<Imported, ReadError> {
-        (FORMAT.read)(&Source { file: "mix.toml", text, folder: std::path::Path::new(".") })
-    }
-
-    #[test]
-    fn written_requests_are_read_back_unchanged() {
-        let mut twice = RequestPlan {
-            path: "/c".into(),
-            body_base64: "/w==".into(),
-            expect_status: Some(204),
-            ..RequestPlan::default()
-        };
-        twice.headers = [("A", "1"), ("A", "2")].map(|(n, v)| (n.to_owned(), v.to_owned())).into();
-        twice.method = "POST".into();
-        let first = RequestPlan {
-            name: "front \"page\"".into(),
-            class: "pages".into(),
-            weight: 2.5,
-            path: "/a/{{random 1 9}}?b='c'&d={{x}}".into(),
-            headers: vec![("X-Y".into(), "a\\b".into())],
-            accept_status: Some(410),
-            expect_text: "it's\n\"".into(),
-            without_user_agent: true,
-            body: "\r\na\rb\r\n\u{1}'''\\ \u{feff}".into(),
-            capture: [("t".to_owned(), "json:/a".to_owned())].into(),
-            ..RequestPlan::default()
-        };
-        let (order, templates) = (RequestOrder::Sequence, true);
-        let set = RequestSet { order, templates, requests: vec![first, twice], ..RequestSet::default() };
-        let read = read(&to_toml(&set)).unwrap();
-        assert_eq!(read.order, Some(RequestOrder::Sequence));
-        assert_eq!(read.found.into_iter().map(|found| found.request).collect::<Vec<_>>(), set.requests);
-    }
-
-    #[test]
-    fn placeholders_with_numbers_as_names_keep_their_places() {
-        let of = |path: &str| split_with_placeholders(path).unwrap().path;
-        assert_eq!(of("/{{1}}/{{0}}?x={{random 1 9}}"), "/{{1}}/{{0}}?x={{random 1 9}}");
-        assert_eq!(of("http://{{2}}/{{1}}/{{2}}#{{0}}"), "/{{1}}/{{2}}");
-    }
-
-    #[test]
-    fn a_recording_is_written_so_that_nothing_in_it_is_filled() {
-        for (path, body, value) in [("/{{seq}}", "", ""), ("/", "a {{ name", ""), ("/", "", "$env:HOME")] {
-            let mut recorded = RequestPlan { path: path.into(), body: body.into(), ..RequestPlan::default() };
-            recorded.headers = vec![("A".into(), value.into())];
-            let set = RequestSet { requests: vec![recorded.clone()], ..RequestSet::default() };
-            let read = read(&to_toml(&set)).unwrap();
-            assert_eq!((read.templates, &read.found[0].request), (false, &recorded));
-        }
-        let plain = RequestSet { requests: vec![RequestPlan::default()], ..RequestSet::default() };
-        assert!(!to_toml(&plain).contains("verbatim"));
-    }
-
-    #[test]
-    fn mistakes_have_their_line_and_column_and_the_nearest_right_key() {
-        for (text, says) in [
-            (
-                "[[request]]\npath = \"/\"\nwieght = 3\n",
-                "line 3, column 1 in [request]: there is no key `wieght`; did you mean `weight`?",
-            ),
-            ("[[request]]\npath = \"/\"\nweight = -3\n", "mix.toml: line 3, column 10: a weight of -3"),
-            ("[[request]]\npath = \"/\"\nexpect-status = 99\n", "line 3, column 17: 99 is not a status"),
-            ("[[request]]\nname = \"x\"\n", "line 1, column 1: a request has no path"),
-            (
-                "[[request]]\npath = \"/\"\nheaders = [\"X-A: 1\"]\n",
-                "line 3, column 12 in [request]: in a list, a header is two texts: headers = [[\"X-A\", \"…\"]]",
-            ),
-            (
-                "[[request]]\npath = \"/\"\nheaders = [[\"X-A\", \"1\", \"2\"]]\n",
-                "a header is two texts, and this one has 3: headers = [[\"X-A\", \"…\"]]",
-            ),
-            ("[[request]]\npath = \"/\"\nheaders = \"X-A: 1\"\n", "list of pairs: headers = [[\"X-A\", \"…\"]]"),
-            ("[[request]]\npath = \"/\"\nheaders = { A = 1 }\n", "found integer `1`, expected a text"),
-            ("[[request]]\npath = 5\n", "line 2, column 8 in [request]: found integer `5`, expected a text"),
-            ("[[request]]\npath = \"/\"\nweight = \"x\"\n", "found string \"x\", expected a number"),
-            ("[[request]]\npath = \"/\"\nexpect-status = -3\n", "found integer `-3`, expected a whole number"),
-            ("[[request]]\npath = \"/a b\"\n", "line 2, column 8: path \"/a b\""),
-            ("[[request]]\npath = \"/\"\nbody = \"a\"\nbody-file = \"b\"", "one of body"),
-            ("[[request]]\npath = \"/\"\nbody-file = \"nonexistent\"", "line 3, column 13: cannot read"),
-            ("[[request]]\npath = 3\n", "line 2"),
-            ("[[request]]\npath = \"b\"\n", "line 2, column 8: path \"b\": begin it with /"),
-            ("order = \"sequense\"\n[[request]]\npath = \"/\"\n", "did you mean `sequence`?"),
-            ("order = \"shuffle\"\n", "no [[request]]"),
-            (
-                "[[request]]\npath = \"/\"\ncapture = { t = \"jsn:/a\" }\n",
-                "line 3, column 17: capture t from \"jsn:/a\": write json:/pointer/to/value or header:Name; did you mean json:?",
-            ),
-            ("[[request]]\npath = \"/\"\ncapture = { t = \"json:a\" }\n", "write json:/pointer/to/value"),
-        ] {
-            let error = read(text).unwrap_err().to_string();
-            assert!(error.contains(says), "{text}: {error}");
-        }
-    }
-}
+mod tests;
