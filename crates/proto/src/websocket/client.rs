@@ -1,66 +1,32 @@
 //! WebSocket client. For each request, the client sends the same message with a new mask, and waits for the answering
 //! message.
 
+mod sending;
+
 use std::sync::Arc;
 
 use run::{Protocol, StreamFormat, StreamPlan};
 
 use super::answers::{AnswerFinder, AnswerRule, Found};
 use super::frame::{self, Piece, Reader};
-use super::handshake::{check_accepted, key};
-use super::mask;
+use super::handshake::check_accepted;
+use super::prepared::Prepared;
 use super::text::TextCheck;
-use crate::client::{positive, read};
-use crate::http1::{HeadBuffer, check_request};
+use crate::http1::HeadBuffer;
 use crate::outbox::SendBuffer;
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
 
 /// Maximum size of unsent answers to pings, bytes.
 const MAX_OWED: usize = 64 * 1024;
-/// Maximum size of a generated message, bytes.
-const MAX_GENERATED: u64 = 1 << 30;
 
 /// Settings that all clients of a load share, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan(Arc<Prepared>);
 
-struct Prepared {
-    handshake: Box<[u8]>,
-    /// Frame header; its last four bytes are replaced by the mask.
-    head: Box<[u8]>,
-    message: Arc<[u8]>,
-    /// Maximum number of messages per connection; 0 for no limit.
-    most: u64,
-    answer_rule: AnswerRule,
-}
-
 impl ClientPlan {
     /// Checks the settings, reads the message, and builds the handshake and the frame header.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
-        let Protocol::Websocket { path, host, headers, body_file, message_bytes, messages, .. } = plan else {
-            return Err(ProtoError::Unknown(plan.name()));
-        };
-        check_request("GET", path, host, headers)?;
-        let message: Arc<[u8]> = match body_file {
-            Some(file) => read("the message", file)?,
-            None => (b' '..=b'~').cycle().take(positive(*message_bytes)?.min(MAX_GENERATED) as usize).collect(),
-        };
-        let (answer_rule, message) = AnswerRule::new(plan, message)?;
-        let given = |name: &str| headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
-        let mut text = format!("GET {path} HTTP/1.1\r\n");
-        if !given("host") {
-            text.push_str(&format!("Host: {host}\r\n"));
-        }
-        headers.iter().for_each(|(name, value)| text.push_str(&format!("{name}: {value}\r\n")));
-        text.push_str(&format!(
-            "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: {}\r\nSec-WebSocket-Version: 13\r\n\r\n",
-            key()
-        ));
-        let opcode = if std::str::from_utf8(&message).is_ok() { frame::TEXT } else { frame::BINARY };
-        let (head, length) = frame::head(opcode, true, message.len() as u64, true);
-        let (handshake, head) = (text.into_bytes().into(), head[..length].into());
-        let most = u64::from(*messages);
-        Ok(Self(Arc::new(Prepared { handshake, head, message, most, answer_rule })))
+        Ok(Self(Arc::new(Prepared::new(plan)?)))
     }
 }
 
@@ -299,48 +265,6 @@ impl ClientSession {
             run::visible(&line)
         ));
         Err(Fault::Malformed("the server does not agree to WebSocket"))
-    }
-
-    fn give(&mut self, out: &mut [u8]) -> usize {
-        self.outgoing.take_into(usize::MAX, out)
-    }
-
-    /// Writes further bytes of the current frame, or starts the next frame.
-    fn message(&mut self, out: &mut [u8]) -> usize {
-        let Prepared { head, message, .. } = &*self.plan;
-        if self.sent == 0 {
-            self.mask = self.masks.u32(..).to_ne_bytes();
-        }
-        let n = if self.sent < head.len() {
-            let (begin, place) = (self.sent, head.len() - 4);
-            let n = (head.len() - begin).min(out.len());
-            for (byte, at) in out[..n].iter_mut().zip(begin..) {
-                *byte = if at < place { head[at] } else { self.mask[at - place] };
-            }
-            n
-        } else {
-            let from = self.sent - head.len();
-            let n = (message.len() - from).min(out.len());
-            out[..n].copy_from_slice(&message[from..from + n]);
-            self.answers.write_id(&self.plan.answer_rule, from, &mut out[..n]);
-            mask::apply(&mut out[..n], self.mask, from as u64);
-            n
-        };
-        self.sent += n;
-        if self.sent == head.len() + message.len() {
-            self.sent = 0;
-            self.to_send -= 1;
-            self.answers.sent();
-        }
-        n
-    }
-
-    /// Queues a close frame, at most once per connection.
-    fn close(&mut self, code: &[u8]) {
-        if !std::mem::replace(&mut self.over, true) {
-            let mask = Some(self.masks.u32(..).to_ne_bytes());
-            frame::write_control(self.outgoing.end(), frame::CLOSE, code, mask);
-        }
     }
 }
 

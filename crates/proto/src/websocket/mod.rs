@@ -7,6 +7,7 @@ mod frame;
 mod handshake;
 mod ids;
 mod mask;
+mod prepared;
 mod spec;
 mod text;
 
