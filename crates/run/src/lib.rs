@@ -153,7 +153,8 @@ pub use trial::status::{
 };
 pub use trial::stream_counts::StreamCounts;
 pub use trial::summary::Summary;
-pub use trial::tally::{ErrorKind, Errors, Tally};
+pub use trial::errors::{ErrorKind, Errors};
+pub use trial::tally::Tally;
 pub use trial::tasks::{TaskGroup, TaskRuntime, TaskState};
 pub use trial::tenths::{LateCounts, TENTH_S, Tenths};
 pub use trial::time_figure::{LowerBounds, SummaryFigure};

@@ -8,6 +8,7 @@ pub(crate) mod blocks;
 pub(crate) mod coarse;
 pub(crate) mod databases;
 pub(crate) mod ends_together;
+pub(crate) mod errors;
 pub(crate) mod first_failure;
 pub(crate) mod histograms;
 pub(crate) mod host_load;
