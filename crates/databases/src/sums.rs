@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use run::{Blocker, CommandSum, DatabaseKind, DatabaseProfile, MAX_WAIT_ROWS, SessionGroup, SessionState};
 
-use crate::statement::{Dialect, without_values};
+use crate::statement::without_values;
+use crate::statement::words::Dialect;
 
 /// Maximum number of entries that [`Sums`] keeps in each of its collections `groups`, `blockers`, `short` and `held_s`.
 const MAX_KEPT: usize = 4096;
