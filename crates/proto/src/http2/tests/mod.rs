@@ -3,6 +3,7 @@
 
 mod answers;
 mod client;
+mod client_faults;
 mod server;
 
 use run::Protocol;
@@ -75,4 +76,18 @@ pub(super) fn begin(session: &mut ClientSession, requests: u16) -> Vec<u32> {
     (0..requests).for_each(|id| session.begin(Request { id, item: 0, ..Request::default() }));
     let sent = frames(&sent(session));
     sent.iter().filter(|f| f.0 == frame::HEADERS).map(|f| f.2).collect()
+}
+
+/// Builds a response whose body is in two frames, the second one with padding.
+fn answer(stream: u32, status: u8, body: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut block = vec![status];
+    block.extend([0x0f, 0x0d, body.to_string().len() as u8]);
+    block.extend(body.to_string().bytes());
+    frame::write_block(&mut bytes, stream, 0, &block);
+    frame::write(&mut bytes, frame::DATA, 0, stream, &vec![b'x'; body / 2]);
+    let mut padded = vec![3];
+    padded.resize(1 + body - body / 2 + 3, b'y');
+    frame::write(&mut bytes, frame::DATA, frame::END_STREAM | frame::PADDED, stream, &padded);
+    bytes
 }
