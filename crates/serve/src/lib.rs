@@ -8,6 +8,7 @@
 //! [`start`] runs a server with given settings. The tables [`MODELS`], [`SERVICES`], [`STRATEGIES`], [`BEHAVIOURS`] and
 //! [`OPTIONS`] list all models, services, strategies, behaviours and options.
 
+mod acceptor;
 mod behaviours;
 mod completion;
 mod connection;

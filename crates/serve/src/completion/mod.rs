@@ -24,8 +24,8 @@ use sys::Errno;
 use sys::uring::{Buffers, Cqe, File, Ring, RingCloseWatcher};
 
 use crate::ServeError;
+use crate::acceptor::PAUSE_NS;
 use crate::connection::Next;
-use crate::listener::PAUSE_NS;
 use crate::shard::{Shard, ShardSetup};
 use conn::{Conn, Sending, Waiting};
 pub(crate) use events::OPERATIONS;

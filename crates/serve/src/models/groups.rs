@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::launch::Launch;
-use crate::listener::Acceptor;
+use crate::acceptor::Acceptor;
 use crate::server::{Control, lock};
 use crate::shard::{Inbox, ShardSetup};
 use crate::stats::Cell;
@@ -49,7 +49,7 @@ fn reset_inbox(inbox: &Inbox) -> u64 {
 pub(super) fn start(launch: &Launch<'_>, capacity: u32, run: RunGroup) -> Result<SocketAddr, ServeError> {
     let (mut listeners, addr) = launch.listen(1, false)?;
     let waker = launch.control.waker()?;
-    let pace = crate::listener::Pace::from(launch.options)?;
+    let pace = crate::acceptor::Pace::from(launch.options)?;
     let acceptor = Acceptor::new(listeners.remove(0), pace, sys::clock::monotonic_ns());
     let mut assigner = Assigner {
         control: launch.control.clone(),

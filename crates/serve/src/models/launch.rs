@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use run::ServePlan;
 
-use crate::listener::{self, Pace};
+use crate::acceptor::Pace;
+use crate::listener;
 use crate::ready::{Readiness, Worker};
 use crate::server::Control;
 use crate::shard::{Inbox, ShardSetup};

@@ -23,7 +23,7 @@ use run::ServePlan;
 
 use self::launch::Launch;
 pub use self::launch::ModelSpec;
-use crate::listener::Pace;
+use crate::acceptor::Pace;
 use crate::server::Control;
 use crate::strategies::Policy;
 use crate::{Options, ServeError, Server, Service, behaviours};

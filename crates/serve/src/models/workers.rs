@@ -18,7 +18,7 @@ use sys::{Errno, clock, socket};
 
 use super::launch::Launch;
 use crate::connection::{Connection, End, HeadState, now_ms};
-use crate::listener::PAUSE_NS;
+use crate::acceptor::PAUSE_NS;
 use crate::ready::{Conn, LISTENER, Scratch, Turn, WAKER, Want};
 use crate::server::{Control, lock};
 use crate::shard::SWEEP_NS;

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::ServeError;
-use crate::listener::{Accepted, Acceptor};
+use crate::acceptor::{Accepted, Acceptor};
 use crate::shard::{Shard, ShardSetup};
 use crate::slab::Slab;
 pub(crate) use conn::{Conn, Scratch, Turn, Want};

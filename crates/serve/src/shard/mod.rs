@@ -15,7 +15,7 @@ use sys::{clock, socket, wake::Waker};
 
 use crate::Service;
 use crate::connection::{Activity, BoxedSession, Connection, End};
-use crate::listener::Pace;
+use crate::acceptor::Pace;
 use crate::server::{Control, lock};
 use crate::stats::Cell;
 use crate::strategies::{Policy, Refuse};

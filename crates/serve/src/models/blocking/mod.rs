@@ -22,7 +22,7 @@ use self::head_timer::HeadTimer;
 use self::queue::{Broken, Queue};
 use super::launch::Launch;
 use crate::connection::{Connection, End, LINGER_MS, Next, PIECE_BYTES, now_ms};
-use crate::listener::{Acceptor, Pace};
+use crate::acceptor::{Acceptor, Pace};
 use crate::server::{Control, lock};
 use crate::slab::Slab;
 use crate::stats::Cell;
