@@ -8,8 +8,8 @@ use sys::wake::Waker;
 use sys::{Errno, clock, socket};
 
 use crate::ServeError;
+use crate::control::Control;
 use crate::options::Options;
-use crate::server::Control;
 use crate::stats::Cell;
 
 /// Maximum number of connections accepted per wake-up. The maximum ensures that the thread also serves the connections

@@ -12,6 +12,7 @@ mod acceptor;
 mod behaviours;
 mod completion;
 mod connection;
+mod control;
 mod error;
 mod h3;
 mod listener;

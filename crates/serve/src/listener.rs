@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use sys::{Errno, socket};
 
 use crate::ServeError;
+use crate::control::Control;
 use crate::options::Options;
-use crate::server::Control;
 
 /// Time between two attempts to bind a port that is in use.
 const RETRY: Duration = Duration::from_millis(5);
@@ -150,7 +150,7 @@ fn open_one(addr: SocketAddr, backlog: u32, own: bool, nagle: bool) -> sys::Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::lock;
+    use crate::control::lock;
 
     fn any() -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], 0))

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use super::*;
-use crate::server::Control;
+use crate::control::Control;
 use crate::services::tests::service;
 use crate::shard::Inbox;
 use crate::strategies::Policy;

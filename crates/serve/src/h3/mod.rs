@@ -13,7 +13,7 @@ use run::ServePlan;
 use sys::{socket, udp};
 
 use self::worker::Worker;
-use crate::server::Control;
+use crate::control::Control;
 use crate::services::{http, tls};
 use crate::{Options, ServeError, Server, behaviours, listener};
 

@@ -12,7 +12,7 @@ use sys::{Errno, clock, udp};
 use crate::ServeError;
 use crate::behaviours::Delays;
 use crate::connection::End;
-use crate::server::Control;
+use crate::control::Control;
 use crate::services::http::Pages;
 use crate::stats::Cell;
 

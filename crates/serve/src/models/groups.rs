@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::launch::Launch;
 use crate::acceptor::Acceptor;
-use crate::server::{Control, lock};
+use crate::control::{Control, lock};
 use crate::shard::{Inbox, ShardSetup};
 use crate::stats::Cell;
 use crate::{ServeError, Service};

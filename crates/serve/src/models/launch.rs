@@ -7,9 +7,9 @@ use std::sync::Arc;
 use run::ServePlan;
 
 use crate::acceptor::Pace;
+use crate::control::Control;
 use crate::listener;
 use crate::ready::{Readiness, Worker};
-use crate::server::Control;
 use crate::shard::{Inbox, ShardSetup};
 use crate::strategies::Policy;
 use crate::{Options, ServeError, Service};

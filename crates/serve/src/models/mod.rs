@@ -24,7 +24,7 @@ use run::ServePlan;
 use self::launch::Launch;
 pub use self::launch::ModelSpec;
 use crate::acceptor::Pace;
-use crate::server::Control;
+use crate::control::Control;
 use crate::strategies::Policy;
 use crate::{Options, ServeError, Server, Service, behaviours};
 

@@ -17,10 +17,10 @@ use sys::epoll::{Epoll, Events, Interest};
 use sys::{Errno, clock, socket};
 
 use super::launch::Launch;
-use crate::connection::{Connection, End, HeadState, now_ms};
 use crate::acceptor::PAUSE_NS;
+use crate::connection::{Connection, End, HeadState, now_ms};
+use crate::control::{Control, lock};
 use crate::ready::{Conn, LISTENER, Scratch, Turn, WAKER, Want};
-use crate::server::{Control, lock};
 use crate::shard::SWEEP_NS;
 use crate::slab::Slab;
 use crate::stats::Cell;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use run::ServePlan;
 
-use crate::server::Control;
+use crate::control::Control;
 use crate::{Options, ServeError, Server, listener};
 use settings::Settings;
 use timing::Stopwatch;

@@ -23,7 +23,7 @@ use super::settings::Settings;
 use super::timing::Stopwatch;
 use super::watch::Queue;
 use crate::ServeError;
-use crate::server::Control;
+use crate::control::Control;
 use crate::slab::Slab;
 
 /// Maximum number of connections accepted per iteration of the loop.

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use proto::http1::{Page, content_type};
 
 use crate::ServeError;
-use crate::server::lock;
+use crate::control::lock;
 
 /// Maximum total size of all files kept in memory, bytes. If adding a file would exceed this size, the server first
 /// drops all files from its memory.

@@ -14,7 +14,7 @@ use super::files::Files;
 use super::streams::StreamPlan;
 use crate::Service;
 use crate::connection::BoxedSession;
-use crate::server::lock;
+use crate::control::lock;
 use crate::{Options, ServeError};
 
 /// Maximum size of the built-in page, bytes. The server keeps the page in memory.

@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex};
 use sys::{clock, socket, wake::Waker};
 
 use crate::Service;
-use crate::connection::{Activity, BoxedSession, Connection, End};
 use crate::acceptor::Pace;
-use crate::server::{Control, lock};
+use crate::connection::{Activity, BoxedSession, Connection, End};
+use crate::control::{Control, lock};
 use crate::stats::Cell;
 use crate::strategies::{Policy, Refuse};
 pub(crate) use deadlines::SWEEP_NS;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::server::lock;
+use crate::control::lock;
 
 /// Maximum number of pieces in the queue. While the queue is full, the receiving thread waits.
 const MAX_PIECES: usize = 4;
