@@ -8,6 +8,7 @@
 //! own group.
 
 use super::cgroup_paths::{Controller, Mount, Version, mounts, resolve};
+use super::cgroup_quota::quota;
 use crate::Scope;
 use crate::column_writer::{ColumnWriter, Slots};
 use crate::family::Family;
@@ -166,43 +167,37 @@ impl Group {
         if !full && self.throttling.is_some() {
             return;
         }
-        if let Some(cpu) = &self.cpu {
-            let (told, folder) = cpu.tightest(quota);
-            let told = told.map(Some).ok_or_else(|| "no CPU quota is set".to_owned());
-            if self.throttling.as_ref().is_none_or(|(old, ..)| *old != folder) {
-                let file = RereadFile::new(folder.join("cpu.stat"));
-                self.throttling = Some((folder, file, cpu.version == Version::One));
-            }
-            self.put(writer, 4, told);
+        self.bind_quota(writer);
+        self.bind_memory(writer);
+    }
+
+    fn bind_quota(&mut self, writer: &mut ColumnWriter) {
+        let Some(cpu) = &self.cpu else { return };
+        let (told, folder) = cpu.tightest(quota);
+        let told = told.map(Some).ok_or_else(|| "no CPU quota is set".to_owned());
+        if self.throttling.as_ref().is_none_or(|(old, ..)| *old != folder) {
+            let file = RereadFile::new(folder.join("cpu.stat"));
+            self.throttling = Some((folder, file, cpu.version == Version::One));
         }
-        if let Some(memory) = &self.memory {
-            let (told, folder) = memory.tightest(memory_limit);
-            let told = told.map(Some).ok_or_else(|| "no memory limit is set".to_owned());
-            let is_bound = self.limited.as_ref().is_some_and(|(old, _)| *old == folder);
-            if !is_bound || told.is_err() {
-                self.limited = told.is_ok().then(|| (folder.clone(), memory_use(memory, &folder)));
-            }
-            if told.is_err() {
-                self.put(writer, 12, told.clone());
-            }
-            if self.events.as_ref().is_none_or(|(old, _)| *old != folder) {
-                let gauge = |file: &str, key| Gauge::new(folder.join(file), key, 1.0);
-                let gauges = match memory.version {
-                    Version::One => [
-                        gauge("memory.failcnt", None),
-                        gauge("memory.oom_control", Some("oom_kill")),
-                        gauge("memory.stat", Some("total_workingset_refault_file")),
-                    ],
-                    Version::Two => [
-                        gauge("memory.events", Some("max")),
-                        gauge("memory.events", Some("oom_kill")),
-                        gauge("memory.stat", Some("workingset_refault_file")),
-                    ],
-                };
-                self.events = Some((folder, gauges));
-            }
-            self.put(writer, 6, told);
+        self.put(writer, 4, told);
+    }
+
+    fn bind_memory(&mut self, writer: &mut ColumnWriter) {
+        let Some(memory) = &self.memory else { return };
+        let (told, folder) = memory.tightest(memory_limit);
+        let told = told.map(Some).ok_or_else(|| "no memory limit is set".to_owned());
+        let is_bound = self.limited.as_ref().is_some_and(|(old, _)| *old == folder);
+        if !is_bound || told.is_err() {
+            self.limited = told.is_ok().then(|| (folder.clone(), memory_use(memory, &folder)));
         }
+        if told.is_err() {
+            self.put(writer, 12, told.clone());
+        }
+        if self.events.as_ref().is_none_or(|(old, _)| *old != folder) {
+            let gauges = event_gauges(memory.version, &folder);
+            self.events = Some((folder, gauges));
+        }
+        self.put(writer, 6, told);
     }
 
     fn put_throttling(&mut self, writer: &mut ColumnWriter) {
@@ -228,6 +223,24 @@ impl Group {
     }
 }
 
+/// Returns counters of the group in `folder`: how often it reached its memory limit, how many of its processes the kernel
+/// killed, and how many evicted pages were read again.
+fn event_gauges(version: Version, folder: &Path) -> [Gauge; 3] {
+    let gauge = |file: &str, key| Gauge::new(folder.join(file), key, 1.0);
+    match version {
+        Version::One => [
+            gauge("memory.failcnt", None),
+            gauge("memory.oom_control", Some("oom_kill")),
+            gauge("memory.stat", Some("total_workingset_refault_file")),
+        ],
+        Version::Two => [
+            gauge("memory.events", Some("max")),
+            gauge("memory.events", Some("oom_kill")),
+            gauge("memory.stat", Some("workingset_refault_file")),
+        ],
+    }
+}
+
 /// Returns the memory use of the control group in `folder`, bytes.
 fn memory_use(controller: &Controller, folder: &Path) -> Gauge {
     Gauge::new(folder.join(controller.pick("memory.usage_in_bytes", "memory.current")), None, 1.0)
@@ -235,92 +248,6 @@ fn memory_use(controller: &Controller, folder: &Path) -> Gauge {
 
 fn ask(gauge: &mut Option<Gauge>) -> Result<Option<f64>, String> {
     gauge.as_mut().ok_or_else(|| "its controller is not mounted for this group".to_owned())?.read()
-}
-
-/// Smallest CPU quota that the kernel accepts, microseconds per period. Source: Linux's sched-bwc.rst.
-pub const MIN_QUOTA_US: u64 = 1_000;
-
-/// CPU quota that applies to a process, and the file that sets it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CpuQuota {
-    /// `cpu.max` or `cpu.cfs_quota_us` of the group with the smallest quota.
-    pub file: PathBuf,
-    /// Text of the file without white space at its ends.
-    pub text: String,
-    /// CPU time that the group may use per period, microseconds.
-    pub quota_us: u64,
-    /// Number of CPUs that the group may use: `quota_us` divided by the period.
-    pub cpus: f64,
-    version: Version,
-}
-
-impl CpuQuota {
-    /// Reads the quota that applies to a process, or returns `None` if there is none.
-    pub fn of_process(pid: u32) -> Option<Self> {
-        let tree = Tree::new(&Scope::default());
-        let text = std::fs::read(tree.path(&format!("proc/{pid}/cgroup"))).ok()?;
-        let cpu = resolve(&tree, &mounts(&tree), &text)?.cpu?;
-        let (limit, folder) = cpu.tightest(quota);
-        let cpus = limit?;
-        let file = folder.join(cpu.pick("cpu.cfs_quota_us", "cpu.max"));
-        let text = std::fs::read_to_string(&file).ok()?;
-        let quota_us = words(text.as_bytes()).next().and_then(number)?;
-        Some(Self { file, text: text.trim().to_owned(), quota_us, cpus, version: cpu.version })
-    }
-
-    /// Returns the text to write into `file` for a quota that is `share` times this quota. Returns `None` if the kernel
-    /// accepts no quota that is so small.
-    pub fn times(&self, share: f64) -> Option<String> {
-        let quota_us = (self.quota_us as f64 * share) as u64;
-        let period = self.text.split_whitespace().nth(1).unwrap_or("100000");
-        let is_accepted = quota_us >= MIN_QUOTA_US;
-        is_accepted.then(|| match self.version {
-            Version::One => quota_us.to_string(),
-            Version::Two => format!("{quota_us} {period}"),
-        })
-    }
-}
-
-/// A CPU quota, and the counts of its periods.
-pub(super) struct Throttle {
-    /// Folder of the group that has the quota.
-    pub(super) folder: PathBuf,
-    /// Number of CPUs that the group may use.
-    pub(super) cpus: f64,
-    file: RereadFile,
-}
-
-impl Throttle {
-    /// Finds the quota that applies to a process, or returns `None` if there is none.
-    pub(super) fn of_process(pid: u32, tree: &Tree, mounts: &[Mount]) -> Option<Self> {
-        let text = std::fs::read(tree.process(pid, "cgroup")).ok()?;
-        let (cpus, folder) = resolve(tree, mounts, &text)?.cpu?.tightest(quota);
-        let file = RereadFile::new(folder.join("cpu.stat"));
-        cpus.map(|cpus| Self { folder, cpus, file })
-    }
-
-    /// Returns the number of quota periods so far, and how many of them were throttled.
-    pub(super) fn periods(&mut self) -> Option<(f64, f64)> {
-        let text = self.file.read().ok()?;
-        Some((keyed(text, "nr_periods")?, keyed(text, "nr_throttled")?))
-    }
-}
-
-/// Returns the number of CPUs that a group may use: quota divided by period. Returns `None` without a quota.
-fn quota(version: Version, folder: &Path) -> Option<f64> {
-    let read = |file: &str| std::fs::read(folder.join(file)).ok();
-    let (quota, period) = match version {
-        Version::Two => {
-            let text = read("cpu.max")?;
-            let mut fields = words(&text).map(number);
-            (fields.next()??, fields.next()??)
-        }
-        Version::One => {
-            let first = |text: Vec<u8>| words(&text).next().and_then(number);
-            (read("cpu.cfs_quota_us").and_then(first)?, read("cpu.cfs_period_us").and_then(first)?)
-        }
-    };
-    (period > 0).then(|| quota as f64 / period as f64)
 }
 
 /// Returns the memory limit in bytes. If there is no limit, control groups of version 1 write a number near 2^63.

@@ -1,6 +1,7 @@
 //! Tests of control groups with captured files of two hosts: one with version 1 and one with version 2.
 
-use super::{CpuQuota, Version};
+use super::super::cgroup_quota::CpuQuota;
+use super::Version;
 use crate::Scope;
 use crate::testing::{Sampled, Tree};
 

@@ -4,6 +4,7 @@
 mod accepted;
 mod cgroup;
 mod cgroup_paths;
+mod cgroup_quota;
 mod connection;
 mod conntrack;
 mod cpu;
@@ -34,11 +35,11 @@ mod threads;
 mod upstream_traffic;
 mod upstreams;
 
-pub use cgroup::{CpuQuota, MIN_QUOTA_US};
+pub use cgroup_quota::{CpuQuota, MIN_QUOTA_US};
 pub(crate) use exported::Exported;
 pub use exported::Exporter;
-pub(crate) use ports::range as port_range;
 pub use open_files::descriptor_limits;
+pub(crate) use ports::range as port_range;
 
 use crate::Scope;
 use crate::source::{Source, SourceSpec};

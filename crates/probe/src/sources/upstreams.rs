@@ -30,7 +30,7 @@ use crate::find::{sockets_of, who_answers};
 use crate::source::{CAPTURED_TREE, Round, Source};
 use crate::tree::Tree;
 
-use super::cgroup::Throttle;
+use super::cgroup_quota::Throttle;
 use super::cgroup_paths::{Mount, mounts};
 use super::upstream_traffic::TrafficCounts;
 use limits::MAX_UPSTREAMS;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use run::Address;
 
-use super::super::cgroup::Throttle;
+use super::super::cgroup_quota::Throttle;
 use super::super::upstream_traffic::Open;
 use super::UpstreamChain;
 use super::sockets::{ConnectionEnd, Sockets};
