@@ -11,7 +11,8 @@ use run::Address;
 use sys::netns::network_id;
 
 use crate::bound_address::{is_same_ip, serves};
-use crate::process_tree::{descendants, own_line, parent_of, pids, server_descendants};
+use crate::process_tree::{parent_of, pids, server_descendants};
+use crate::socket_holders::holders;
 use crate::tree::{diag_in, rtnl_in};
 use crate::udp_sockets;
 
@@ -114,14 +115,6 @@ fn of_unix(at: &Address, inodes: &[u32]) -> Result<Found, FindError> {
     }
 }
 
-/// Returns the processes that have a socket with one of the given inodes open, and their descendants. The result is
-/// empty if no such process was found, for example because its descriptors may not be read.
-fn holders(inodes: &[u32]) -> Vec<u32> {
-    let proc = Path::new("/proc");
-    let all: Vec<u32> = pids(proc).filter(|pid| holds_any(*pid, inodes)).collect();
-    if all.is_empty() { all } else { family(proc, &all) }
-}
-
 /// Returns the processes that accept connections to `at`. `netns_pid` is a process in the network namespace of the
 /// address, or `None` for the caller's namespace. The result is empty if no process on this machine does so, or if its
 /// descriptors may not be read.
@@ -211,122 +204,5 @@ fn holders_of(addr: SocketAddr, found: &(Vec<u32>, SocketAddr), netns: Option<u3
     Ok(Found { pids, netns_pid: netns.map(|_| first), listen: Some((*listen).into()) })
 }
 
-/// Returns the holders of a socket and their descendants, with two exceptions. A service manager may have created the
-/// socket for its service (socket activation), and still has it open. If another process has the socket open, too, the
-/// result leaves out the service manager. The returned list has no descendants of a service manager, of the calling
-/// process, or of an ancestor of the calling process.
-fn family(proc: &Path, holders: &[u32]) -> Vec<u32> {
-    let own_line = own_line(proc);
-    let manager = |pid: &u32| is_manager(proc, *pid);
-    let mut servers: Vec<u32> = holders.iter().copied().filter(|pid| !manager(pid)).collect();
-    if servers.is_empty() {
-        servers = holders.to_vec();
-    }
-    // The calling process, its ancestors and service managers also have children that are not part of the server.
-    let parents_of_more: Vec<u32> =
-        servers.iter().copied().filter(|pid| !own_line.contains(pid) && !manager(pid)).collect();
-    servers.extend(descendants(proc, &parents_of_more));
-    servers.sort_unstable();
-    servers.dedup();
-    servers
-}
-
-/// Returns true for a service manager: it may hold a service's socket, but has many children of other services.
-pub(crate) fn is_manager(proc: &Path, pid: u32) -> bool {
-    let comm = std::fs::read(proc.join(format!("{pid}/comm"))).unwrap_or_default();
-    is_manager_called(pid, comm.trim_ascii())
-}
-
-/// Returns true for a service manager with this process ID and name.
-pub(crate) fn is_manager_called(pid: u32, name: &[u8]) -> bool {
-    pid == 1 || name == b"systemd"
-}
-
-/// Returns true if a process has one of the sockets in `inodes` open. Returns false if the process's descriptors cannot
-/// be read.
-fn holds_any(pid: u32, inodes: &[u32]) -> bool {
-    sockets_of(pid).any(|found| inodes.contains(&found))
-}
-
-/// Returns true if one of the processes in `pids` has a socket open, or an io_uring, which may keep sockets open. Every
-/// server has at least one socket or io_uring open. Returns `None` if no socket and no io_uring was found, but the
-/// descriptors of some process could not be read.
-pub fn holds_sockets(pids: &[u32]) -> Option<bool> {
-    let holds = |pid: &u32| -> Option<bool> {
-        let links = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
-        let mut links = links.filter_map(|fd| std::fs::read_link(fd.ok()?.path()).ok());
-        Some(links.any(|to| to.to_str().is_some_and(|to| to.starts_with("socket:[") || to.contains("io_uring"))))
-    };
-    let all: Vec<Option<bool>> = pids.iter().map(holds).collect();
-    match all.contains(&Some(true)) {
-        true => Some(true),
-        false => (!all.contains(&None)).then_some(false),
-    }
-}
-
-/// Returns the inodes of the sockets that a process has open. The result is empty if the process's descriptors cannot
-/// be read.
-pub(crate) fn sockets_of(pid: u32) -> impl Iterator<Item = u32> {
-    let inode = |link: std::path::PathBuf| -> Option<u32> {
-        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
-    };
-    let folder = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten();
-    folder.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok()).filter_map(inode)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::net::TcpListener;
-
-    #[test]
-    fn a_listener_is_found_by_any_of_its_addresses() {
-        let server = TcpListener::bind("0.0.0.0:0").unwrap();
-        let (port, me) = (server.local_addr().unwrap().port(), [std::process::id()]);
-        for ip in ["127.0.0.1", "127.0.0.9"] {
-            let at = Address::Inet(format!("{ip}:{port}").parse().unwrap());
-            // A child forked by a concurrent test may hold a copy of the socket for a moment.
-            let found = testkit::eventually(|| Some(find_server(at.clone()).unwrap()).filter(|f| f.pids == me));
-            assert_eq!((found.netns_pid, found.listen), (None, server.local_addr().ok().map(Address::from)));
-        }
-    }
-
-    #[test]
-    fn a_udp_socket_leads_to_its_holder() {
-        let server = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-        let (at, me) = (server.local_addr().unwrap(), [std::process::id()]);
-        let found = testkit::eventually(|| Some(find_server(at).unwrap()).filter(|f| f.pids == me));
-        assert_eq!((found.netns_pid, found.listen), (None, Some(Address::Inet(at))));
-    }
-
-    #[test]
-    fn a_unix_socket_leads_to_its_holder() {
-        let dir = tempfile::tempdir().unwrap();
-        let at = Address::Unix(dir.path().join("s"));
-        let error = find_server(at.clone()).unwrap_err();
-        assert!(matches!(error, FindError::NoListener(_)) && error.to_string().contains("/s "), "{error}");
-        let _server = std::os::unix::net::UnixListener::bind(dir.path().join("s")).unwrap();
-        let me = [std::process::id()];
-        let found = testkit::eventually(|| Some(find_server(at.clone()).unwrap()).filter(|f| f.pids == me));
-        assert_eq!((found.netns_pid, found.listen), (None, Some(at)));
-    }
-
-    #[test]
-    fn a_named_process_is_found_with_those_below_it() {
-        let below = testkit::ChildProcess::start(std::process::Command::new("sleep").arg("60"));
-        let found = named_server(std::process::id(), None).unwrap();
-        assert_eq!((found.pids[0], found.netns_pid, found.listen), (std::process::id(), None, None));
-        assert!(found.pids.contains(&below.pid()), "{:?}", found.pids);
-        let error = named_server(u32::MAX, None).unwrap_err();
-        assert!(error.to_string().starts_with("there is no process 4294967295"), "{error}");
-    }
-
-    #[test]
-    fn each_reason_for_not_finding_a_server_has_advice() {
-        let (_bound, free) = testkit::refusing();
-        let error = find_server(free).unwrap_err();
-        assert!(matches!(error, FindError::NoListener(_)) && error.to_string().contains("--server-pid"), "{error}");
-        let error = find_server(Address::Inet("192.0.2.1:80".parse().unwrap())).unwrap_err();
-        assert!(matches!(error, FindError::NotLocal(_)) && error.to_string().contains("--server-pid"), "{error}");
-    }
-}
+mod tests;

@@ -27,6 +27,7 @@ mod sampler;
 mod samples;
 mod sched_times;
 mod scope;
+mod socket_holders;
 mod source;
 mod sources;
 #[cfg(test)]
@@ -39,7 +40,7 @@ mod units;
 mod waits;
 
 pub use column_writer::{ColumnWriter, Slots};
-pub use find::{FindError, Found, find_server, holds_sockets, named_server};
+pub use find::{FindError, Found, find_server, named_server};
 pub use half_open::half_open;
 pub use host::host_info;
 pub use observer::{Observer, Watching, listen};
@@ -51,6 +52,7 @@ pub use processors::{MAX_CPUS, boot_id, core_of, cpus_of};
 pub use sampler::{Ended, Glance, Sampler};
 pub use sched_times::{SchedReading, SchedTimes};
 pub use scope::Scope;
+pub use socket_holders::holds_sockets;
 pub use source::{Effort, Round, Source, SourceSpec};
 pub use sources::{CpuQuota, Exporter, MIN_QUOTA_US, SOURCES, descriptor_limits};
 pub use stacks::threads_of;

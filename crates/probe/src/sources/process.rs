@@ -11,7 +11,7 @@ use super::process_columns::{CPU, FDS, INSTRUCTIONS, LIMIT, PSS, STAT, STATUS};
 use super::process_member::Member;
 use super::thread::ThreadRoom;
 use super::threads::SUMS;
-use crate::find::is_manager;
+use crate::socket_holders::is_manager;
 use crate::source::{Round, Source};
 use crate::tree::Tree;
 use crate::{Scope, process_tree};

@@ -26,12 +26,13 @@ use sys::diag::Diag;
 
 use crate::Scope;
 use crate::family::Family;
-use crate::find::{sockets_of, who_answers};
+use crate::find::who_answers;
+use crate::socket_holders::sockets_of;
 use crate::source::{CAPTURED_TREE, Round, Source};
 use crate::tree::Tree;
 
-use super::cgroup_quota::Throttle;
 use super::cgroup_paths::{Mount, mounts};
+use super::cgroup_quota::Throttle;
 use super::upstream_traffic::TrafficCounts;
 use limits::MAX_UPSTREAMS;
 use same_port::SamePort;

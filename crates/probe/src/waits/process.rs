@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use run::visible;
 
-use crate::find::{is_manager_called, sockets_of};
 use crate::process_tree::started_ticks;
 use crate::reread_file::reread;
+use crate::socket_holders::{is_manager_called, sockets_of};
 use crate::text::{number, stat_fields, stat_state};
 
 use super::round::{Accepted, ProcessSample, pattern};

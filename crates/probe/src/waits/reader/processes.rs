@@ -7,8 +7,9 @@ use std::sync::Arc;
 use run::Address;
 
 use super::{MAX_PROCESSES, Reader};
-use crate::find::{is_manager, who_answers};
+use crate::find::who_answers;
 use crate::process_tree::{children_of_main_thread, server_descendants};
+use crate::socket_holders::is_manager;
 use crate::waits::process::Process;
 
 /// Maximum number of upstream addresses.

@@ -15,7 +15,7 @@ fn requests_in_progress_and_unread_ones_are_counted() {
     accepted[0].read_exact(&mut buffer).unwrap();
     accepted[1].peek(&mut buffer).unwrap();
     let mine: HashMap<u32, Arc<str>> =
-        crate::find::sockets_of(std::process::id()).map(|inode| (inode, "app".into())).collect();
+        crate::socket_holders::sockets_of(std::process::id()).map(|inode| (inode, "app".into())).collect();
     let mut sockets = Sockets::new(None);
     sockets.find_ports(&mine, &HashMap::new()).unwrap();
     sockets.front = HashSet::from([(false, server.local_addr().unwrap().port())]);
@@ -52,7 +52,7 @@ fn a_request_that_waits_unread_at_the_peer_is_busy() {
     client.read_exact(&mut [0]).unwrap();
     client.write_all(b"2").unwrap();
     let mine: HashMap<u32, Arc<str>> =
-        crate::find::sockets_of(std::process::id()).map(|inode| (inode, "app".into())).collect();
+        crate::socket_holders::sockets_of(std::process::id()).map(|inode| (inode, "app".into())).collect();
     let mut sockets = Sockets { ports: HashSet::from([address.port()]), ..Sockets::new(None) };
     let busy = |peers: Vec<PeerSample>| {
         peers.into_iter().find(|peer| *peer.address == *address.to_string()).map(|peer| peer.busy)
@@ -86,7 +86,7 @@ fn an_event_loop_s_upstream_behind_a_unix_socket_is_found() {
     let _client = std::os::unix::net::UnixStream::connect(&path).unwrap();
     let _accepted = server.accept().unwrap();
     let mine: HashMap<u32, Arc<str>> =
-        crate::find::sockets_of(std::process::id()).map(|inode| (inode, "app".into())).collect();
+        crate::socket_holders::sockets_of(std::process::id()).map(|inode| (inode, "app".into())).collect();
     let seen = Sockets::new(None).read(&mine).unwrap();
     let address = format!("unix:{}", path.display());
     let peer = seen.peers.into_iter().find(|peer| *peer.address == *address).unwrap();
