@@ -6,8 +6,8 @@
 
 use super::ended_children::KnownChildren;
 use super::ended_processes::EndedProcesses;
-use super::process_io::IO;
 use super::process_columns::{CPU, FDS, INSTRUCTIONS, LIMIT, PSS, STAT, STATUS};
+use super::process_io::IO;
 use super::process_member::Member;
 use super::thread::ThreadRoom;
 use super::threads::SUMS;
@@ -187,5 +187,4 @@ impl Processes {
 }
 
 #[cfg(test)]
-#[path = "process_tests.rs"]
 mod tests;
