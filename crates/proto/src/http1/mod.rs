@@ -9,6 +9,7 @@ mod head;
 mod head_cache;
 mod last_head;
 mod page;
+mod reply;
 mod request;
 mod server;
 mod site;

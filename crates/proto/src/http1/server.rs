@@ -11,7 +11,8 @@ use super::chunked::Chunked;
 use super::fields::Refused;
 use super::head::{Framing, HeadBuffer};
 use super::last_head::{self, HeadFacts, NO_FACTS};
-use super::page::{Ending, Page, Ready};
+use super::page::{Ending, Page};
+use super::reply::{CachedAnswer, Reply, ending};
 use super::site::{Site, decode};
 use super::strict::{empty_lines, request};
 use crate::{Fault, Progress, Session};
@@ -20,45 +21,6 @@ use crate::{Fault, Progress, Session};
 const BODY_LIMIT: u64 = 1 << 30;
 /// Methods of RFC 9110 and RFC 5789; any other method is answered with 501.
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"];
-
-/// An answer that is being sent.
-struct Reply {
-    page: Arc<Page>,
-    ready: Arc<Ready>,
-    ending: Ending,
-    head_only: bool,
-}
-
-impl Reply {
-    fn len(&self) -> u64 {
-        let head = self.head_len();
-        if self.head_only { head } else { head + self.page.body().len() as u64 }
-    }
-
-    fn head_len(&self) -> u64 {
-        self.ready.form(self.ending).head_len as u64
-    }
-
-    /// Returns bytes of the answer from position `at` on, as far as they are contiguous in memory.
-    fn bytes(&self, at: u64) -> &[u8] {
-        let form = self.ready.form(self.ending);
-        let end = if self.head_only { form.head_len } else { form.bytes.len() };
-        if at < end as u64 { &form.bytes[at as usize..end] } else { &self.page.body()[at as usize - form.head_len..] }
-    }
-
-    /// Returns the answer, for later requests with the head `head_id`.
-    fn cached(&self, head_id: u64) -> CachedAnswer {
-        CachedAnswer { head_id, page: self.page.clone(), ready: self.ready.clone(), head_only: self.head_only }
-    }
-}
-
-/// The last request that was answered on this connection, and its answer.
-struct CachedAnswer {
-    head_id: u64,
-    page: Arc<Page>,
-    ready: Arc<Ready>,
-    head_only: bool,
-}
 
 /// Part of the request to which the next byte belongs.
 enum Phase {
@@ -311,14 +273,6 @@ impl ServerSession {
         self.phase = Phase::Ignore;
         progress.completed += 1;
         (progress.close, progress.linger) = (true, true);
-    }
-}
-
-const fn ending(facts: &HeadFacts) -> Ending {
-    match (facts.keep_alive, facts.minor) {
-        (false, _) => Ending::Closes,
-        (true, 0) => Ending::StaysOld,
-        (true, _) => Ending::Stays,
     }
 }
 
