@@ -1,11 +1,14 @@
 //! Set-up of a run: the server (embedded, or found by its listening socket), the CPUs of client and server, and the
 //! test request. A lever is a temporary change that an experiment makes, such as slowing a CPU.
 
+mod server_processes;
+
 use std::path::Path;
 
-use probe::Found;
 use run::{Address, LoadPlan, RequestSet, ServePlan, ServerQuestion, TlsPlan};
 use testbed::named::Joining;
+
+use server_processes::{allowed, find_server, keep_off};
 
 use crate::agents::AgentGroup;
 use crate::agents::files;
@@ -117,7 +120,7 @@ impl TargetSetup {
         if !plan.hosts.is_empty() {
             return Self::elsewhere(lab, hosts, (found.addr, load, first_s));
         }
-        let watched = Self::find_server(lab, &found.addr, &mut load)?;
+        let watched = find_server(lab, &found.addr, &mut load)?;
         let testbed = watched.as_ref().and_then(joined);
         let mut observation = lab.observation(found.addr.clone(), watched);
         if let Some(testbed) = testbed {
@@ -147,11 +150,9 @@ impl TargetSetup {
             false => clients.iter().map(RemoteObserver::machine).collect(),
         };
         let watched = match &server {
-            None if clients.is_empty() || client_machines.contains(&here) => Self::find_server(lab, &addr, &mut load)?,
+            None if clients.is_empty() || client_machines.contains(&here) => find_server(lab, &addr, &mut load)?,
             // The generators are on other hosts, so they share no CPU with a server on this host.
-            None => {
-                Self::find_server(lab, &addr, &mut load.clone())?.map(|found| ObservedServer { shared: false, ..found })
-            }
+            None => find_server(lab, &addr, &mut load.clone())?.map(|found| ObservedServer { shared: false, ..found }),
             Some(server) => {
                 let one_machine = client_machines.contains(&server.machine());
                 Some(Self::server_there(lab, server, one_machine, &mut load))
@@ -172,27 +173,6 @@ impl TargetSetup {
     ) -> ObservedServer {
         let shared = one_machine && keep_off(lab, load, &server.found().cpus);
         ObservedServer { shared, ..ObservedServer::remote(server) }
-    }
-
-    /// Finds the server's processes. If the processes cannot be seen, the run gets a warning and continues.
-    fn find_server(lab: &mut Lab<'_>, addr: &Address, load: &mut LoadPlan) -> Result<Option<ObservedServer>, LabError> {
-        let server = match lab.run.plan.target.server_pid {
-            Some(pid) => {
-                let found = named(pid, addr)
-                    .map_err(|why| LabError::set_up(format!("watching process {pid} (--server-pid)"), why))?;
-                note_other_owner(lab, (pid, &found.pids), addr);
-                found
-            }
-            None => match probe::find_server(addr.clone()) {
-                Ok(found) => found,
-                Err(why) => {
-                    lab.warn(format!("no counters of the server: {why}"));
-                    return Ok(None);
-                }
-            },
-        };
-        let shared = keep_off(lab, load, &probe::cpus_of(Path::new("/"), &server.pids));
-        Ok(Some(ObservedServer { shared, ..ObservedServer::local(server) }))
     }
 
     /// Returns the list of loads for a load test with a single load, whose plan is `plan`.
@@ -242,41 +222,6 @@ pub(super) fn note_remote_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], s
     }
 }
 
-/// Returns the facts about the server whose process the user named. The error says why this process is not a server.
-fn named(pid: u32, addr: &Address) -> Result<Found, String> {
-    let found = probe::named_server(pid, Some(addr.clone())).map_err(|e| e.to_string())?;
-    if probe::holds_sockets(&found.pids) == Some(false) {
-        return Err("neither it nor a process below it holds a socket, so it is not a server; `ss -Hltnp` shows who \
-                    listens, and without the flag it is found"
-            .into());
-    }
-    Ok(found)
-}
-
-/// Adds a warning if processes listen at the target, but none of them is the named process, an ancestor or a descendant
-/// of it. `own` contains the named process and its descendants.
-fn note_other_owner(lab: &mut Lab<'_>, (pid, own): (u32, &[u32]), addr: &Address) {
-    let Ok(owners) = probe::find_server(addr.clone()) else { return };
-    let related = owners.pids.iter().any(|owner| own.contains(owner) || probe::with_descendants(*owner).contains(&pid));
-    if let Some(owner) = owners.pids.first().filter(|_| !related) {
-        lab.warn(format!(
-            "process {pid} (--server-pid) does not own the target's port: process {owner} does, so the counters of {pid} may \
-             not be those of the server that answers"
-        ));
-    }
-}
-
-/// Restricts the generator to CPUs that the server does not use, if such CPUs exist and the user chose none. Returns
-/// true if client and server still share a CPU.
-fn keep_off(lab: &mut Lab<'_>, load: &mut LoadPlan, server: &[u32]) -> bool {
-    let cpus = CpuSplit::beside(&allowed(), &load.cpus, server);
-    if load.cpus.is_empty() && cpus.client.len() < allowed().len() {
-        lab.note(format!("generator on {}, server on {}", cpu_list(&cpus.client), cpu_list(server)));
-        load.cpus.clone_from(&cpus.client);
-    }
-    cpus.shared()
-}
-
 /// Sends the test request before any load and returns its duration in seconds. If the answer counts as a failure, the
 /// run ends (except with S-Clients), because every request of the load would fail, too.
 fn test_request(lab: &mut Lab<'_>, asker: &Asker<'_>, addr: &Address, load: &LoadPlan) -> Result<f64, LabError> {
@@ -311,14 +256,4 @@ fn test_request(lab: &mut Lab<'_>, asker: &Asker<'_>, addr: &Address, load: &Loa
 fn joined(server: &ObservedServer) -> Option<Joining> {
     let there = server.netns_pid.or(server.pids.first().copied())?;
     testbed::named::joining(std::process::id(), there)
-}
-
-/// Formats CPU numbers as `CPU 1`, or `CPUs 0, 2`.
-fn cpu_list(cpus: &[u32]) -> String {
-    let names: Vec<String> = cpus.iter().map(ToString::to_string).collect();
-    format!("{} {}", if cpus.len() == 1 { "CPU" } else { "CPUs" }, names.join(", "))
-}
-
-fn allowed() -> Vec<u32> {
-    sys::limits::allowed_cpus().unwrap_or_default()
 }
