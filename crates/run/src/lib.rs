@@ -45,10 +45,8 @@ pub use findings::bottleneck::{
 pub use findings::capacity::{Capacity, ClosedLoopSource, ExcludedTime, Knee, OwnLimit};
 pub use findings::check::{Check, Relation};
 pub use findings::classes::{ClassCosts, ClassFinding, ClassPart, ClassTally};
-pub use findings::comparison::{
-    ComparedCurves, ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, CurvePoint, FigureRole,
-    NeededData, SideDeath, TlsCost, WindowOrder,
-};
+pub use findings::compared_figure::{ComparedFigure, ComparisonResult, FigureRole, NeededData};
+pub use findings::comparison::{ComparedCurves, Comparison, ComparisonOutcome, CurvePoint, SideDeath, TlsCost, WindowOrder};
 pub use findings::counted::{Counted, CountedKind};
 pub use findings::course::{CourseFinding, CoursePart};
 pub use findings::decisions::{Breach, BreachKind, Certainty, Failure, Limits, LoadState, Outcome, Picks};

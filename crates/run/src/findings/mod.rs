@@ -5,6 +5,7 @@ pub(crate) mod bottleneck;
 pub(crate) mod capacity;
 pub(crate) mod check;
 pub(crate) mod classes;
+pub(crate) mod compared_figure;
 pub(crate) mod comparison;
 pub(crate) mod counted;
 pub(crate) mod course;
