@@ -5,10 +5,11 @@ use std::sync::Arc;
 use run::Protocol;
 
 use super::advice::advice;
-use super::cluster::{NodeQueue, Reply, Routes};
+use super::cluster::{NodeQueue, Reply};
 use super::command::{array, encode};
 use super::reads::READS;
 use super::reply::{Kind, Reader};
+use super::routes::Routes;
 use super::slots::slot_of;
 use crate::client::read_text;
 use crate::commands::{CommandQueue, Commands, copy_rest};

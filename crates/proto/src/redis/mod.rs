@@ -7,6 +7,7 @@ mod cluster;
 mod command;
 mod reads;
 mod reply;
+mod routes;
 mod server;
 mod slots;
 mod spec;
