@@ -7,6 +7,7 @@ pub(crate) mod cpu_times;
 pub(crate) mod instance;
 pub(crate) mod instance_filter;
 pub(crate) mod instances;
+mod pieces;
 pub(crate) mod stored;
 
 use serde::{Deserialize, Serialize};
@@ -143,72 +144,6 @@ impl Recording {
         }
     }
 
-    /// Adds the columns of another recording of the same trial. After the merge, each column has `None` at times that
-    /// only the other recording has.
-    pub fn merge(&mut self, other: Self) {
-        self.absent.extend(other.absent);
-        self.peaks.extend(other.peaks);
-        // A recording without columns has only the times of its samples. Merging a recording without columns would add
-        // rows without values.
-        if other.columns.is_empty() {
-            return;
-        }
-        let mut times: Vec<f64> = self.t_s.iter().chain(&other.t_s).copied().collect();
-        times.sort_by(f64::total_cmp);
-        times.dedup();
-        let place = |own: &[f64], columns: Vec<Column>| -> Vec<Column> {
-            let rows: Vec<usize> = own.iter().map(|t| times.partition_point(|at| at < t)).collect();
-            let spread = |column: Column| {
-                let mut values = vec![None; times.len()];
-                rows.iter().zip(column.values).for_each(|(row, value)| values[*row] = value);
-                Column { values, ..column }
-            };
-            columns.into_iter().map(spread).collect()
-        };
-        let ours = std::mem::take(&mut self.columns);
-        self.columns = place(&self.t_s, ours);
-        self.columns.extend(place(&other.t_s, other.columns));
-        self.t_s = times;
-    }
-
-    /// Returns the number of stored numbers: the values of all columns, and the times of the samples.
-    pub fn values(&self) -> usize {
-        self.columns.iter().map(|column| column.values.len()).sum::<usize>() + self.t_s.len()
-    }
-
-    /// Splits the first samples off this recording: as many as have about `values` values together, but at least one
-    /// sample. Returns `None` if this recording would have no samples left.
-    pub fn split_first(&mut self, values: usize) -> Option<Self> {
-        let rows = (values / (self.columns.len() + 1)).max(1);
-        if self.t_s.len() <= rows {
-            return None;
-        }
-        let first = |values: &mut Vec<Option<f64>>| values.drain(..rows).collect();
-        let columns = self.columns.iter_mut().map(|column| {
-            let values = first(&mut column.values);
-            Column { counter: column.counter.clone(), instance: column.instance.clone(), values }
-        });
-        Some(Self { columns: columns.collect(), t_s: self.t_s.drain(..rows).collect(), ..Self::default() })
-    }
-
-    /// Appends the samples of a later recording and returns true, if both recordings have equal columns in equal order,
-    /// or if this recording is empty. If the columns differ and this recording is not empty, changes nothing and
-    /// returns false.
-    pub fn append(&mut self, later: Self) -> bool {
-        if self.t_s.is_empty() && self.columns.is_empty() {
-            *self = later;
-            return true;
-        }
-        if !self.columns.iter().map(Column::name).eq(later.columns.iter().map(Column::name)) {
-            return false;
-        }
-        self.columns.iter_mut().zip(later.columns).for_each(|(own, column)| own.values.extend(column.values));
-        self.t_s.extend(later.t_s);
-        self.absent.extend(later.absent);
-        self.peaks.extend(later.peaks);
-        true
-    }
-
     fn inside<'a>(&'a self, column: &'a Column, window: Window) -> impl Iterator<Item = f64> + 'a {
         let samples = self.t_s.iter().zip(&column.values);
         samples.filter(move |(t, _)| window.holds(**t)).filter_map(|(_, v)| *v)
@@ -242,72 +177,4 @@ impl Recording {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn recording(id: &'static str, values: &[Option<f64>]) -> Recording {
-        Recording {
-            t_s: (0..values.len()).map(|i| i as f64).collect(),
-            columns: vec![Column { counter: CounterId::new(id), instance: "x".into(), values: values.to_vec() }],
-            ..Recording::default()
-        }
-    }
-
-    const ALL: Window = Window { begin_s: 0.0, end_s: 9.0 };
-
-    #[test]
-    fn cumulative_counters_give_their_growth_and_gauges_their_mean() {
-        let r = recording("tcp.listen_overflows", &[Some(3.0), None, Some(10.0)]);
-        assert_eq!(r.reading("tcp.listen_overflows", "x", ALL), Reading::Value(7.0));
-        let r = recording("process.rss", &[Some(3.0), Some(5.0)]);
-        assert_eq!(r.reading("process.rss", "x", ALL), Reading::Value(4.0));
-    }
-
-    #[test]
-    fn unknown_is_absent_and_never_zero() {
-        let r = recording("tcp.listen_overflows", &[Some(3.0)]);
-        assert_eq!(r.reading("tcp.listen_overflows", "x", ALL).value(), None);
-        assert_eq!(r.sum("tcp.retrans_segs", ALL, |_| true).value(), None);
-    }
-
-    #[test]
-    fn whole_values_are_written_short_and_read_back() {
-        let r = recording("cpu.user", &[Some(3.0), None, Some(2.5), Some(1e300), Some(-7.0)]);
-        let text = serde_json::to_string(&r).unwrap();
-        assert!(text.contains("[3,null,2.5,1e300,-7]") || text.contains("[3,null,2.5,1e+300,-7]"), "{text}");
-        assert_eq!(serde_json::from_str::<Recording>(&text).unwrap(), r);
-    }
-
-    #[test]
-    fn merged_recordings_keep_their_own_times() {
-        let mut r = recording("tcp.listen_overflows", &[Some(3.0), Some(5.0)]);
-        let mut other = recording("medium.bytes", &[Some(1.0), Some(2.0), Some(9.0)]);
-        other.t_s = vec![-0.5, 1.0, 2.5];
-        r.merge(other);
-        assert_eq!(r.t_s, [-0.5, 0.0, 1.0, 2.5]);
-        assert_eq!(r.columns[0].values, [None, Some(3.0), Some(5.0), None]);
-        assert_eq!(r.columns[1].values, [Some(1.0), None, Some(2.0), Some(9.0)]);
-        assert_eq!(r.reading("medium.bytes", "x", Window::ALL), Reading::Value(8.0));
-    }
-
-    #[test]
-    fn a_recording_in_pieces_is_whole_again() {
-        let mut whole = recording("tcp.listen_overflows", &[Some(3.0), None, Some(5.0), Some(6.0), Some(9.0)]);
-        let all = whole.clone();
-        let mut pieces = Recording::default();
-        while let Some(first) = whole.split_first(4) {
-            assert_eq!(first.t_s.len(), 2);
-            assert!(pieces.append(first));
-        }
-        assert_eq!(whole.t_s, [4.0]);
-        assert!(pieces.append(whole));
-        assert_eq!((&pieces, pieces.values()), (&all, 10));
-        assert!(!pieces.append(recording("process.rss", &[Some(1.0)])) && pieces == all, "of other columns");
-    }
-
-    #[test]
-    fn a_counter_that_goes_backwards_is_absent() {
-        let r = recording("tcp.listen_overflows", &[Some(3.0), Some(1.0)]);
-        assert!(matches!(r.reading("tcp.listen_overflows", "x", ALL), Reading::Absent { .. }));
-    }
-}
+mod tests;
