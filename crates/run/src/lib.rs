@@ -46,12 +46,16 @@ pub use findings::capacity::{Capacity, ClosedLoopSource, ExcludedTime, Knee, Own
 pub use findings::check::{Check, Relation};
 pub use findings::classes::{ClassCosts, ClassFinding, ClassPart, ClassTally};
 pub use findings::compared_figure::{ComparedFigure, ComparisonResult, FigureRole, NeededData};
-pub use findings::comparison::{ComparedCurves, Comparison, ComparisonOutcome, CurvePoint, SideDeath, TlsCost, WindowOrder};
+pub use findings::comparison::{
+    ComparedCurves, Comparison, ComparisonOutcome, CurvePoint, SideDeath, TlsCost, WindowOrder,
+};
 pub use findings::counted::{Counted, CountedKind};
 pub use findings::course::{CourseFinding, CoursePart};
 pub use findings::decisions::{Breach, BreachKind, Certainty, Failure, Limits, LoadState, Outcome, Picks};
 pub use findings::device::Device;
 pub use findings::drift::{Drift, DriftMetric};
+pub use findings::effect::Effect;
+pub use findings::elasticity::{Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, SOURCES_LEVER};
 pub use findings::experiment_report::{
     Chart, ChartAxis, ChartLevel, ChartSeries, ComparedTime, ExperimentReport, ResultColumn, ResultTable,
 };
@@ -62,10 +66,7 @@ pub use findings::history::{
     History, HistoryChange, HistoryFigure, HistoryRun, HistorySeries, HistoryValue, SkippedRun, SmallSeries,
 };
 pub use findings::hot::HotFunction;
-pub use findings::proof::{
-    Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, Proof, ProofMetric, ProofOutcome, RunnerUp,
-    SOURCES_LEVER, Steadiness, UnusedLever,
-};
+pub use findings::proof::{Proof, ProofMetric, ProofOutcome, RunnerUp, Steadiness, UnusedLever};
 pub use findings::proof_trials::{CPU_COUNT_LEVER, LeverSlots, ProofTrial, SwitchTrial};
 pub use findings::repeat::{MAX_REPEATS, Repeat};
 pub use findings::span_growth::SpanGrowth;
@@ -123,12 +124,14 @@ pub use short::six_digits;
 pub use size::{MAX_SIZE_STEPS, PodAmounts, PodResources, SIZE_FORMAT, SizeGoal, SizeResult, SizeSetting, SizeStep};
 pub use suggest::{add_suggestion, nearest, toml_message};
 pub use token::{is_token, is_token_byte};
+pub use trial::Trial;
 pub use trial::addresses::{AddressChoice, AddressPart, MAX_ADDRESSES};
 pub use trial::answer_time::AnswerTime;
 pub use trial::blocks::Blocks;
 pub use trial::coarse::{Buckets, CoarseHist, SlotHist};
 pub use trial::databases::{Blocker, CommandSum, DatabaseProfile, SessionGroup, SessionState};
 pub use trial::ends_together::EndsTogether;
+pub use trial::errors::{ErrorKind, Errors};
 pub use trial::first_failure::{FailureKind, FirstFailure, MAX_FIRST_FAILURES};
 pub use trial::histograms::{
     answer_summary, censored_summary, response_summary, response_times, summary_with_unanswered,
@@ -136,10 +139,12 @@ pub use trial::histograms::{
 pub use trial::host_load::{HostFinding, HostLoad, WindowSkew};
 pub use trial::incident::{Incident, IncidentKind, NOTHING_LISTENS};
 pub use trial::key::Key;
+pub use trial::kind::TrialKind;
 pub use trial::measured::{ConnectionOpening, Measured, TrialOverhead};
 pub use trial::moments::Moment;
 pub use trial::monitors::{MonitorGroup, MonitorKind};
 pub use trial::quic_paths::QuicPaths;
+pub use trial::rates::{RateChange, Rates};
 pub use trial::results::{LimitedBy, Results};
 pub use trial::side::Side;
 pub use trial::silent_closes::SilentCloses;
@@ -149,9 +154,9 @@ pub use trial::stacks::{MAX_STACKS, StackProfile, StackSum};
 pub use trial::status::{
     GRPC_STATUS, STATUS_CLASSES, is_overload, is_rate_limit, is_refusing, status_class, status_name,
 };
+pub use trial::steady::Steady;
 pub use trial::stream_counts::StreamCounts;
 pub use trial::summary::Summary;
-pub use trial::errors::{ErrorKind, Errors};
 pub use trial::tally::Tally;
 pub use trial::tasks::{TaskGroup, TaskRuntime, TaskState};
 pub use trial::tenths::{LateCounts, TENTH_S, Tenths};
@@ -161,17 +166,11 @@ pub use trial::unanswered_times::UnansweredTimes;
 pub use trial::upstream::{Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 pub use trial::values::{StoredValue, ValueName, Values};
 pub use trial::waits::connections::{ClientConnections, PeerConnections};
-pub use trial::waits::futexes::{
-    FutexKind, FutexProfile, HolderFunction, HolderState, HolderThread,
-};
+pub use trial::waits::futexes::{FutexKind, FutexProfile, HolderFunction, HolderState, HolderThread};
 pub use trial::waits::limits::{MAX_HOLDER_ROWS, MAX_WAIT_ROWS};
 pub use trial::waits::thread_state::ThreadState;
 pub use trial::waits::{TitleGroup, WaitGroup, WaitProcess, WaitProfile};
 pub use trial::window::Window;
-pub use trial::Trial;
-pub use trial::kind::TrialKind;
-pub use trial::rates::{RateChange, Rates};
-pub use trial::steady::Steady;
 pub use visible::{is_invisible, visible};
 pub use wire::agent::{AgentSpec, ServePlan};
 pub use wire::lever::{LeverCheck, LeverPart, LeverPlan, SlotPlan};

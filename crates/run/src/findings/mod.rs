@@ -12,6 +12,8 @@ pub(crate) mod course;
 pub(crate) mod decisions;
 pub(crate) mod device;
 pub(crate) mod drift;
+pub(crate) mod effect;
+pub(crate) mod elasticity;
 pub(crate) mod experiment_report;
 pub(crate) mod figure_unit;
 pub(crate) mod fit;
