@@ -1,6 +1,7 @@
 //! Observers that read counters during a load test, one on each client host and one on the server's host. A reference
 //! server also reports counters of its own.
 
+mod host_observer;
 pub(crate) mod host_watch;
 pub(crate) mod hosts;
 mod observation;
