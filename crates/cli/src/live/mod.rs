@@ -11,6 +11,7 @@ mod model;
 mod parts;
 mod sides;
 mod spread;
+mod totals;
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
@@ -21,10 +22,11 @@ use ratatui_core::terminal::Terminal;
 use report::{Unit, quantity};
 use sys::terminal::FullScreen;
 
-pub(crate) use model::{Model, Totals};
+pub(crate) use model::Model;
 pub(crate) use sides::SideNow;
 #[cfg(test)]
 pub(crate) use sides::Uses;
+pub(crate) use totals::Totals;
 
 /// Time between two drawings of the view.
 const DRAW_EVERY: Duration = Duration::from_millis(250);

@@ -10,6 +10,7 @@ use run::{Device, ErrorKind, Run, Side, Tick, TickDetail, TimeFigure, Trial};
 
 use super::history::{History, Moment};
 use super::sides::{CpuKinds, SideNow};
+use super::totals::Totals;
 
 /// Maximum number of entries in each of three lists: lines about steps, notes, and devices.
 const MOST_LINES: usize = 50;
@@ -230,32 +231,6 @@ impl Model {
     }
 }
 
-/// Counts of requests and responses of a run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Totals {
-    pub(crate) sent: u64,
-    pub(crate) completed: u64,
-    pub(crate) detail: TickDetail,
-}
-
-impl Totals {
-    /// Adds the counts of `other` to the counts in this value.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.sent = self.sent.saturating_add(other.sent);
-        self.completed = self.completed.saturating_add(other.completed);
-        self.detail.merge(&other.detail);
-    }
-
-    /// Returns the growth of the counts in `self` since `earlier`, an earlier copy of the same counts.
-    pub(crate) fn since(&self, earlier: &Self) -> Self {
-        Self {
-            sent: self.sent.saturating_sub(earlier.sent),
-            completed: self.completed.saturating_sub(earlier.completed),
-            detail: self.detail.since(&earlier.detail),
-        }
-    }
-}
-
 fn keep(lines: &mut VecDeque<String>, line: &str) {
     if lines.len() >= MOST_LINES {
         lines.pop_front();
@@ -264,42 +239,4 @@ fn keep(lines: &mut VecDeque<String>, line: &str) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use run::{CoarseHist, Errors};
-
-    fn state(t_s: f64, completed: u64, resets: u64) -> LiveProgress {
-        let mut counts = vec![0; CoarseHist::BUCKETS];
-        counts[CoarseHist::bucket(1_000_000)] = completed;
-        let errors = Errors([(ErrorKind::Reset, resets)].into());
-        let detail = TickDetail { errors, responses: CoarseHist::of(counts), ..TickDetail::default() };
-        LiveProgress { tick: Tick { t_s, completed, ..Tick::default() }, detail, ..LiveProgress::default() }
-    }
-
-    #[test]
-    fn a_moment_covers_the_time_since_the_last_one_within_a_step() {
-        let mut model = Model::new("find".into(), String::new(), 30.0);
-        model.phase("1 connection", 1.0);
-        model.progress(state(0.2, 20, 0));
-        model.progress(state(0.4, 60, 3));
-        let moment = model.moment.unwrap();
-        assert!((moment.completed - 200.0).abs() < 1e-6 && (moment.p50_us - 1000.0).abs() < 90.0, "{moment:?}");
-        assert!(moment.p99_us.is_nan() && matches!(model.percentiles[1], TimeFigure::AtLeast(_)), "3 of 43 failed");
-        assert_eq!(model.errors(), [(ErrorKind::Reset, 3)]);
-        let mut trial = Trial::default();
-        trial.tally.errors = Errors([(ErrorKind::Reset, 3)].into());
-        trial.tally.unexpected_statuses = [("404".to_owned(), 5), ("UNAVAILABLE".to_owned(), 1)].into();
-        model.trial(&trial, "1 connection\u{1b}[2J");
-        assert_eq!((model.errors(), model.steps[0].contains('\u{1b}')), (vec![(ErrorKind::Reset, 3)], false));
-        model.phase("2 connections", 1.0);
-        let mut now = state(0.2, 40, 1);
-        now.detail.unexpected_statuses = [(429, 2), (404, 1), (run::GRPC_STATUS + 14, 1)].into();
-        model.progress(now);
-        let statuses = [("404", 6), ("429", 2), ("UNAVAILABLE", 2)];
-        assert_eq!(model.unexpected(), statuses.map(|(status, n)| (status.to_owned(), n)));
-        assert!((model.moment.unwrap().completed - 200.0).abs() < 1e-6);
-        assert_eq!(model.errors(), [(ErrorKind::Reset, 4)]);
-        let totals = model.totals();
-        assert_eq!((totals.completed, totals.detail.failed_requests(), totals.detail.responses.len()), (100, 4, 100));
-    }
-}
+mod tests;
