@@ -2,18 +2,22 @@
 //! another namespace.
 //!
 //! Nothing in this module changes the calling process. Only child processes enter namespaces, so that all threads of
-//! the caller stay in one namespace. Source: namespaces(7), user_namespaces(7), setns(2), unshare(2), unix(7)
-//! (SCM_RIGHTS).
+//! the caller stay in one namespace. Source: namespaces(7), user_namespaces(7), setns(2), unshare(2).
 
-use std::ffi::CString;
+mod open_spec;
+mod passing;
+
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+
+pub use open_spec::OpenSpec;
+use passing::{exit_code, io_pair, receive_one, send_one};
 
 /// A network namespace, and its user namespace if the caller is in another user namespace.
 #[derive(Clone, Debug)]
@@ -21,42 +25,6 @@ pub struct Netns {
     user: Option<Arc<OwnedFd>>,
     net: Arc<OwnedFd>,
     id: (u64, u64),
-}
-
-/// Specification of a descriptor to open inside a namespace.
-#[derive(Clone, Debug)]
-pub enum OpenSpec {
-    /// A file, opened for reading and writing, non-blocking.
-    File(CString),
-    /// A socket to be created.
-    Socket {
-        /// Address family: `libc::AF_INET`, `libc::AF_NETLINK`, …
-        family: i32,
-        /// Socket type: `libc::SOCK_DGRAM`, …; SOCK_CLOEXEC is added.
-        kind: i32,
-        /// Protocol: `libc::NETLINK_ROUTE`, …; 0 for the default.
-        protocol: i32,
-    },
-}
-
-impl OpenSpec {
-    /// A socket for ioctls on interfaces.
-    pub const CONTROL: Self = Self::Socket { family: libc::AF_INET, kind: libc::SOCK_DGRAM, protocol: 0 };
-    /// A netlink socket of the routing family.
-    pub const ROUTE: Self =
-        Self::Socket { family: libc::AF_NETLINK, kind: libc::SOCK_RAW, protocol: libc::NETLINK_ROUTE };
-    /// A netlink socket of the sock_diag family.
-    pub const DIAG: Self =
-        Self::Socket { family: libc::AF_NETLINK, kind: libc::SOCK_RAW, protocol: libc::NETLINK_SOCK_DIAG };
-
-    /// A raw packet socket that receives nothing until it is bound.
-    pub const FRAMES: Self =
-        Self::Socket { family: libc::AF_PACKET, kind: libc::SOCK_RAW | libc::SOCK_NONBLOCK, protocol: 0 };
-
-    /// Returns the specification of `/dev/net/tun`, the device that creates TAP interfaces.
-    pub fn tun() -> Self {
-        Self::File(c"/dev/net/tun".into())
-    }
 }
 
 /// Returns device and inode number of a process's network namespace. `process` is the folder of the process in /proc
@@ -188,81 +156,6 @@ fn write_file(path: &std::ffi::CStr, text: &[u8]) -> io::Result<()> {
         let error = io::Error::last_os_error();
         libc::close(fd);
         if wrote == text.len() as isize { Ok(()) } else { Err(error) }
-    }
-}
-
-fn io_pair() -> io::Result<(OwnedFd, OwnedFd)> {
-    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-    Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
-}
-
-/// Opens one descriptor and sends it to the parent. Uses only async-signal-safe calls, because it runs in a forked
-/// child.
-fn send_one(to: &OwnedFd, want: &OpenSpec) -> io::Result<()> {
-    // SAFETY: open and socket get valid arguments. The message and its control buffer live on this stack during
-    // sendmsg, and the control buffer has room for one descriptor.
-    unsafe {
-        let fd = match want {
-            OpenSpec::File(path) => libc::open(path.as_ptr(), libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC),
-            OpenSpec::Socket { family, kind, protocol } => libc::socket(*family, kind | libc::SOCK_CLOEXEC, *protocol),
-        };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let mut byte = [0_u8; 1];
-        let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
-        let mut control = [0_u64; 4];
-        let mut message: libc::msghdr = std::mem::zeroed();
-        message.msg_iov = &raw mut part;
-        message.msg_iovlen = 1;
-        message.msg_control = control.as_mut_ptr().cast();
-        message.msg_controllen = libc::CMSG_SPACE(size_of::<i32>() as u32) as _;
-        let head = libc::CMSG_FIRSTHDR(&raw const message);
-        (*head).cmsg_level = libc::SOL_SOCKET;
-        (*head).cmsg_type = libc::SCM_RIGHTS;
-        (*head).cmsg_len = libc::CMSG_LEN(size_of::<i32>() as u32) as _;
-        libc::CMSG_DATA(head).cast::<i32>().write_unaligned(fd);
-        match libc::sendmsg(to.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) {
-            1 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
-}
-
-fn receive_one(from: &OwnedFd) -> Option<OwnedFd> {
-    // SAFETY: message, buffer and control buffer live on this stack during recvmsg. A descriptor in the control buffer
-    // is new and has no other owner.
-    unsafe {
-        let mut byte = [0_u8; 1];
-        let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
-        let mut control = [0_u64; 4];
-        let mut message: libc::msghdr = std::mem::zeroed();
-        message.msg_iov = &raw mut part;
-        message.msg_iovlen = 1;
-        message.msg_control = control.as_mut_ptr().cast();
-        message.msg_controllen = size_of_val(&control) as _;
-        if libc::recvmsg(from.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) != 1 {
-            return None;
-        }
-        let head = libc::CMSG_FIRSTHDR(&raw const message);
-        if head.is_null() || (*head).cmsg_type != libc::SCM_RIGHTS || (*head).cmsg_level != libc::SOL_SOCKET {
-            return None;
-        }
-        Some(OwnedFd::from_raw_fd(libc::CMSG_DATA(head).cast::<i32>().read_unaligned()))
-    }
-}
-
-fn exit_code(child: i32) -> io::Result<i32> {
-    let mut status = 0;
-    loop {
-        // SAFETY: the pointer is valid for one status. `child` is a child of this process that was not waited for.
-        if unsafe { libc::waitpid(child, &raw mut status, 0) } == child {
-            return Ok(if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { libc::EIO });
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
     }
 }
 
