@@ -1,8 +1,8 @@
 //! Storage of the cookies of one connection. Source: RFC 6265, sections 5.1 to 5.4.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+mod expiry;
 
-use crate::calendar::days_since_epoch;
+use expiry::{date, now_s, seconds};
 
 /// Maximum number of cookies per connection.
 const MAX_COOKIES: usize = 50;
@@ -68,6 +68,13 @@ impl CookieJar {
         if name.is_empty() {
             return;
         }
+        let Some((path, ends_s)) = self.attributes(parts) else { return };
+        self.put(name, value, path, ends_s);
+    }
+
+    /// Reads the attributes of a cookie: its path and its end. Returns `None` if the cookie belongs to another server
+    /// or needs TLS.
+    fn attributes<'a>(&self, parts: impl Iterator<Item = &'a [u8]>) -> Option<(Vec<u8>, Option<i64>)> {
         let (mut path, mut expires_s, mut max_age_s) = (default_path(&self.path), None, None);
         for part in parts {
             let (attribute, text) = part.split_at(part.iter().position(|byte| *byte == b'=').unwrap_or(part.len()));
@@ -76,13 +83,18 @@ impl CookieJar {
                 b"path" => path = if text.starts_with(b"/") { text } else { default_path(&self.path) },
                 b"expires" => expires_s = date(text).or(expires_s),
                 b"max-age" => max_age_s = seconds(text).or(max_age_s),
-                b"domain" if !self.is_own_domain(text) => return,
-                b"secure" if !self.is_secure => return,
+                b"domain" if !self.is_own_domain(text) => return None,
+                b"secure" if !self.is_secure => return None,
                 _ => {}
             }
         }
         let path = path.to_vec();
         let ends_s = max_age_s.map(|age| if age > 0 { now_s().saturating_add(age) } else { i64::MIN }).or(expires_s);
+        Some((path, ends_s))
+    }
+
+    /// Adds, replaces or removes a cookie.
+    fn put(&mut self, name: &[u8], value: &[u8], path: Vec<u8>, ends_s: Option<i64>) {
         let known = self.all.iter().position(|cookie| cookie.name == name && cookie.path == path);
         let is_over = ends_s.is_some_and(|end| end <= now_s());
         match known {
@@ -160,144 +172,5 @@ fn path_matches(cookie: &[u8], path: &[u8]) -> bool {
     path.strip_prefix(cookie).is_some_and(|rest| rest.is_empty() || cookie.ends_with(b"/") || rest.starts_with(b"/"))
 }
 
-/// Parses the value of `Max-Age`, seconds (section 5.2.2). A number beyond the range of `i64` becomes the nearest
-/// `i64`.
-fn seconds(text: &[u8]) -> Option<i64> {
-    let digits = text.strip_prefix(b"-").unwrap_or(text);
-    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-    let bound = if text.starts_with(b"-") { i64::MIN } else { i64::MAX };
-    is_number.then(|| std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(bound))
-}
-
-/// Parses the date of `Expires` (section 5.1.1): a time, a day, a month and a year, in any order. Each part of the date
-/// is tried as a time, then as a day, as a month and as a year. Returns seconds since 1970.
-fn date(text: &[u8]) -> Option<i64> {
-    const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-    let text = std::str::from_utf8(text).ok()?.to_ascii_lowercase();
-    let is_delimiter = |c: char| !(c.is_ascii_alphanumeric() || c == ':');
-    let (mut time, mut day, mut month, mut year) = (None, None, None, None);
-    for token in text.split(is_delimiter).filter(|token| !token.is_empty()) {
-        let digits = token.bytes().take_while(u8::is_ascii_digit).count();
-        let number = || token[..digits].parse::<i64>().ok();
-        if time.is_none() && token.contains(':') {
-            time = clock(token);
-        } else if day.is_none() && (1..=2).contains(&digits) {
-            day = number();
-        } else if month.is_none() && MONTHS.iter().any(|name| token.starts_with(name)) {
-            month = MONTHS.iter().position(|name| token.starts_with(name));
-        } else if year.is_none() && (2..=4).contains(&digits) {
-            year = number().map(|year| match year {
-                70..=99 => year + 1900,
-                0..70 => year + 2000,
-                year => year,
-            });
-        }
-    }
-    let (day, month, year) = (day?, month? as i64 + 1, year?);
-    let is_date = (1..=31).contains(&day) && year >= 1601;
-    is_date.then_some(days_since_epoch(year, month, day) * 86_400 + time?)
-}
-
-/// Parses `hh:mm:ss` to seconds.
-fn clock(token: &str) -> Option<i64> {
-    let mut parts = token.split(':').map(|part| part.parse::<i64>().ok());
-    let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
-    (hour < 24 && minute < 60 && second < 60).then_some(hour * 3600 + minute * 60 + second)
-}
-
-fn now_s() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn jar(https: bool, begun: &str, lines: &[&str]) -> CookieJar {
-        let mut jar = CookieJar::new("www.Shop.example:8080", https);
-        jar.begin(begun.as_bytes());
-        lines.iter().for_each(|line| jar.store(line.as_bytes()));
-        jar
-    }
-
-    fn sent(jar: &mut CookieJar, target: &str, own: &str) -> String {
-        let mut to = Vec::new();
-        jar.begin(target.as_bytes());
-        assert_eq!(jar.write(own.as_bytes(), &mut to), !to.is_empty());
-        String::from_utf8(to).unwrap()
-    }
-
-    #[test]
-    fn a_cookie_is_sent_where_its_path_leads() {
-        let lines = ["a=1; Path=/shop", "b=2", "c=3; path=/", "d=4; Path=shop", "e=5; Path=/shop/"];
-        let mut jar = jar(false, "/in/door?x=/y/z", &lines);
-        assert_eq!(sent(&mut jar, "/shop/x", ""), "e=5; a=1; c=3");
-        assert_eq!(sent(&mut jar, "/shop", ""), "a=1; c=3");
-        assert_eq!(sent(&mut jar, "/shopping?/in", ""), "c=3");
-        assert_eq!(sent(&mut jar, "/in/x", "own=7; b=0"), "own=7; b=0; d=4; c=3", "one header, its own first");
-        assert_eq!(sent(&mut jar, "/", "own=7"), "own=7; c=3");
-    }
-
-    #[test]
-    fn a_cookie_ends_when_it_is_told_to() {
-        let mut jar =
-            jar(false, "/", &["a=1", "b=2; Max-Age=1000", "c=3; Expires=Wed, 09 Jun 2199 10:18:14 GMT", "d=4"]);
-        assert_eq!(sent(&mut jar, "/", ""), "a=1; b=2; c=3; d=4");
-        for end in [
-            "a=; expires=Thu, 01 Jan 1970 00:00:00 GMT",
-            "b=; Max-Age=0; Expires=Wed, 09 Jun 2199 10:18:14 GMT",
-            "c=; Expires=Sunday, 06-Nov-94 08:49:37 GMT",
-            "d=; max-age=-5",
-        ] {
-            jar.store(end.as_bytes());
-        }
-        assert_eq!(sent(&mut jar, "/", ""), "");
-        jar.store(b"e=5; Max-Age=x; Expires=no date");
-        jar.store(b"f=x-max-age=0");
-        jar.store(b"=without a name");
-        assert_eq!(sent(&mut jar, "/", ""), "e=5; f=x-max-age=0");
-    }
-
-    #[test]
-    fn a_cookie_belongs_to_its_server() {
-        let lines = [
-            "a=1; Domain=shop.example",
-            "b=2; domain=.Shop.Example",
-            "c=3; Domain=evil.example",
-            "d=4; Domain=op.example",
-            "s=5; Secure",
-        ];
-        assert_eq!(sent(&mut jar(false, "/", &lines), "/", ""), "a=1; b=2");
-        assert_eq!(sent(&mut jar(true, "/", &lines), "/", ""), "a=1; b=2; s=5");
-        let mut address = CookieJar::new("10.0.0.1:80", false);
-        address.store(b"a=1; Domain=0.1");
-        assert_eq!(sent(&mut address, "/", ""), "");
-    }
-
-    #[test]
-    fn memory_is_bounded() {
-        let mut jar = CookieJar::new("h", false);
-        let mut closed = CookieJar::closed();
-        closed.store(b"a=1");
-        assert!(closed.all.is_empty());
-        (0..99).for_each(|i| jar.store(format!("c{i}=1; Path=/").as_bytes()));
-        jar.store(&[b"long=".as_slice(), &[b'x'; 5000]].concat());
-        assert_eq!(jar.all.len(), MAX_COOKIES);
-    }
-
-    #[test]
-    fn dates_are_read_in_the_forms_that_servers_write() {
-        for (text, at) in [
-            ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
-            ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
-            ("Sun Nov  6 08:49:37 1994", 784_111_777),
-            ("Thu, 29-Feb-2024 00:00:00 GMT", 1_709_164_800),
-            ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
-        ] {
-            assert_eq!(date(text.as_bytes()), Some(at), "{text}");
-        }
-        for wrong in ["", "06 Nov 1994", "32 Nov 1994 08:49:37", "6 Nov 1994 25:00:00", "6 Nov 1500 08:49:37"] {
-            assert_eq!(date(wrong.as_bytes()), None, "{wrong}");
-        }
-    }
-}
+mod tests;
