@@ -18,6 +18,7 @@ mod protocol;
 mod rate;
 mod repeat;
 mod request;
+pub(crate) mod request_set;
 mod reroute;
 mod rows;
 mod see;

@@ -10,6 +10,7 @@ use super::headers::{SecretHeaderArgs, from_environment};
 use super::mix::{self, MixArgs};
 use super::protocol::set_protocol;
 use super::request::RequestArgs;
+use super::request_set;
 use super::reroute::RerouteArgs;
 use super::tls::TlsArgs;
 
@@ -96,7 +97,7 @@ fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
     for (name, value) in load.protocol.path_and_headers().into_iter().flat_map(|(_, headers)| headers) {
         *value = from_environment(name, value, &mut load.secrets)?;
     }
-    load.requests.iter_mut().try_for_each(|set| mix::fill_variables(set, &mut load.secrets))
+    load.requests.iter_mut().try_for_each(|set| request_set::fill_variables(set, &mut load.secrets))
 }
 
 /// Returns the help text that lists the URL formats of a target.

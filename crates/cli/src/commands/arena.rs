@@ -9,7 +9,7 @@ use run::number::prose::counted;
 use run::{ARENA_FORMAT, ArenaPlan, ArenaResult, ArenaState};
 
 use crate::arena_dir::ArenaDir;
-use crate::args::{FormArgs, MAX_PLAN_BYTES, mix, units};
+use crate::args::{FormArgs, MAX_PLAN_BYTES, request_set, units};
 use crate::{Exit, output};
 
 /// Default measuring time for each pair of a server and a load, seconds.
@@ -156,7 +156,7 @@ fn load(profile: &run::ArenaProfile, folder: &Path, authorized: bool) -> anyhow:
         let (mut imported, row) = requests::read_file(&file, None)?;
         imported.aim("");
         let from = format!("{} ({})", file.display(), row.name);
-        plan.load.requests = Some(mix::set_of(imported, from, None, &mut plan.load.secrets)?);
+        plan.load.requests = Some(request_set::set_of(imported, from, None, &mut plan.load.secrets)?);
     }
     plan.redact_secrets(&[]);
     plan.check()?;
