@@ -141,37 +141,33 @@ impl Driver for SimDriver {
                 }
             }
             let Some(Reverse((_, _, event))) = ops.events.pop() else { return Ok(()) };
-            let heard = match event {
-                Event::Connected((conn, _)) => Some(Completion::Connected { conn }),
-                Event::Answered((conn, _)) => Some(Completion::Received { conn, bytes: answer }),
-                Event::LastAnswered((conn, _)) => Some(Completion::Received { conn, bytes: LAST_ANSWER }),
-                Event::Refused((conn, _)) => {
-                    let bytes = if ops.server.refuses_if_full { BUSY_ANSWER } else { REFUSED_ANSWER };
-                    Some(Completion::Received { conn, bytes })
-                }
-                Event::Closed((conn, _)) => Some(Completion::PeerClosed { conn }),
-                Event::Reset((conn, _)) => Some(Completion::Failed { conn, op: Op::Receive, errno: Errno::CONNRESET }),
-                event => {
-                    ops.serve(event);
-                    None
-                }
-            };
-            let (Event::Connected(c)
-            | Event::Answered(c)
-            | Event::LastAnswered(c)
-            | Event::Refused(c)
-            | Event::Closed(c)
-            | Event::Reset(c)) = event
-            else {
+            let refusal = if ops.server.refuses_if_full { BUSY_ANSWER } else { REFUSED_ANSWER };
+            let Some((c, completion)) = completion(event, answer, refusal) else {
+                ops.serve(event);
                 continue;
             };
-            if let (Some(completion), true) = (heard, ops.lives(c)) {
+            if ops.lives(c) {
                 ops.connecting[c.0 as usize] &= !matches!(completion, Completion::Connected { .. });
                 f(ops, completion);
                 return Ok(());
             }
         }
     }
+}
+
+/// Returns the completion that an event causes at the client, with the connection of the event. Returns `None` for an
+/// event at the server.
+fn completion<'a>(event: Event, answer: &'a [u8], refusal: &'a [u8]) -> Option<(Conn, Completion<'a>)> {
+    let received = |c: Conn, bytes: &'a [u8]| (c, Completion::Received { conn: c.0, bytes });
+    Some(match event {
+        Event::Connected(c) => (c, Completion::Connected { conn: c.0 }),
+        Event::Answered(c) => received(c, answer),
+        Event::LastAnswered(c) => received(c, LAST_ANSWER),
+        Event::Refused(c) => received(c, refusal),
+        Event::Closed(c) => (c, Completion::PeerClosed { conn: c.0 }),
+        Event::Reset(c) => (c, Completion::Failed { conn: c.0, op: Op::Receive, errno: Errno::CONNRESET }),
+        _ => return None,
+    })
 }
 
 impl SimOps {
