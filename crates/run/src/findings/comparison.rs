@@ -38,7 +38,7 @@ pub struct Comparison {
     /// Length of the longest run among the old and the new runs, seconds; 0 if it is not known.
     #[serde(with = "Figure")]
     pub measured_s: f64,
-    /// Smallest relative change of a required figure ([`FigureRole::Required`]) that this comparison would detect in 19
+    /// Smallest relative change of a required figure (`FigureRole::Required`) that this comparison would detect in 19
     /// of 20 cases; `null` in JSON if there is too little data.
     pub smallest_change: Option<f64>,
     /// Name of the figure to which `smallest_change` belongs.

@@ -14,7 +14,7 @@ pub struct Effect {
     /// Share of the resource that the lever removes, 0 to 1; below 0 if the lever adds some.
     #[serde(with = "Figure")]
     pub dose: f64,
-    /// Value with the lever on, divided by the value with the lever off. [`Proof::of`] names the measured quantity, by
+    /// Value with the lever on, divided by the value with the lever off. `Proof::of` names the measured quantity, by
     /// default throughput.
     #[serde(with = "Figure")]
     pub ratio: f64,

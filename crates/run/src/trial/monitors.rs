@@ -25,7 +25,7 @@ pub enum MonitorKind {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MonitorGroup {
-    /// Process, as in [`crate::WaitGroup::process`].
+    /// Process, as in `WaitGroup::process`.
     pub process: String,
     /// Kind of lock.
     pub kind: MonitorKind,

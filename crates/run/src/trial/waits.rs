@@ -44,7 +44,7 @@ pub struct WaitGroup {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WaitProcess {
-    /// Name of the processes, as in [`WaitGroup::process`].
+    /// Name of the processes, as in `WaitGroup::process`.
     pub process: String,
     /// Mean number of processes with this name.
     #[serde(with = "Figure")]

@@ -38,7 +38,7 @@ pub struct ClientConnections {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PeerConnections {
-    /// Process, as in [`WaitGroup::process`]; empty in runs of older versions.
+    /// Process, as in `WaitGroup::process`; empty in runs of older versions.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub process: String,
     /// Address of the peer.
@@ -57,7 +57,7 @@ pub struct PeerConnections {
     /// ended; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<f64>,
-    /// Process that answers at the address, as in [`WaitGroup::process`]; empty if unknown.
+    /// Process that answers at the address, as in `WaitGroup::process`; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub to: String,
 }

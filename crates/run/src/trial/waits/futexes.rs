@@ -31,9 +31,9 @@ pub enum FutexKind {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct FutexProfile {
-    /// Process, as in [`WaitGroup::process`].
+    /// Process, as in `WaitGroup::process`.
     pub process: String,
-    /// Address of the futex in the process, as in [`WaitGroup::key`].
+    /// Address of the futex in the process, as in `WaitGroup::key`.
     pub address: String,
     /// Name of the futex: the global variable at its address, or a name of the lock from another source; empty if
     /// unknown.
@@ -71,11 +71,11 @@ pub struct FutexProfile {
     /// Number of readings from which `holders` was computed; 0 if unknown.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub holder_readings: u64,
-    /// Threads that held the lock most often, at most [`MAX_HOLDER_ROWS`]. If the futex never had a known owner, the
+    /// Threads that held the lock most often, at most `MAX_HOLDER_ROWS`. If the futex never had a known owner, the
     /// holder is the only active thread that uses the futex.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub holder_threads: Vec<HolderThread>,
-    /// Functions in which holders waited most often, at most [`MAX_HOLDER_ROWS`]. The stack of a computing holder
+    /// Functions in which holders waited most often, at most `MAX_HOLDER_ROWS`. The stack of a computing holder
     /// cannot be read.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub holder_functions: Vec<HolderFunction>,
@@ -88,7 +88,7 @@ pub struct FutexProfile {
 pub struct HolderState {
     /// Activity of the thread.
     pub state: ThreadState,
-    /// Object for which the owner waits, as in [`WaitGroup::key`].
+    /// Object for which the owner waits, as in `WaitGroup::key`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// Share of the readings with a known owner in which the owner had this activity, 0 to 1.

@@ -44,7 +44,7 @@ pub enum ThreadState {
     /// The thread waits for a socket whose purpose is unknown, because the socket was opened after loadline last listed
     /// the sockets.
     NewSocket,
-    /// The thread waits in another system call, whose number is in [`WaitGroup::key`].
+    /// The thread waits in another system call, whose number is in `WaitGroup::key`.
     #[default]
     Other,
 }
