@@ -208,4 +208,5 @@ fn protocol(
 }
 
 #[cfg(test)]
+#[path = "target_tests.rs"]
 mod tests;
