@@ -190,7 +190,7 @@ fn title(run: &Run) -> String {
     if let Some(name) = run.plan.experiment() {
         return title_of_experiment(run, name);
     }
-    if let Some(title) = load::title(run) {
+    if let Some(title) = load::headline::title(run) {
         return format!("{title}{}", limited_by(run));
     }
     if let Some(capacity) = &run.findings.capacity {
