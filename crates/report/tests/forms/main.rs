@@ -3,14 +3,16 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+#[path = "../common/mod.rs"]
 mod common;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use loadline_report::{FORMS, ReportError, Style, brief, render};
-use sha2::{Digest as _, Sha256};
+mod hostile;
+mod machine;
+mod page;
 
-fn made(form: &str, run: &run::Run) -> String {
+use loadline_report::{ReportError, Style, brief, render};
+
+pub(crate) fn made(form: &str, run: &run::Run) -> String {
     render(form, run, &Style::default()).unwrap()
 }
 
@@ -93,14 +95,6 @@ fn the_other_forms_equal_their_snapshots() {
     insta::assert_snapshot!("load.openmetrics", made("openmetrics", &common::load()));
     insta::assert_snapshot!("awkward.openmetrics", made("openmetrics", &common::awkward()));
     insta::assert_snapshot!("load.hdr", short(&made("hdr", &common::load())));
-}
-
-#[test]
-fn a_load_has_no_capacity_for_a_scraper() {
-    let mut run = common::find();
-    assert!(made("openmetrics", &run).contains("loadline_capacity_rate"));
-    run.findings.state = Some(run::LoadState::Requested);
-    assert!(!made("openmetrics", &run).contains("loadline_capacity"));
 }
 
 #[test]
@@ -237,189 +231,8 @@ fn colour_changes_nothing_but_colours() {
 }
 
 #[test]
-fn hostile_names_stay_text() {
-    for form in FORMS.iter().filter(|f| f.name != "json") {
-        let text = made(form.name, &common::awkward());
-        assert!(!text.contains('\u{1b}'), "{} lets an escape through", form.name);
-    }
-    let html = made("html", &common::awkward());
-    assert!(html.matches("<script").count() == 1 && !html.contains("alert('x')"), "there is one script, which is ours");
-}
-
-/// Returns a run in which all names and sentences begin with `text`.
-fn planted(text: &str) -> run::Run {
-    fn plant(value: &mut serde_json::Value, text: &str) {
-        match value {
-            serde_json::Value::Object(fields) => fields.values_mut().for_each(|v| plant(v, text)),
-            serde_json::Value::Array(items) => items.iter_mut().for_each(|v| plant(v, text)),
-            serde_json::Value::String(s) if s.starts_with("~") => s.replace_range(..1, text),
-            _ => {}
-        }
-    }
-    let mut run = common::find();
-    run.command.insert(0, '~');
-    run.notes.iter_mut().for_each(|n| n.text.insert(0, '~'));
-    run.hosts.iter_mut().for_each(|h| h.name.insert(0, '~'));
-    run.findings.bottleneck.sentence.insert(0, '~');
-    run.findings.bottleneck.evidence.iter_mut().for_each(|e| e.text.insert(0, '~'));
-    run.trials.iter_mut().for_each(|t| t.label.insert(0, '~'));
-    run.trials.iter_mut().for_each(|t| t.server = Some(common::with_stack("~main;work")));
-    let mut value = serde_json::to_value(run).unwrap();
-    plant(&mut value, text);
-    serde_json::from_value(value).unwrap()
-}
-
-#[test]
-fn invisible_characters_are_written_out_in_every_form() {
-    let hostile = ["\u{202e}", "\u{2066}", "\u{200b}", "\u{feff}", "\u{ad}", "\u{e0041}", "\u{9b}31m", "\u{2028}"];
-    for text in hostile {
-        let run = planted(text);
-        for form in FORMS {
-            let made = made(form.name, &run);
-            assert!(!made.contains(text.chars().next().unwrap()), "{} lets {text:?} through", form.name);
-        }
-        let back: run::Run = serde_json::from_str(&made("json", &run)).unwrap();
-        assert_eq!(back.command, run.command, "json keeps the value");
-    }
-    assert!(made("text", &planted("\u{202e}")).contains(r"\u{202e}"));
-}
-
-#[test]
-fn the_page_loads_no_other_file() {
-    let html = made("html", &common::find());
-    let links = html.replace("http://127.0.0.1:8080", "");
-    for wanted in ["http:", "https:", "<script ", "<link", "src=", "@import", "url(", "fetch", "XMLHttp", "import("] {
-        assert!(!links.contains(wanted), "the page refers to something outside: {wanted}");
-    }
-    assert!(html.contains("prefers-color-scheme:dark") && html.contains("name=\"viewport\""));
-    assert_eq!(html.matches("<svg").count(), html.matches("</svg>").count());
-    assert!(html.matches("<desc>").count() >= 8, "charts tell what they show");
-    let colours = html.split("</style>").nth(1).unwrap();
-    assert!(!colours.contains("fill=\"#") && !colours.contains("stroke=\"#"), "colours come from the style sheet");
-}
-
-/// Each section of the page must have an ID, and a link that leads to the section itself.
-#[test]
-fn each_section_can_be_linked_to() {
-    let html = made("html", &common::find());
-    let links: Vec<&str> = html.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    assert!(links.len() >= 8, "{links:?}");
-    for link in links {
-        assert_eq!(html.matches(&format!("id=\"{link}\"")).count(), 1, "{link}");
-    }
-}
-
-/// The page's Content-Security-Policy must allow the page's own script, by the script's digest, and no other script.
-#[test]
-fn the_page_allows_exactly_its_own_script() {
-    let html = made("html", &common::awkward());
-    let script = html.split("<script>").nth(1).unwrap().split("</script>").next().unwrap();
-    let digest = STANDARD.encode(Sha256::digest(script));
-    assert!(html.contains(&format!("script-src 'sha256-{digest}'")), "{digest}");
-}
-
-#[test]
-fn json_is_run_json() {
-    let mut run = common::find();
-    // For a counter without samples, a stored run contains neither figures of 0 nor the reasons for absent figures. The
-    // counters of this run have no samples.
-    let sides = run.trials.iter_mut().flat_map(|trial| [&mut trial.client].into_iter().chain(&mut trial.server));
-    let is_stored = |reading: &run::Reading| reading.value().is_some_and(|value| value != 0.0);
-    sides.for_each(|side| {
-        side.counters.retain(|_, reading| is_stored(reading));
-        side.costs.retain(|_, cost| is_stored(&cost.per_request));
-    });
-    let back: run::Run = serde_json::from_str(&made("json", &run)).unwrap();
-    assert_eq!(back.trials.len(), run.trials.len());
-    // A stored run does not contain the decisions of the judge. After loadline has read a run, it computes the judge's
-    // decisions again.
-    let back = common::decided(back);
-    assert_eq!(made("markdown", &back), made("markdown", &run));
-}
-
-#[test]
-fn an_hdr_log_can_be_read_back_with_its_tags() {
-    use hdrhistogram::Histogram;
-    use hdrhistogram::serialization::Deserializer;
-    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-    let run = common::find();
-    let log = made("hdr", &run);
-    let mut tags = Vec::new();
-    for entry in IntervalLogIterator::new(log.as_bytes()) {
-        let LogEntry::Interval(line) = entry.unwrap() else { continue };
-        let bytes =
-            base64::Engine::decode(&base64::engine::general_purpose::STANDARD, line.encoded_histogram()).unwrap();
-        let hist: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
-        assert_eq!(hist.len(), 20_000);
-        tags.push(line.tag().unwrap().as_str().to_string());
-    }
-    assert_eq!(tags.len(), run.trials.len());
-    assert_eq!(tags[0], "1-1_connection-response");
-}
-
-#[test]
-fn openmetrics_has_each_family_once_and_an_end() {
-    for run in [common::find(), common::awkward(), common::nothing()] {
-        let text = made("openmetrics", &run);
-        assert!(text.ends_with("# EOF\n"));
-        let mut families: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("# TYPE ")).collect();
-        let all = families.len();
-        families.sort_unstable();
-        families.dedup();
-        assert_eq!(families.len(), all);
-        for line in text.lines().filter(|l| !l.starts_with('#')) {
-            let (_, value) = line.rsplit_once(' ').unwrap();
-            assert!(value.parse::<f64>().unwrap().is_finite(), "{line}");
-        }
-    }
-}
-
-#[test]
-fn every_csv_row_has_every_column() {
-    for run in [common::find(), common::load(), common::nothing()] {
-        let text = made("csv", &run);
-        let widths: Vec<usize> = text.lines().map(|l| l.split(',').count()).collect();
-        assert!(widths.iter().all(|w| *w == widths[0]), "{widths:?}");
-        assert_eq!(widths.len(), run.trials.len() + 1);
-    }
-}
-
-#[test]
 fn an_unknown_form_is_refused_with_the_known_ones() {
     let error = render("pdf", &common::nothing(), &Style::default()).unwrap_err();
     assert!(matches!(error, ReportError::UnknownForm { .. }));
     assert!(error.to_string().contains("text, html, json"));
-}
-
-/// Writes pages into a folder, so that a developer can view them in a browser.
-#[test]
-#[ignore = "writes pages to look at; run by hand"]
-fn pages_for_viewing_in_a_browser() {
-    let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let pages = [
-        ("find", common::find()),
-        ("experiment", common::experiment()),
-        ("awkward", common::awkward()),
-        ("load", common::load()),
-    ];
-    for (name, run) in pages {
-        std::fs::write(dir.join(format!("{name}.html")), made("html", &run)).unwrap();
-    }
-    println!("{}", dir.display());
-}
-
-/// The main chart already shows the response times of the search, so the section about the open loop must not repeat
-/// them.
-#[test]
-fn no_chart_is_shown_twice() {
-    let titles = |run: &run::Run| -> Vec<String> {
-        let html = made("html", run);
-        html.split("<figcaption><b>").skip(1).filter_map(|part| Some(part.split("</b>").next()?.to_owned())).collect()
-    };
-    let found = titles(&common::find());
-    assert!(found.contains(&"Response time against offered load".to_string()), "{found:?}");
-    assert!(!found.iter().any(|title| title.starts_with("The objective holds up to")), "{found:?}");
-    let load = titles(&common::load());
-    let curves = load.iter().filter(|title| *title == "Response time at every percentile").count();
-    assert_eq!(curves, 1, "{load:?}");
 }
