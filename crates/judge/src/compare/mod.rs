@@ -185,6 +185,10 @@ fn nothing_in_common(old: (&str, &[Run]), new: (&str, &[Run])) -> String {
 #[cfg(test)]
 mod burst_tests;
 #[cfg(test)]
+mod error_rate_tests;
+#[cfg(test)]
+mod failure_tests;
+#[cfg(test)]
 mod regression_tests;
 #[cfg(test)]
 mod repeat_tests;

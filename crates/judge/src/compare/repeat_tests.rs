@@ -152,3 +152,62 @@ fn runs_are_sorted_by_time() {
     [&mut old, &mut new].into_iter().for_each(|runs| sort_by_time(runs));
     assert_eq!(super::repeated::pairing(&old, &new), super::Pairing::Repeated);
 }
+
+/// Memory hardly varies within a run, so one run gives no interval, however many windows it has. Three runs per side
+/// give an interval.
+#[test]
+fn memory_of_repeated_runs_has_an_interval() {
+    let mut random = Rng::with_seed(5);
+    let mut with_memory = |bytes: f64| {
+        let mut run = windows(&mut random, 4, 400.0);
+        let value = run::Reading::Value(bytes);
+        run.trials.iter_mut().for_each(|t| {
+            t.server.get_or_insert_default().counters.insert(run::CounterId("process.rss".into()), value.clone());
+        });
+        run
+    };
+    let [a, b]: [Vec<Run>; 2] = [1e6, 2e6].map(|b| (0..3).map(|i| with_memory(b + 1e4 * f64::from(i))).collect());
+    let memory = |a: &[Run], b: &[Run]| {
+        let c = compare(("a", a), ("b", b), 0.03, Kept).unwrap();
+        c.comparisons.into_iter().find(|c| c.figure == "memory").unwrap()
+    };
+    let (many, one) = (memory(&a, &b), memory(&a[..1], &b[..1]));
+    assert!(many.low.is_some_and(|low| low > 1.8) && many.windows == (3, 3), "{many:?}");
+    assert!(one.low.is_none() && (one.ratio - 2.0).abs() < 0.05, "{one:?}");
+}
+
+/// Two runs of one server may differ by 1 %. One run per side, however long, is no proof of a difference of 2 %, but
+/// four runs per side are.
+#[test]
+fn a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by() {
+    let mut random = Rng::with_seed(8);
+    let mut runs = |us: f64, n: usize| (0..n).map(|_| windows(&mut random, 20, us)).collect::<Vec<Run>>();
+    let [a, b] = [400.0, 408.0].map(|us| runs(us, 4));
+    let cpu = |n: usize| {
+        let c = compare(("a", &a[..n]), ("b", &b[..n]), 0.005, Kept).unwrap();
+        c.comparisons.into_iter().find(|c| c.figure == "server CPU per request").unwrap()
+    };
+    let (one, four) = (cpu(1), cpu(4));
+    assert_eq!(one.one_percent_of, Some(run::NeededData::Runs), "{one:?}");
+    assert!(one.word == ComparisonResult::NotEnough && one.more.is_some_and(|more| more > 1.0), "{one:?}");
+    assert!(four.word == ComparisonResult::Slower && (four.ratio - 1.02).abs() < 0.006, "{four:?}");
+}
+
+/// Three repeats of each side must show that the rate halved, although a rank test of three values per side is never
+/// significant.
+#[test]
+fn three_repeats_a_side_show_what_is_plain() {
+    let mut random = Rng::with_seed(9);
+    let mut repeated = |us: f64| {
+        let mut run = windows(&mut random, 24, us);
+        run.trials.iter_mut().enumerate().for_each(|(at, trial)| trial.repeat = at as u32 / 8);
+        run
+    };
+    let (a, b) = (repeated(400.0), repeated(800.0));
+    let c = compare(("a", std::slice::from_ref(&a)), ("b", &[b]), 0.03, Kept).unwrap();
+    assert!(c.regression && c.verdict == ComparisonResult::Slower, "{:?}", c.comparisons);
+    let rate = c.comparisons.iter().find(|c| c.figure == "completed rate").unwrap();
+    assert!((rate.ratio - rate.new / rate.old).abs() < 1e-12 && (rate.ratio - 0.5).abs() < 0.02, "{rate:?}");
+    let same = compare(("a", &[a]), ("b", &[repeated(400.0)]), 0.03, Kept).unwrap();
+    assert!(!same.regression, "{:?}", same.comparisons);
+}
