@@ -44,7 +44,7 @@ pub mod planted;
 pub use capacity::{Pooled, own_pool, pooled, served_connections, spoiled};
 pub use compare::{Pairing, compare, compare_at, same_protocol, sort_by_time};
 pub use conclude::principles::{PRINCIPLES, Principle};
-pub use context::costs::{COSTS, CostSpec, Part, Rest};
+pub use context::cost_table::{COSTS, CostSpec, Part, Rest};
 pub use context::demand::{Demand, demands};
 pub use context::devices::{devices, devices_of_sides};
 pub use context::facts::Facts;

@@ -10,7 +10,7 @@ use super::means::of_means;
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
 use super::percentiles::Sides;
 use super::windows::{Pair, Window};
-use crate::context::costs::COSTS;
+use crate::context::cost_table::COSTS;
 use crate::number::{percent, positive};
 use stats::average;
 

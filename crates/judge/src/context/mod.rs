@@ -2,6 +2,7 @@
 //! programs on the hosts.
 
 pub(crate) mod client_hosts;
+pub(crate) mod cost_table;
 pub(crate) mod costs;
 pub(crate) mod demand;
 pub(crate) mod devices;
