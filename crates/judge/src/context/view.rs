@@ -1,13 +1,15 @@
 //! One side (client or server) of one trial, with the figures that rules need: rates, levels, and the CPU use of
 //! processes and threads.
 
+mod cpus;
+mod stolen;
+
 use run::{CounterId, InstanceFilter, Instances, Side, Trial, Window};
 
 use crate::context::sides::window_of;
 use crate::context::ticks;
 use crate::number::{finite, positive, ratio};
-use crate::thresholds::{CHARGED_APART, CPU_WAIT, MAX_STOLEN, WORKS};
-use stats::average;
+use crate::thresholds::WORKS;
 
 /// One side (client or server) of one trial, over the measured window.
 #[derive(Clone, Copy, Debug)]
@@ -64,9 +66,6 @@ pub struct Host {
     pub steal: f64,
 }
 
-/// Maximum number of CPUs of a machine for which only the sum of the stolen time over all CPUs is known.
-const MAX_CPUS: usize = 4096;
-
 /// Returns the program of a process instance: `nginx` for `nginx:1234`.
 pub(crate) fn program(instance: &str) -> &str {
     instance.rsplit_once(':').map_or(instance, |(name, _)| name)
@@ -76,12 +75,6 @@ pub(crate) fn program(instance: &str) -> &str {
 /// `nginx:1234`.
 pub(crate) fn names(named: &str, instance: &str) -> bool {
     named == instance || named == program(instance)
-}
-
-/// Returns true if the bit mask `mask` of CPUs contains the CPU with the number `cpu`. Returns false for other names of
-/// instances, such as `total`.
-fn is_in(mask: u64, cpu: &str) -> bool {
-    cpu.parse::<u32>().is_ok_and(|n| n < 64 && mask & (1 << n) != 0)
 }
 
 /// Returns the working processes: those with at least 5 % of the CPU time of all these processes. A master process that
@@ -224,12 +217,6 @@ impl<'a> View<'a> {
         self.share_of_time("process.cpu").or_else(sampled)
     }
 
-    /// Returns the number of CPUs that this side's processes used, divided by the number of CPUs that these processes
-    /// may use, 0 to 1.
-    pub(crate) fn cpu_share(&self) -> Option<f64> {
-        ratio(self.cpu_used()?, self.cpu_allowed()?)
-    }
-
     /// Returns the processes of this side's upstreams on its machine, the busiest process first.
     pub(crate) fn upstream_processes(&self) -> Vec<Task> {
         self.processes_of(&InstanceFilter::new(self.side.behind.iter().flat_map(|behind| &behind.processes)))
@@ -240,144 +227,9 @@ impl<'a> View<'a> {
         self.upstream_processes().iter().map(|p| p.busy).sum()
     }
 
-    /// Returns a bit mask of the CPUs that the busy processes of this side (client or server) may use. Returns `None`
-    /// if the mask is unknown.
-    pub fn mask(&self) -> Option<u64> {
-        mask(&busy(&self.processes()))
-    }
-
-    /// Returns the number of CPUs that the busy processes of this side (client or server) may use.
-    /// [`View::cpu_allowed_of`] computes this number.
-    pub fn cpu_allowed(&self) -> Option<f64> {
-        self.cpu_allowed_of(&busy(&self.processes()))
-    }
-
-    /// Returns the CPU quota of the control group of this side (client or server), in CPUs. Returns `None` if no quota
-    /// is set, or if it is unknown.
-    pub(crate) fn cpu_quota(&self) -> Option<f64> {
-        self.value("cgroup.cpu_quota").and_then(positive)
-    }
-
-    /// Returns the number of CPUs that the processes `busy` may use, at most the number that is online. If only the
-    /// number of CPUs of each process is known, returns the sum, unless the processes share one set of CPUs
-    /// ([`View::share_one_set`]). If the number of online CPUs is unknown, too, returns the largest number that a
-    /// single process may use.
-    pub(crate) fn cpu_allowed_of(&self, busy: &[Task]) -> Option<f64> {
-        let online = self.online();
-        if let Some(mask) = mask(busy) {
-            let bits = f64::from(mask.count_ones());
-            return Some(online.map_or(bits, |o| bits.min(o)));
-        }
-        // A process that is not pinned to CPUs may use all possible CPUs, although many of them may be offline.
-        let at_most_online = |cpus: f64| online.map_or(cpus, |o| cpus.min(o));
-        let widest = busy.iter().filter_map(|p| p.allowed).reduce(f64::max).map(at_most_online);
-        if let Some(one) = widest.filter(|one| self.share_one_set(busy, *one)) {
-            return Some(one);
-        }
-        let together: f64 = busy.iter().filter_map(|p| p.allowed).sum();
-        match (widest, online) {
-            (Some(_), Some(o)) => Some(together.min(o)),
-            (Some(w), None) => Some(w),
-            (None, o) => o,
-        }
-    }
-
-    /// Returns true if the processes `busy` share one set of `cpus` CPUs. The processes together use no more CPUs than
-    /// the set has, and often wait for a CPU, or hardly run on CPUs outside the set. If each process had its own set of
-    /// CPUs, a waiting process would find a free CPU.
-    fn share_one_set(&self, busy: &[Task], cpus: f64) -> bool {
-        let used: f64 = busy.iter().map(|p| p.busy).sum();
-        let waited: f64 = busy.iter().filter_map(|p| p.wait).sum();
-        let wait = used + waited > cpus && waited > CPU_WAIT * (used + waited);
-        let run_on_few = || self.busy_beyond(cpus).is_some_and(|beyond| beyond <= WORKS * used);
-        busy.len() > 1 && used <= (1.0 + CHARGED_APART) * cpus && (wait || run_on_few())
-    }
-
-    /// Returns the CPU use on all CPUs except the `cpus` busiest ones, in CPUs. Returns `None` if only the sum over all
-    /// CPUs was read.
-    fn busy_beyond(&self, cpus: f64) -> Option<f64> {
-        let span_us = self.span_s? * 1e6;
-        let single = self.instances("cpu.idle").into_iter().filter(|(name, _)| name != "total");
-        let mut each: Vec<f64> = single.map(|(_, idle_us)| (1.0 - idle_us / span_us).max(0.0)).collect();
-        each.sort_by(|a, b| b.total_cmp(a));
-        (!each.is_empty()).then(|| each.iter().skip(cpus as usize).sum())
-    }
-
-    /// Returns the share of the time (0 to 1) for which the CPUs that the side may use were busy with work of any
-    /// program. If only the sum over all CPUs was read, returns the busy share of the whole host.
-    pub fn processors_busy(&self) -> Option<f64> {
-        self.busy_share_of(self.mask().unwrap_or(0))
-    }
-
-    /// Returns the busy share (0 to 1) of the CPUs in `mask`. If only the sum over all CPUs was read, returns the busy
-    /// share of the whole host.
-    pub(crate) fn busy_share_of(&self, mask: u64) -> Option<f64> {
-        let span_us = self.span_s? * 1e6;
-        let iowait = self.side.recording.instances("cpu.iowait");
-        let waiting = |name: &str| iowait.value(name, self.window).unwrap_or(0.0);
-        let idle = self.instances("cpu.idle").into_iter().filter(|(name, _)| is_in(mask, name));
-        let idle: Vec<f64> = idle.map(|(name, us)| (us + waiting(&name)) / span_us).collect();
-        if idle.is_empty() {
-            let host = self.host()?;
-            return ratio(host.busy + host.steal, host.online).map(|b| b.min(1.0));
-        }
-        Some((1.0 - average(&idle)).clamp(0.0, 1.0))
-    }
-
     /// Returns the number of CPUs that are online.
     pub fn online(&self) -> Option<f64> {
         self.value("cpu.online").and_then(positive)
-    }
-
-    /// Returns the share of the time for which the hypervisor gave this machine the CPUs that the side may use. No
-    /// program on this machine can use time that the hypervisor gave to other guests.
-    pub(crate) fn given(&self) -> f64 {
-        1.0 - average(&self.stolen_each(self.mask()))
-    }
-
-    /// Returns the share of the time for which the hypervisor took away the CPUs that the side may use. Unlike
-    /// [`View::given`], does not limit the share to [`MAX_STOLEN`].
-    pub(crate) fn withheld(&self) -> f64 {
-        let each = self.steal_of_cpus(self.mask());
-        let all = || self.steal_of(|cpu| cpu == "total").first().and_then(|sum| ratio(*sum, self.online()?));
-        if each.is_empty() { all().unwrap_or(0.0) } else { average(&each) }
-    }
-
-    /// Returns, for each CPU of `mask`, the share of the time for which the hypervisor took the CPU away from this
-    /// host. A share above [`MAX_STOLEN`] counts as [`MAX_STOLEN`]. Without a mask, returns the shares of all CPUs. If
-    /// only the sum over all CPUs was read, a single CPU may have lost all of the stolen time. The result is empty if
-    /// nothing was read.
-    pub(crate) fn stolen_each(&self, mask: Option<u64>) -> Vec<f64> {
-        let mut shares = self.steal_of_cpus(mask);
-        if shares.is_empty() {
-            shares = self.steal_of(|cpu| cpu == "total");
-            let cpus = mask.map_or(self.online().unwrap_or(1.0), |mask| f64::from(mask.count_ones()));
-            shares.resize(shares.len() * (cpus as usize).clamp(1, MAX_CPUS), 0.0);
-        }
-        shares.into_iter().map(|share| share.clamp(0.0, MAX_STOLEN)).collect()
-    }
-
-    /// Returns the share of the time for which the hypervisor took a CPU away from this host, for the CPU that lost the
-    /// most. Reads the recording itself, so trials need no derived figures.
-    pub fn stolen(&self) -> Option<f64> {
-        let most = self.steal_of_cpus(None).into_iter().reduce(f64::max);
-        // A run of an older version of loadline may contain only the sum over all CPUs.
-        most.or_else(|| self.steal_of(|cpu| cpu == "total").first().copied())
-    }
-
-    /// Returns the share of the time that the hypervisor took away, for each single CPU of `mask`, or for all single
-    /// CPUs without a mask. The result is empty if only the sum over all CPUs was read.
-    fn steal_of_cpus(&self, mask: Option<u64>) -> Vec<f64> {
-        self.steal_of(|cpu| cpu != "total" && mask.is_none_or(|mask| is_in(mask, cpu)))
-    }
-
-    /// Returns the share of the time that the hypervisor took away, for each instance of the counter that `of` selects.
-    fn steal_of(&self, of: impl Fn(&str) -> bool) -> Vec<f64> {
-        let recording = &self.side.recording;
-        let columns = recording.columns.iter().filter(|c| c.counter.as_str() == "cpu.steal" && of(&c.instance));
-        let share =
-            |c: &run::Column| ratio(recording.over(c, self.window).value().and_then(finite)? / 1e6, self.span_s?);
-        columns.filter_map(share).collect()
     }
 
     /// Returns the name of this side's host.
@@ -396,6 +248,3 @@ impl<'a> View<'a> {
         Some(Host { online, busy, softirq: parts[3], iowait, steal })
     }
 }
-
-#[cfg(test)]
-mod tests;
