@@ -12,8 +12,10 @@ use crate::context::single::mostly_refused;
 use crate::context::view::{Task, View};
 use crate::in_flight::waiting::Waiting;
 use crate::number::{figure, percent, positive, rate, ratio};
-use crate::signals::cpu::{ServerCpu, plateau, queue, ran};
+use crate::signals::cpu::ServerCpu;
 use crate::signals::full::full;
+use crate::signals::interrupts::ran;
+use crate::signals::limit_evidence::{plateau, queue};
 use crate::signals::{Signal, chance, spread};
 use crate::thresholds::{
     AGENT_WORKS, CEILING_SAYS, CEILING_WIDTH, DELAY_SHARE, LIKELY, NEAR_CEILING, ONE_SIGN, QUOTA_SAYS, STARVED_SHARE,

@@ -3,8 +3,8 @@
 use crate::Facts;
 use crate::context::view::View;
 use crate::number::ratio;
-use crate::signals::cpu::plateau;
 use crate::signals::full::full;
+use crate::signals::limit_evidence::plateau;
 use crate::signals::{Signal, chance};
 use crate::thresholds::{CHARGED_APART, ONE_PLACE, ONE_THREAD};
 

@@ -21,7 +21,7 @@ use crate::context::single::server_of;
 use crate::context::view::{Task, View, busy, mask};
 use crate::generator::load_threads;
 use crate::number::ratio;
-use crate::signals::cpu::ran;
+use crate::signals::interrupts::ran;
 use crate::thresholds::{MORE_THAN_ALL, MOST};
 use crate::{Facts, context::disks, in_flight::upstreams};
 

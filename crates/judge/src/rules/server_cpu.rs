@@ -13,7 +13,8 @@ use crate::in_flight::waiting::Waiting;
 use crate::number::{cpus, figure, percent};
 use crate::signals::cpu::{ServerCpu, WHATEVER};
 use crate::signals::full::full;
-use crate::signals::{Signal, chance, cpu};
+use crate::signals::limit_evidence::plateau;
+use crate::signals::{Signal, chance};
 use crate::thresholds::{HINT, HOST_ALONE, LIKELY, OTHERS_USE, QUEUE_SHARE, WORKS};
 
 pub(super) const RULE: Rule = Rule {
@@ -180,7 +181,7 @@ fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     }
     let text = format!("{} of {} of the server's host were busy", figure(host.busy), cpus(host.online));
     let signal = full("busy share of the server's host", view.given(), host.busy / host.online);
-    let probability = HOST_ALONE * chance(signal.log_odds() + cpu::plateau(facts));
+    let probability = HOST_ALONE * chance(signal.log_odds() + plateau(facts));
     // If the server is not at its limit, other programs may fill the host.
     if probability < HINT || !facts.limited() {
         return Verdict::RuledOut(text);

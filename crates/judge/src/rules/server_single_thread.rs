@@ -9,7 +9,8 @@ use crate::context::evidence::{measured, thread_line};
 use crate::context::view::{Task, View};
 use crate::number::{cpus, figure, percent};
 use crate::signals::Signal;
-use crate::signals::cpu::{ServerCpu, Thread, WHATEVER};
+use crate::signals::cpu::threads::Thread;
+use crate::signals::cpu::{ServerCpu, WHATEVER};
 use crate::thresholds::{HINT, LIKELY, MOSTLY_RUNS, SEVERAL_CPUS};
 use crate::waits;
 
@@ -167,7 +168,7 @@ fn quota_line(view: &View<'_>) -> Option<run::Evidence> {
 
 /// Returns a line of evidence about soft interrupts on the CPU that the thread is pinned to.
 fn interrupts(view: &View<'_>, thread: &Thread) -> Option<run::Evidence> {
-    let share = crate::signals::cpu::ran(view, &thread.task) - thread.task.busy;
+    let share = crate::signals::interrupts::ran(view, &thread.task) - thread.task.busy;
     let text = format!("soft interrupts used {} of the CPU that {} is pinned to", percent(share), thread.task.name);
     (share >= crate::thresholds::WORKS)
         .then(|| measured(view, ("cpu.softirq", ""), (share, FigureUnit::Cpus), Some(1.0), text))

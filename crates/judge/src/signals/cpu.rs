@@ -1,25 +1,24 @@
 //! Probabilities that CPUs or threads are full, for all rules. The busy share of a CPU is a signal with the threshold
 //! [`FULL_MIDDLE`]. Throughput that still grows with the load is evidence against a limit.
 
-use std::collections::BTreeMap;
+pub(crate) mod threads;
 
-use run::{Caveat, Instances};
+use run::Caveat;
 
-use super::full::{busiest, full, full_thread};
+use super::full::{busiest, full};
 use super::good_work::good_share;
+use super::interrupts::Interrupts;
+use super::limit_evidence::{most_if_unseen, plateau, queue};
 use super::ready::ReadyThreads;
 use super::{Signal, chance, spread};
 use crate::Facts;
 use crate::context::lighter::LighterLoads;
 use crate::context::single::{clients, good, server_of};
-use crate::context::sweep::Plateau;
 use crate::context::view::{Task, View};
 use crate::in_flight::chain::Chain;
-use crate::in_flight::waiting::Waiting;
 use crate::number::{figure, positive, ratio};
 use crate::thresholds::{
-    CLOSE, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, HINT, LIKELY, MAX_STOLEN, MOSTLY_RUNS, NEARLY_FULL, ONE_LOAD, ONE_PLACE,
-    ONE_THREAD, QUEUE_SAYS, QUEUE_SHARE, SEVERAL_CPUS, STILL_GROWS, SUREST,
+    CLOSE, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, LIKELY, MAX_STOLEN, MOSTLY_RUNS, NEARLY_FULL, SEVERAL_CPUS, SUREST,
 };
 
 /// Words about a thread or CPUs that are full under lighter loads, too.
@@ -32,79 +31,6 @@ const GOOD_SHARE: &str = "share of the CPU time that good answers need";
 /// Returns `None` if the server's CPU use is unknown.
 pub(crate) fn fullness(view: &View<'_>) -> Option<f64> {
     Some(full("", view.given(), busiest(view)?).chance())
-}
-
-/// Returns the evidence that some device is full, as log odds. The log odds are 0 if throughput stopped growing. The
-/// log odds are negative if throughput still grows, or if no sweep shows whether it grows.
-pub(crate) fn plateau(facts: &Facts<'_>) -> f64 {
-    match facts.plateau {
-        Plateau::Flat { .. } => 0.0,
-        Plateau::Grows if facts.failing.is_none() => -STILL_GROWS,
-        Plateau::Grows | Plateau::NoResult => -ONE_LOAD,
-    }
-}
-
-/// Returns the evidence that the server and not the generator is the limit, as log odds. Messages wait unread at the
-/// slower side. If client and server share CPUs, unread messages are no evidence.
-pub(crate) fn queue(facts: &Facts<'_>) -> f64 {
-    let waiting = Waiting::of(facts).filter(|_| !facts.shared());
-    waiting.map_or(0.0, |w| QUEUE_SAYS * ((w.server - w.client) / QUEUE_SHARE).clamp(-1.0, 1.0))
-}
-
-/// Returns the maximum probability that a thread or CPU counts as full if its use without the load is unknown.
-/// Throughput that stopped growing shows a limit, and so does a missed objective. Without a plateau or a missed
-/// objective, only messages that wait unread at the server show a limit. If client and server share CPUs, unread
-/// messages show nothing.
-fn most_if_unseen(facts: &Facts<'_>) -> f64 {
-    if facts.limited() {
-        return 1.0;
-    }
-    let waiting = Waiting::of(facts).filter(|_| !facts.shared()).map_or(0.0, |waiting| waiting.server);
-    CLOSE + (1.0 - CLOSE) * (waiting / QUEUE_SHARE).clamp(0.0, 1.0)
-}
-
-/// Soft interrupts on each CPU. While a CPU handles soft interrupts, a thread that may use only this CPU cannot run.
-struct Interrupts<'a> {
-    softirq: Instances<'a>,
-    view: View<'a>,
-}
-
-impl<'a> Interrupts<'a> {
-    fn of(view: &View<'a>) -> Self {
-        Self { softirq: view.side.recording.instances("cpu.softirq"), view: *view }
-    }
-
-    /// Returns the share of the time for which a thread ran. If the thread is pinned to one CPU, the share includes the
-    /// time of soft interrupts on this CPU, up to the CPU's busy share.
-    fn ran(&self, task: &Task) -> f64 {
-        let with = || {
-            let mask = task.mask.filter(|mask| mask.count_ones() == 1)?;
-            let us = self.softirq.value(&mask.trailing_zeros().to_string(), self.view.window)?;
-            let share = us / 1e6 / self.view.span_s?;
-            Some((task.busy + share.max(0.0)).min(self.view.busy_share_of(mask)?))
-        };
-        with().filter(|ran| ran.is_finite()).unwrap_or(task.busy).max(task.busy)
-    }
-}
-
-/// Returns the share of the time for which a thread ran. For a thread that is pinned to one CPU, includes the soft
-/// interrupts on this CPU.
-pub(crate) fn ran(view: &View<'_>, task: &Task) -> f64 {
-    Interrupts::of(view).ran(task)
-}
-
-/// A thread, or a process if threads were not read.
-pub(crate) struct Thread {
-    pub(crate) task: Task,
-    /// Share of the time for which the thread ran.
-    pub(crate) ran: Signal,
-    /// Share of the time for which the thread ran or waited for a CPU.
-    pub(crate) wants: Signal,
-    /// Probability that the thread was not full under lighter loads; absent if unknown.
-    pub(crate) had_room: Option<f64>,
-    /// Probability that the load uses all the time of the thread, so that the thread has no time left for more
-    /// requests.
-    pub(crate) chance: f64,
 }
 
 /// CPU use of the server in the trial that shows which CPU is full ([`Facts::full`]).
@@ -181,6 +107,22 @@ fn less_sure(most: f64, why: &str) -> Caveat {
     Caveat { most, words: format!("; less sure because {why}"), always_told: false }
 }
 
+/// Returns the signal of the CPU time that the server ran or waited for, as a share of the CPUs that it may use.
+/// `waited` is the time for which its threads were ready to run but had no CPU, in CPUs. `busy` is the busy share of
+/// the CPUs with work of all programs; absent if unknown.
+fn wanted_share(view: &View<'_>, (used, allowed): (f64, f64), waited: f64, busy: Option<f64>) -> Signal {
+    // A hypervisor that takes most of the time leaves no CPU idle, and the server runs for the rest of the time.
+    let withheld = view.withheld();
+    let (given, waited_for_host) = if withheld > MAX_STOLEN { (1.0, withheld) } else { (view.given(), 0.0) };
+    let most = busy.unwrap_or(1.0) * allowed;
+    let wanted = used + waited + waited_for_host * allowed;
+    full("CPU time that the server ran or waited for", given, wanted.min(most).max(used) / allowed).within(spread(
+        view,
+        "process.cpu",
+        |part| Some(part.processes().iter().map(|p| p.busy).sum::<f64>() / allowed),
+    ))
+}
+
 impl<'a> ServerCpu<'a> {
     /// Reads the signals of the server's CPU use. Returns `None` if nothing on the server's side could be read.
     pub(crate) fn of(facts: &Facts<'a>) -> Option<Self> {
@@ -191,18 +133,7 @@ impl<'a> ServerCpu<'a> {
         // If server and generator share CPUs, they make each other wait, so only the time for which the server ran is
         // used.
         let waited = if facts.shared() { 0.0 } else { workers.iter().filter_map(|t| t.wait).sum() };
-        // A hypervisor that takes most of the time leaves no CPU idle, and the server runs for the rest of the time.
-        let withheld = view.withheld();
-        let (given, waited_for_host) = if withheld > MAX_STOLEN { (1.0, withheld) } else { (view.given(), 0.0) };
-        let wants = used.map(|(used, allowed)| {
-            let most = busy.unwrap_or(1.0) * allowed;
-            let wanted = used + waited + waited_for_host * allowed;
-            full("CPU time that the server ran or waited for", given, wanted.min(most).max(used) / allowed).within(
-                spread(&view, "process.cpu", |part| {
-                    Some(part.processes().iter().map(|p| p.busy).sum::<f64>() / allowed)
-                }),
-            )
-        });
+        let wants = used.map(|used| wanted_share(&view, used, waited, busy));
         let cpus = busy.map(|busy| Signal::new("busy share of the server's CPUs", busy, (FULL_MIDDLE, FULL_WIDTH)));
         // If an upstream fills the CPUs, the server waits for this upstream, so full CPUs do not show that the server
         // lacks CPU time.
@@ -332,54 +263,5 @@ impl<'a> ServerCpu<'a> {
         // The generator works only for the measured load.
         let full = if generator { full } else { self.of_server(full) };
         full * chance(known.log_odds()) * part / (part + others)
-    }
-
-    /// Returns the probability that the work of a thread does not move to other threads. If requests take turns on
-    /// changing threads, the busiest thread waits while another thread runs. The wait of the busiest thread does not
-    /// show a full thread if requests take turns on changing threads.
-    fn stays(&self, task: &Task) -> f64 {
-        let used = self.used.map_or(task.busy, |(used, _)| used);
-        match used <= ONE_PLACE {
-            true => chance((task.busy / used.max(task.busy).max(f64::MIN_POSITIVE) - ONE_THREAD) / FULL_WIDTH),
-            false => 1.0,
-        }
-    }
-
-    /// Returns the thread that is most likely full.
-    pub(crate) fn thread(&self) -> Option<Thread> {
-        let found = self.threads().into_iter().reduce(|a, b| if b.chance > a.chance { b } else { a })?;
-        let name = found.task.name.clone();
-        let seen = spread(&self.view, found.task.counter, |part| {
-            part.workers().iter().find(|t| t.name == name).map(|t| t.busy)
-        });
-        Some(Thread { ran: found.ran.within(seen), ..found })
-    }
-
-    /// Returns the probability that each thread is full, the busiest thread first. If CPUs are free, a thread that
-    /// waits for a CPU may not use them, so the wait shows a full thread. If all CPUs are full, every thread waits for
-    /// a CPU. The wait for a CPU is therefore weighted by the probability that CPUs are free.
-    pub(crate) fn threads(&self) -> Vec<Thread> {
-        let interrupts = Interrupts::of(&self.view);
-        let (free, mask) = (1.0 - self.filled(), self.view.mask());
-        let mut stolen: BTreeMap<Option<u64>, Vec<f64>> = BTreeMap::new();
-        let of = |task: &Task| {
-            let ran = interrupts.ran(task);
-            let mask = task.mask.or(mask);
-            let stolen = stolen.entry(mask).or_insert_with(|| self.view.stolen_each(mask));
-            let wants = full_thread(
-                "time that the server's busiest thread ran or waited for a CPU",
-                stolen,
-                ran + task.wait.unwrap_or(0.0),
-            );
-            let ran = full_thread("time that the server's busiest thread ran", stolen, ran);
-            let mostly = chance((ran.value - MOSTLY_RUNS) / FULL_WIDTH);
-            let (runs, wanted) = (chance(ran.log_odds() + self.shift), chance(wants.log_odds() + self.shift));
-            let full = runs + (wanted - runs).max(0.0) * mostly * free * self.stays(task);
-            // The lighter loads are searched only for threads that may be full.
-            let had_room = if full >= HINT { self.lighter.task_had_room(task) } else { None };
-            let chance = self.of_load(self.by_good(full), had_room).min(self.uncrowded_most) * self.thread_in_each;
-            Thread { task: task.clone(), ran, wants, had_room, chance }
-        };
-        self.workers.iter().map(of).collect()
     }
 }

@@ -16,6 +16,8 @@ use crate::thresholds::FEWEST_WINDOWS;
 pub(crate) mod cpu;
 pub(crate) mod full;
 pub(crate) mod good_work;
+pub(crate) mod interrupts;
+pub(crate) mod limit_evidence;
 pub(crate) mod medium;
 pub(crate) mod ready;
 #[cfg(test)]
