@@ -11,8 +11,11 @@
 //! walk whose increments are the series' usual differences. A step that is far larger than the random walk makes at one
 //! point is significant.
 
+mod neighbours;
+
 use std::ops::Range;
 
+use self::neighbours::{Neighbours, correlation, mean_variance, without_outliers};
 use crate::number::median;
 use crate::student::two_sided;
 
@@ -32,16 +35,6 @@ const CANDIDATE_LEVEL: f64 = 10.0 * HUNTER_LEVEL;
 /// with the square of the window's length. Otava uses windows of 50 values, in which a search does not find small
 /// changes.
 const WINDOW: usize = 200;
-/// Distance from the medians of the neighbouring values at which a value becomes an outlier, in standard deviations. In
-/// a normal distribution, only 0.3 % of the values are more than three standard deviations from the mean.
-const OUTLIER_SD: f64 = 3.0;
-/// Number of neighbours on each side of a value. The median of the neighbours decides whether the value is an outlier.
-const NEIGHBOURS: usize = 3;
-/// Median of the absolute value of a standard normal variable, for estimates of a standard deviation from a median.
-const NORMAL_MEDIAN: f64 = 0.6745;
-/// Maximum correlation of neighbouring values. A higher estimate may also mean that the mean of the series itself
-/// changes with each value.
-const MAX_CORRELATION: f64 = 0.9;
 
 /// Difference of the means of two parts of a series, with its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -247,21 +240,6 @@ impl Series {
 /// divided by the variance of one step: 1 + 2 ((2/3)^2 + (1/3)^2).
 const WALK_VARIANCE: f64 = 19.0 / 9.0;
 
-/// Differences of neighbouring values, without very large ones, such as a difference across a change of the mean.
-#[derive(Clone, Copy, Debug)]
-struct Neighbours {
-    mean_square: f64,
-    count: f64,
-}
-
-impl Neighbours {
-    fn of(values: &[f64]) -> Self {
-        let limit = OUTLIER_SD * spread(values, 1);
-        let kept: Vec<f64> = differences(values, 1).filter(|d| *d <= limit).map(|d| d * d).collect();
-        Self { mean_square: crate::average(&kept), count: kept.len() as f64 }
-    }
-}
-
 /// Statistics of a part of a series: number of values, mean and scatter.
 struct Part {
     n: f64,
@@ -270,13 +248,6 @@ struct Part {
     squares: f64,
     /// Variance of the mean divided by the variance of one value.
     factor: f64,
-}
-
-/// Returns the variance of the mean of `n` values, divided by the variance of one value. `correlation` is the
-/// correlation of neighbouring values (AR(1)).
-fn mean_variance(n: f64, correlation: f64) -> f64 {
-    let rest = 1.0 - correlation;
-    ((1.0 + correlation) / rest - 2.0 * correlation * (1.0 - correlation.powf(n)) / (n * rest * rest)) / n
 }
 
 /// Returns two indexes, found by the method E-divisive: the index of the best split, and the index at which the part
@@ -315,45 +286,6 @@ fn distance_sums(values: &[f64], from: f64) -> impl Iterator<Item = f64> {
         Some(*sum)
     });
     std::iter::once(0.0).chain(sums)
-}
-
-/// Moves each outlier to the nearer one of two medians: the median of the values before the outlier, and the median of
-/// the values after it. The first value after a change is close to the values that follow, so it is no outlier and
-/// stays unchanged.
-fn without_outliers(values: &[f64], resolution: f64) -> Vec<f64> {
-    let limit = OUTLIER_SD * (spread(values, 1) / 2_f64.sqrt()).max(resolution);
-    let drawn = |(index, value): (usize, &f64)| {
-        let before = &values[index.saturating_sub(NEIGHBOURS)..index];
-        let after = &values[index + 1..values.len().min(index + 1 + NEIGHBOURS)];
-        let Some((before, after)) = median(before.to_vec()).zip(median(after.to_vec())) else { return *value };
-        let (low, high) = (before.min(after), before.max(after));
-        if (low - limit..=high + limit).contains(value) { *value } else { value.max(low).min(high) }
-    };
-    values.iter().enumerate().map(drawn).collect()
-}
-
-/// Returns the correlation of neighbouring values, computed from the mean squares of differences at distances one and
-/// two. The estimate leaves out very large differences of neighbours, such as a difference across a change of the mean,
-/// and all differences at distance two that contain such a difference.
-fn correlation(values: &[f64]) -> f64 {
-    let limits = [1, 2].map(|distance| OUTLIER_SD * spread(values, distance));
-    let is_usual: Vec<bool> = differences(values, 1).map(|d| d <= limits[0]).collect();
-    let near = differences(values, 1).zip(&is_usual).filter(|(_, usual)| **usual).map(|(d, _)| d * d);
-    let both = is_usual.windows(2).map(|pair| pair.iter().all(|usual| *usual));
-    let far = differences(values, 2).zip(both).filter(|(d, usual)| *usual && *d <= limits[1]).map(|(d, _)| d * d);
-    let [near, far] = [near.collect::<Vec<f64>>(), far.collect()].map(|squares| crate::average(&squares));
-    let found = far / near - 1.0;
-    if found.is_finite() { found.clamp(0.0, MAX_CORRELATION) } else { 0.0 }
-}
-
-/// Returns the standard deviation of the differences between values `distance` apart, estimated from the median of
-/// their absolute values.
-fn spread(values: &[f64], distance: usize) -> f64 {
-    median(differences(values, distance).collect()).unwrap_or(0.0) / NORMAL_MEDIAN
-}
-
-fn differences(values: &[f64], distance: usize) -> impl Iterator<Item = f64> {
-    values.iter().zip(values.iter().skip(distance)).map(|(a, b)| (b - a).abs())
 }
 
 #[cfg(test)]
