@@ -21,6 +21,7 @@ mod place;
 mod rising;
 mod scale;
 mod svg;
+mod ticks;
 
 pub use chain::{Chain, Link};
 pub use flame::Flame;
