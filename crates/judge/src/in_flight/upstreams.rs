@@ -234,6 +234,10 @@ pub(crate) fn line(view: &View<'_>, load: &UpstreamLoad) -> Evidence {
 }
 
 #[cfg(test)]
+mod cpu_tests;
+#[cfg(test)]
 mod full_tests;
+#[cfg(test)]
+mod quota_tests;
 #[cfg(test)]
 mod tests;

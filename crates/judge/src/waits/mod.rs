@@ -252,6 +252,8 @@ fn leads_to_lock(pool: &WaitFinding, lock: &WaitFinding) -> bool {
 }
 
 #[cfg(test)]
+mod connection_pool_tests;
+#[cfg(test)]
 mod database_tests;
 #[cfg(test)]
 mod peer_tests;

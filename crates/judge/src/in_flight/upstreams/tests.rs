@@ -1,3 +1,5 @@
+//! Tests of the chain of upstreams that a server waits for, or does not wait for.
+
 use run::{Run, Upstream, UpstreamLimit};
 
 use crate::planted::{PlantedRun, Who};
@@ -17,7 +19,7 @@ fn proxied(app_cpus: f64, db_cpus: f64, levels: &[(&'static str, &str, f64)]) ->
 }
 
 /// Makes the run of [`proxied`] with the given highest rate.
-fn proxied_at(x_max: f64, app_cpus: f64, db_cpus: f64, levels: &[(&'static str, &str, f64)]) -> Run {
+pub(super) fn proxied_at(x_max: f64, app_cpus: f64, db_cpus: f64, levels: &[(&'static str, &str, f64)]) -> Run {
     let behind = |address: &str, depth, from: &str, process: &str| Upstream {
         address: address.into(),
         depth,
@@ -99,138 +101,6 @@ fn one_load_level_suffices_if_its_requests_wait_behind_a_full_upstream() {
     assert_eq!(of_one_load(0.98, 200.0), ("server-concurrency".into(), true));
     assert_ne!(of_one_load(0.98, 2.0).0, "server-concurrency");
     assert_ne!(of_one_load(0.3, 200.0).0, "server-concurrency");
-}
-
-/// Makes a run of a proxy whose upstream is an application with `threads` threads. Each thread of the application runs
-/// for the share `ran` of the time, and waits for a CPU for the share `waited`. On average, `idle` of the four CPUs are
-/// idle.
-fn parallel(threads: u32, [ran, waited]: [f64; 2], idle: f64) -> Run {
-    before(threads, [ran, waited], idle, [0.01, 0.0])
-}
-
-/// Makes a run like [`parallel`]. The proxy's thread runs for the share `of_proxy[0]` of the time, and waits for a CPU
-/// for the share `of_proxy[1]`.
-fn before(threads: u32, shares: [f64; 2], idle: f64, of_proxy: [f64; 2]) -> Run {
-    before_at(200.0, threads, shares, idle, of_proxy)
-}
-
-/// Makes a run like [`before`] with the given highest rate. At rates of at most half of the highest rate, the
-/// application and the proxy mostly sleep.
-fn before_at(x_max: f64, threads: u32, [ran, waited]: [f64; 2], idle: f64, of_proxy: [f64; 2]) -> Run {
-    let mut planted = PlantedRun::new(20_000.0, x_max)
-        .per_s(Who::Server, "process.cpu", "python3:812", move |_| f64::from(threads) * ran * 1e6)
-        .per_s(Who::Server, "process.cpu", "srv:100", move |_| of_proxy[0] * 1e6)
-        .per_s(Who::Server, "thread.cpu", "srv:100/101", move |_| of_proxy[0] * 1e6)
-        .per_s(Who::Server, "thread.run_delay", "srv:100/101", move |_| of_proxy[1] * 1e6)
-        .per_s(Who::Server, "cpu.idle", "total", move |_| idle * 1e6)
-        .per_s(Who::Server, "cpu.user", "total", move |_| (4.0 - idle) * 1e6);
-    for thread in 0..threads {
-        let name = format!("python3:812/{}", 812 + thread);
-        planted = planted.per_s(Who::Server, "thread.cpu", &name, move |_| ran * 1e6).per_s(
-            Who::Server,
-            "thread.run_delay",
-            &name,
-            move |_| waited * 1e6,
-        );
-    }
-    let (mut run, made) = (proxied_at(x_max, 0.1, 0.1, &[]), planted.run().trials.pop().unwrap().server.unwrap());
-    let loaded = run.trials.iter_mut().filter(|t| t.rates.completed_rate > x_max / 2.0);
-    for side in loaded.filter_map(|t| t.server.as_mut()) {
-        let behind = std::mem::take(&mut side.behind);
-        *side = run::Side { behind, ..made.clone() };
-    }
-    crate::judge(&mut run);
-    run
-}
-
-/// In this test, an application with eight threads gets only one CPU, because other programs use all others. Each
-/// thread of the application waits for a CPU nearly all the time, and hardly runs.
-#[test]
-fn an_upstream_beside_other_programs_has_neither_a_lock_nor_a_full_thread() {
-    let limit = |x_max, waited, idle| before_at(x_max, 8, [0.119, waited], idle, [0.01, 0.0]).findings.behind[0].limit;
-    assert_eq!(limit(50.0, 0.0, 2.8), Some(UpstreamLimit::Lock), "CPUs idle, it uses one, one request at a time");
-    assert_eq!(limit(50.0, 0.87, 0.0), None);
-    assert_eq!(limit(200.0, 0.0, 2.8), None, "four requests at a time");
-}
-
-/// As observed with a Go application behind two proxies, the busy threads always wanted a CPU, because all CPUs were
-/// full.
-#[test]
-fn a_parallel_upstream_that_fills_the_cpus_has_no_full_thread() {
-    let found = parallel(4, [0.85, 0.15], 0.1).findings;
-    let limit = found.behind.iter().find(|load| load.behind.depth == 1).and_then(|load| load.limit);
-    assert_eq!(limit, Some(UpstreamLimit::Cpu));
-    let verdict = &found.bottleneck;
-    assert!(verdict.id == "server-concurrency" && verdict.waits_for.is_some(), "{verdict:#?}");
-}
-
-/// As observed with a proxy on the same two CPUs as its upstream, the proxy's worker waited for a CPU half of the time.
-/// The verdict of an earlier version of loadline was `unknown`.
-#[test]
-fn a_proxy_that_lacks_cpu_time_waits_for_the_upstream_that_takes_it() {
-    let found = before(4, [0.7, 0.3], 0.1, [0.28, 0.52]).findings;
-    let verdict = &found.bottleneck;
-    assert!(verdict.id == "server-concurrency" && verdict.waits_for.is_some(), "{verdict:#?}");
-    assert!(verdict.evidence.iter().any(|line| line.text.contains("the CPUs were busy")), "{verdict:#?}");
-}
-
-/// Makes a run of a proxy in front of an application. The application uses four fifths of its quota, which runs out in
-/// `out` of ten periods per second. A disk is busy for `disk_us` microseconds per request, and the application and the
-/// proxy write `app_bytes` and `own_bytes` per request.
-fn held(out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
-    held_under(&[], out, disk_us, app_bytes, own_bytes)
-}
-
-/// Makes a run like [`held`], with a sweep over the given numbers of clients; an empty list gives the usual sweep.
-fn held_under(steps: &[u32], out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
-    let behind = Upstream {
-        address: "127.0.0.1:8001".into(),
-        depth: 1,
-        processes: vec!["python3:812".into()],
-        pids: vec![812],
-        ..Upstream::default()
-    };
-    let planted_run = PlantedRun::new(20_000.0, 200.0);
-    let planted_run = if steps.is_empty() { planted_run } else { planted_run.steps(steps).rates(&[]) };
-    let mut run = planted_run
-        .level(Who::Server, "connection.receive_queue", "", 60.0)
-        .level(Who::Server, "behind.connections", "127.0.0.1:8001", 24.0)
-        .level(Who::Server, "behind.cpu_quota", "127.0.0.1:8001", 0.2)
-        .per_s(Who::Server, "behind.cpu_periods", "127.0.0.1:8001", |_| 10.0)
-        .per_s(Who::Server, "behind.cpu_throttled_periods", "127.0.0.1:8001", move |_| out)
-        .per_s(Who::Server, "process.cpu", "python3:812", |p| p.x * 800.0)
-        .per_s(Who::Server, "process.write_bytes", "python3:812", move |p| p.x * app_bytes)
-        .per_s(Who::Server, "process.write_bytes", "srv:100", move |p| p.x * own_bytes)
-        .per_s(Who::Server, "disk.busy", "vda", move |p| p.x * disk_us)
-        .per_s(Who::Server, "pressure.io_some", "", move |p| p.x * disk_us)
-        .change(move |t, _| t.server.iter_mut().for_each(|side| side.behind = vec![behind.clone()]))
-        .run();
-    crate::judge(&mut run);
-    run
-}
-
-#[test]
-fn a_quota_behind_the_server_is_what_it_waits_for() {
-    let found = held(9.0, 0.0, 0.0, 0.0).findings;
-    let (verdict, load) = (&found.bottleneck, &found.behind[0]);
-    assert_eq!((load.limit, load.cpu_quota), (Some(UpstreamLimit::Quota), Some(0.2)), "{verdict:#?}");
-    assert!(load.throttled.is_some_and(|share| (0.85..=0.95).contains(&share)), "{load:?}");
-    assert!(verdict.sentence.contains("its CPU quota of 0.200 CPUs ran out in 90"), "{}", verdict.sentence);
-    assert!(verdict.advice.iter().any(|advice| advice.starts_with("Raise the CPU quota")), "{:?}", verdict.advice);
-    let one_load = held_under(&[64], 9.0, 0.0, 0.0, 0.0).findings.bottleneck;
-    assert!(one_load.id == "server-concurrency" && one_load.sentence.contains("CPU quota"), "{one_load:#?}");
-    let seldom = held(1.0, 0.0, 0.0, 0.0).findings;
-    assert_eq!((seldom.behind[0].limit, &seldom.bottleneck.waits_for), (None, &None));
-}
-
-#[test]
-fn a_full_disk_that_the_process_behind_writes_to_is_what_the_server_waits_for() {
-    let found = held(0.0, 4900.0, 4096.0, 0.0).findings;
-    assert_eq!(found.behind[0].limit, Some(UpstreamLimit::Disk), "{:#?}", found.bottleneck);
-    assert!(found.bottleneck.sentence.contains("the full disk of its host"), "{}", found.bottleneck.sentence);
-    assert_eq!(held(0.0, 4900.0, 0.0, 0.0).findings.behind[0].limit, None, "somebody else's disk");
-    let own = held(0.0, 4900.0, 4096.0, 8192.0).findings;
-    assert_eq!((own.bottleneck.id.as_str(), own.behind[0].limit), ("server-disk", None));
 }
 
 #[test]
