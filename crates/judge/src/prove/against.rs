@@ -127,7 +127,7 @@ mod tests {
     use run::{Estimate, ProofTrial};
 
     use super::super::estimate;
-    use super::super::estimate::throughput;
+    use super::super::estimate::slots::throughput;
     use super::*;
     use stats::normal;
 

@@ -4,7 +4,8 @@
 
 use run::{LeverSlots, ProofMetric, ProofTrial, SlotHist};
 
-use super::response::{RATE, block};
+use super::response::RATE;
+use super::response::blocks::block;
 
 /// Queues (stations) in a row, followed by a constant delay. Each station has one server, and one lever that slows it.
 /// On average, one request arrives per second, so the demand of a station in seconds equals its utilization.

@@ -3,7 +3,7 @@
 
 use run::{Bottleneck, Counted, Evidence};
 
-use super::decision::Observed;
+use super::decision_inputs::Observed;
 use crate::Facts;
 use crate::conclude::verdict::without;
 use crate::context::disks;

@@ -10,88 +10,30 @@
 //! network, all queues and delays have a share of the mean response time. The shares of all queues and delays add up to
 //! exactly 1 for any dose (Jackson 1957).
 
-use run::{ElasticityBasis, Estimate, LeverSlots, ProofMetric, ProofTrial, SlotHist};
+pub(super) mod blocks;
+pub(super) mod figure;
+mod growth;
+
+use run::{ElasticityBasis, Estimate, ProofMetric, ProofTrial};
 use stats::bootstrap::{resample, small_sample_factor};
 use stats::fieller::Quotient;
 
+use self::blocks::{Block, blocks};
+use self::figure::enough;
+use self::growth::{LEAST_DOSE, PredictedResponse, block_response};
 use super::Estimates;
 use super::estimate::too_little;
-use crate::thresholds::{BUSIEST, SKEWED};
+use crate::thresholds::SKEWED;
 use stats::Sample;
 use stats::student::t95;
 
 /// ID of the lever that raises the offered rate by a factor. The estimate counts 1 divided by this factor as the speed
 /// that the lever causes.
 pub const RATE: &str = "rate";
-/// Number of time slots in each block in which all levers are off. Each block also has one time slot for each lever, in
-/// which only this lever is on.
-const FREE: usize = 2;
-/// Minimum number of blocks for an estimate of the scatter between blocks.
-const FEWEST_BLOCKS: usize = 8;
-/// Minimum number of requests that took longer than the percentile, in all time slots of a lever together.
-const BEYOND: f64 = 20.0;
 /// Number of draws of the bootstrap. Each draw consists of randomly chosen blocks of time slots.
 const DRAWS: usize = 200;
 /// Part of a share's standard deviation that a longer measurement does not reduce, because doses vary a little.
 const LEFT_OPEN: f64 = 0.01;
-/// Minimum dose of a lever (share of its resource that it takes) for an estimate, 0 to 1.
-const LEAST_DOSE: f64 = 0.01;
-
-/// Returns the number of time slots in a block. Each lever is on in one time slot, and in `FREE` slots all levers are
-/// off.
-pub fn block(levers: usize) -> usize {
-    levers + FREE
-}
-
-/// Returns the minimum number of time slots of an experiment with `levers` levers.
-pub fn fewest_slots_at_a_rate(levers: usize) -> usize {
-    FEWEST_BLOCKS * block(levers)
-}
-
-/// Returns the minimum number of requests per lever, summed over all time slots in which this lever is on.
-pub fn fewest_requests(of: ProofMetric) -> f64 {
-    BEYOND / beyond(of)
-}
-
-/// Returns the share of requests that are slower than the percentile `of`, 0 to 1. Treats the mean like the median.
-fn beyond(of: ProofMetric) -> f64 {
-    match of {
-        ProofMetric::P99 => 0.01,
-        ProofMetric::P999 => 0.001,
-        ProofMetric::P50 | ProofMetric::Mean | ProofMetric::Throughput => 0.5,
-    }
-}
-
-/// Returns a figure of the response time (a percentile or the mean), microseconds.
-pub fn response_us(of: ProofMetric, times: &SlotHist) -> Option<f64> {
-    match of {
-        ProofMetric::Mean | ProofMetric::Throughput => times.mean_us(),
-        ProofMetric::P50 | ProofMetric::P99 | ProofMetric::P999 => times.quantile_us(1.0 - beyond(of)),
-    }
-}
-
-/// Histograms of the response times (`times`) and speeds in one block of time slots: first with all levers off, then
-/// with each lever on.
-struct Block {
-    times: Vec<Vec<u64>>,
-    /// For each lever, the speed of its resource with all levers off, and with this lever on.
-    speeds: Vec<(f64, f64)>,
-}
-
-/// Effects of the levers on the response time in some blocks of time slots.
-struct PredictedResponse {
-    /// Response time with each lever on, divided by the response time with all levers off. The lever that raises the
-    /// offered rate is included.
-    ratios: Vec<f64>,
-    doses: Vec<f64>,
-    /// Relative growth of the response time that each lever causes. All values are converted to one common dose: the
-    /// dose of the lever that raises the offered rate. The list does not contain the lever that raises the offered
-    /// rate.
-    adds: Vec<f64>,
-    /// Relative growth of the response time if all resources are slowed by the dose of the lever that raises the
-    /// offered rate.
-    whole: f64,
-}
 
 /// Estimates the share of the response time that each lever's resource causes. The lever that raises the offered rate
 /// gets a ratio but no share. If no estimate is possible, the error message gives the reason.
@@ -125,125 +67,6 @@ pub(super) fn estimate(trial: &ProofTrial, of: ProofMetric) -> Result<Estimates,
         doses: found.doses.clone(),
         bases: vec![ElasticityBasis::Measured; found.adds.len()],
     })
-}
-
-/// Groups the time slots of a trial into blocks, and leaves out incomplete blocks. Returns an error if too few complete
-/// blocks remain for an estimate.
-fn blocks(trial: &ProofTrial) -> Result<Vec<Block>, String> {
-    let (levers, n) = (&trial.levers, trial.slot_times.len());
-    if levers.iter().any(|l| l.on.len() != n || l.speed.len() != n) {
-        return Err("the slots of the levers and of the load do not match".into());
-    }
-    let used = trial.slot_times.iter().flat_map(|times| times.counts().map(|(bucket, _)| usize::from(bucket)));
-    let span = used.max().map_or(0, |last| last + 1);
-    let slots: Vec<usize> = (0..n).collect();
-    let blocks: Vec<Block> =
-        slots.chunks(block(levers.len())).filter_map(|slots| one_block(trial, slots, span)).collect();
-    match blocks.len() {
-        0..FEWEST_BLOCKS => {
-            Err(format!("only {} blocks of slots are usable, {FEWEST_BLOCKS} are needed", blocks.len()))
-        }
-        _ => Ok(blocks),
-    }
-}
-
-/// Returns the block that `slots` form. A block must contain a time slot with all levers off, and for each lever a slot
-/// with only this lever on. Returns `None` if the time slot with all levers off, or the slot of any lever, is missing.
-fn one_block(trial: &ProofTrial, slots: &[usize], span: usize) -> Option<Block> {
-    let levers = &trial.levers;
-    let cell = |t: usize| {
-        let on: Vec<usize> = (0..levers.len()).filter(|j| levers[*j].on[t]).collect();
-        match on[..] {
-            [] => Some(0),
-            [j] => Some(j + 1),
-            _ => None,
-        }
-    };
-    let of = |wanted: usize| slots.iter().copied().filter(move |t| cell(*t) == Some(wanted));
-    let times = (0..=levers.len()).map(|wanted| together(of(wanted).map(|t| &trial.slot_times[t]), span));
-    let speed = |(j, lever): (usize, &LeverSlots)| {
-        let mean = |slots: Vec<usize>| {
-            let read: Vec<f64> = slots.iter().map(|t| lever.speed[*t]).filter(|speed| speed.is_finite()).collect();
-            (!read.is_empty()).then(|| stats::average(&read))
-        };
-        Some((mean(of(0).collect())?, mean(of(j + 1).collect())?))
-    };
-    Some(Block {
-        times: times.collect::<Option<_>>()?,
-        speeds: levers.iter().enumerate().map(speed).collect::<Option<_>>()?,
-    })
-}
-
-/// Returns the sum of the histograms of several time slots. Returns `None` if there is no time slot.
-fn together<'a>(slots: impl Iterator<Item = &'a SlotHist>, span: usize) -> Option<Vec<u64>> {
-    let mut sum = vec![0; span];
-    let mut any = false;
-    for times in slots {
-        any = true;
-        times.counts().for_each(|(bucket, n)| sum[usize::from(bucket)] += n);
-    }
-    any.then_some(sum)
-}
-
-/// Checks that the time slots of each lever, and the slots with all levers off, have enough requests for the
-/// percentile.
-fn enough(blocks: &[&Block], of: ProofMetric) -> Result<(), String> {
-    let cells = blocks.first().map_or(0, |block| block.times.len());
-    let held = |cell: usize| blocks.iter().flat_map(|block| &block.times[cell]).sum::<u64>();
-    let fewest = (0..cells).map(held).min().unwrap_or(0);
-    match fewest as f64 >= fewest_requests(of) {
-        true => Ok(()),
-        false => Err(format!(
-            "a lever's slots have only {}, too few for {}: {:.0} are needed",
-            crate::number::counted(fewest as f64, "request"),
-            of.name(),
-            fewest_requests(of)
-        )),
-    }
-}
-
-fn block_response(blocks: &[&Block], of: ProofMetric, rate_at: usize) -> Option<PredictedResponse> {
-    let cells = blocks.first()?.times.len();
-    let mut figures = Vec::with_capacity(cells);
-    for cell in 0..cells {
-        let mut sum = vec![0u64; blocks.first()?.times[cell].len()];
-        blocks.iter().for_each(|block| sum.iter_mut().zip(&block.times[cell]).for_each(|(a, b)| *a += b));
-        figures.push(response_us(of, &SlotHist::of(sum)).filter(|us| *us > 0.0)?);
-    }
-    let ratios: Vec<f64> = figures[1..].iter().map(|us| us / figures[0]).collect();
-    let speed = |j: usize, pick: fn(&(f64, f64)) -> f64| blocks.iter().map(|b| pick(&b.speeds[j])).sum::<f64>();
-    let doses: Vec<f64> = (0..ratios.len()).map(|j| 1.0 - speed(j, |s| s.1) / speed(j, |s| s.0)).collect();
-    let whole = Whole::of(ratios[rate_at], doses[rate_at]);
-    let others = (0..ratios.len()).filter(|j| *j != rate_at);
-    let adds = others.map(|j| whole.adds(ratios[j], doses[j])).collect();
-    Some(PredictedResponse { adds, whole: whole.grows, ratios, doses })
-}
-
-/// Effect of slowing all resources by a dose (the share of speed that they lose).
-struct Whole {
-    /// Response time with all resources slowed, divided by the response time without levers, minus 1.
-    grows: f64,
-    dose: f64,
-    /// Utilization of a single queue whose response time would grow by as much as `grows` for the dose.
-    busy: f64,
-}
-
-impl Whole {
-    /// Computes the effect of slowing everything from the effect of a higher offered rate.
-    fn of(ratio: f64, dose: f64) -> Self {
-        let slower = ratio / (1.0 - dose);
-        // A higher rate never shortens response times, so a ratio below 1 is noise.
-        let least = slower.max(1.0 / (1.0 - dose));
-        let busy = 1.0 - dose * least / (least - 1.0);
-        Self { grows: slower - 1.0, dose, busy: busy.clamp(0.0, BUSIEST) }
-    }
-
-    /// Returns the relative growth of the response time that a lever causes. Converts the growth of the response time
-    /// from `dose` to `self.dose`, with the formula for the wait in a single queue.
-    fn adds(&self, ratio: f64, dose: f64) -> f64 {
-        let wait = |dose: f64| dose / (1.0 - dose - self.busy).max(0.02);
-        (ratio - 1.0) * wait(self.dose) / wait(dose.max(LEAST_DOSE))
-    }
 }
 
 /// Returns the effects of the levers in each draw of the bootstrap (randomly chosen blocks).
@@ -283,6 +106,8 @@ fn quotient(found: &PredictedResponse, drawn: &[PredictedResponse], part: Figure
 #[cfg(test)]
 mod tests {
     use super::super::arrivals::OpenNetwork;
+    use run::{LeverSlots, SlotHist};
+
     use super::*;
 
     /// Returns one entry for the share of each resource, and a last entry for the remainder. An entry contains the

@@ -9,7 +9,8 @@
 use run::{Estimate, ProofTrial, Steadiness};
 
 use super::against::{Against, of_levers};
-use super::estimate::{DEFAULT_DOSE, throughput, usable};
+use super::estimate::DEFAULT_DOSE;
+use super::estimate::slots::{throughput, usable};
 use super::part_text::part;
 use crate::thresholds::NOT_BACK;
 use stats::fit::{linear, robust};

@@ -7,7 +7,7 @@ use run::{Bottleneck, Effect, LOAD_LEVER, Proof, SOURCES_LEVER};
 use crate::Facts;
 use crate::context::single::{good, highest_rate};
 use crate::context::sweep::Plateau;
-use crate::prove::decision::{MoreLoad, MoreSources};
+use crate::prove::decision_inputs::{MoreLoad, MoreSources};
 use crate::prove::suspects::{Suspect, suspect_of};
 use crate::prove::turns::{PredictionCheck, check};
 use crate::prove::utilization;

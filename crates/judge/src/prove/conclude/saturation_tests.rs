@@ -3,8 +3,9 @@
 
 use run::{LOAD_LEVER, ProofOutcome, Run};
 
+use super::tests::outcome;
 use crate::planted::Who::Server;
-use crate::planted::proofs::{count, few_clients, slots, tried_on, turns, verdict};
+use crate::planted::proofs::{argued, count, few_clients, sleeps, slots, tried_on, turns, verdict, waits};
 use crate::planted::{PlantedRun, Point};
 use crate::prove::conclude;
 use crate::thresholds::{SHOWN, SUPPORTED};
@@ -134,4 +135,39 @@ fn a_proven_verdict_names_no_reason_to_be_less_sure() {
         proven.id == open.id && proven.confidence >= SHOWN && !proven.sentence.contains("less sure"),
         "{proven:#?}"
     );
+}
+
+/// An earlier version of loadline called a server saturated although the limit was the network distance, rare slow
+/// answers, or too few connections.
+#[test]
+fn throughput_that_grows_with_the_load_is_not_saturated() {
+    for (id, said) in [("server-concurrency", ProofOutcome::Refuted), ("unknown", ProofOutcome::Supported)] {
+        let found = waits(sleeps(), verdict(id, 0.8), Some(1.9));
+        assert_eq!(outcome(&found), (said, "not-saturated"), "{}", found.0.why);
+        assert!(found.1.sentence.contains("the load itself"), "{:?}", found.1);
+        let load = found.0.elasticities.iter().find(|e| e.lever == LOAD_LEVER).unwrap();
+        assert!((load.estimate.value - 0.926).abs() < 0.03 && !load.is_part(), "{load:?}");
+    }
+    let found = waits(Run::default(), verdict("not-saturated", 0.6), Some(1.9));
+    assert_eq!(outcome(&found), (ProofOutcome::Supported, "not-saturated"), "{}", found.0.why);
+    let none = waits(sleeps(), verdict("not-saturated", 0.6), Some(1.0));
+    assert_eq!(outcome(&none), (ProofOutcome::Refuted, "server-concurrency"), "{}", none.0.why);
+    let wide = tried_on(sleeps(), verdict("unknown", 0.0), |proof, _| {
+        let mut load = turns(LOAD_LEVER, 1.0);
+        load.on.iter_mut().zip([2.0, 30.0, 4.0, 12.0, 5.0]).for_each(|(on, by)| *on *= by);
+        proof.switched.push(load);
+    });
+    assert_ne!(wide.1.id, "not-saturated", "more than twice is noise: {}", wide.0.why);
+    // Other programs ended the sweep after one client, but the open loop completed far more than twice the rate of the
+    // sweep.
+    let mut early = sleeps();
+    early.trials.retain(|t| t.kind != run::TrialKind::Sweep || t.intensity.in_flight().is_some_and(|n| n <= 1.0));
+    let known = waits(early, verdict("unknown", 0.0), Some(1.9));
+    assert_ne!(known.1.id, "not-saturated", "that more load completes more was known: {}", known.0.why);
+    // This test repeats a situation that was observed with PostgreSQL, whose transactions all update one row. More
+    // clients did not raise throughput in the sweep, but twice the load raised it by the factor 1.29 in three
+    // comparisons.
+    let open = waits(sleeps(), argued(sleeps()), Some(1.24));
+    assert_eq!(open.1.id, "server-concurrency", "the sweep says otherwise: {}", open.0.why);
+    assert_ne!(open.0.outcome, ProofOutcome::Refuted, "{}", open.0.why);
 }
