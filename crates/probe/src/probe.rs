@@ -122,10 +122,14 @@ impl Probe {
     }
 
     /// Reads the CPU time of the host and of the followed processes. Returns false if this probe reads no CPU times.
-    pub(crate) fn read_cpu_use(&mut self, t_s: f64) -> bool {
+    /// `origin` is time zero of the load test.
+    pub(crate) fn read_cpu_use(&mut self, origin: sys::clock::Origin) -> bool {
         let Some(meter) = &mut self.cpu_use else { return false };
         let begin = cpu_us();
-        meter.read(t_s, self.process_set.all_pids());
+        // A sample before this reading may take a tenth of a second, so the reading takes the time itself. An earlier
+        // version of loadline used the time of the sample. The idle time during the sample then belonged to the wrong
+        // tenth of a second, and loadline reported CPU use of other programs that did not exist.
+        meter.read(origin.now_s(), self.process_set.all_pids());
         self.effort.cpu_us += cpu_us() - begin;
         true
     }

@@ -21,6 +21,19 @@ fn edges_are_samples_at_times_between_call_and_return() {
     assert!(column.values.iter().all(Option::is_some));
 }
 
+/// A sample of many processes may take a tenth of a second. CPU times that are read after the sample belong to a later
+/// time.
+#[test]
+fn cpu_times_after_a_sample_have_their_own_time() {
+    let origin = Origin::after(Duration::ZERO);
+    let probe = Probe::new(Scope { sources: Some(vec!["cpu", "process"]), ..Scope::default() });
+    let sampler = Sampler::start(probe, ProcessWatch::default(), Duration::from_secs(10), origin).unwrap();
+    let edges = [sampler.edge(), sampler.edge()];
+    let cpu_use = sampler.finish_keeping().unwrap().cpu_use;
+    let after = |edge: f64| cpu_use.t_s.iter().any(|t_s| *t_s > edge);
+    assert!(edges.iter().all(|edge| after(*edge) && !cpu_use.t_s.contains(edge)), "{edges:?} {:?}", cpu_use.t_s);
+}
+
 #[test]
 fn the_series_continues_without_requests_and_counts_its_samples() {
     let sampler = sampler(5, Origin::after(Duration::ZERO));

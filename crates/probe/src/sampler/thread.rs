@@ -77,7 +77,7 @@ impl SamplerThread {
                 self.show();
             } else if now >= cpu_due {
                 drop(orders);
-                let reads = self.probe.read_cpu_use(self.origin.s_at(now));
+                let reads = self.probe.read_cpu_use(self.origin);
                 cpu_due = if reads { now + cpu_use::INTERVAL_NS } else { u64::MAX };
             } else if orders.copy_wanted {
                 drop(orders);
@@ -97,7 +97,7 @@ impl SamplerThread {
     fn take_edge(&mut self, asked: u64) {
         let t_s = self.origin.now_s();
         self.probe.sample(t_s);
-        self.probe.read_cpu_use(t_s);
+        self.probe.read_cpu_use(self.origin);
         let mut orders = self.queue.lock();
         (orders.taken, orders.edge_s) = (asked, t_s);
         self.queue.changed.notify_all();
