@@ -1,6 +1,6 @@
-//! Sends random bytes to the streams of a client of h3://, as if they came from a server: to the streams of requests,
-//! and to streams in one direction, such as the control stream. The client must not panic. Every way to split the bytes
-//! into reads must give the same outcome: an error, or the same results.
+//! Sends random bytes to the streams of a client of h3://, as if they came from a server. The streams are those of
+//! requests, and streams in one direction, such as the control stream. The client must not panic. Every way to split
+//! the bytes into reads must give the same outcome: an error, or the same results.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

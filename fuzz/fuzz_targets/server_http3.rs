@@ -1,6 +1,6 @@
-//! Sends random bytes to the streams of the server of `serve h3`, as if they came from a client: to the stream of a
-//! request, and to unidirectional streams, such as the control stream. The server must not panic.
-//! Every way to split the bytes into reads must give the same outcome: an answer, a refusal or an error.
+//! Sends random bytes to the streams of the server of `serve h3`, as if they came from a client. The streams are that
+//! of a request, and unidirectional streams, such as the control stream. The server must not panic. Every way to split
+//! the bytes into reads must give the same outcome: an answer, a refusal or an error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -216,8 +216,8 @@ fn point(link: &Path, dir: &Path) -> anyhow::Result<()> {
     made.and_then(|()| fs::rename(&new, link)).with_context(|| format!("cannot make the link {}", link.display()))
 }
 
-/// Returns the text of a link to a directory: a relative path if the directory is inside the link's folder (which can
-/// then be moved), and otherwise the absolute path.
+/// Returns the text of a link to a directory. If the directory is inside the link's folder, which can then be moved,
+/// the text is a relative path, and otherwise the absolute path.
 fn aim(link: &Path, dir: &Path) -> std::io::Result<PathBuf> {
     let parent = link.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;

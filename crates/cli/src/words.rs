@@ -225,8 +225,8 @@ fn tried(brief: &str) -> String {
 }
 
 /// If the answer is long, a terminal shows only the first clauses of the advice. An earlier version of loadline
-/// shortened "The upstream at 10.0.0.2:80 is full and the server is not: give it more workers" to the part before the
-/// colon.
+/// shortened the advice "The upstream at 10.0.0.2:80 is full and the server is not: give it more workers". Only the
+/// part before the colon was left.
 #[test]
 fn shortened_advice_keeps_its_action() {
     let style = report::Style { width: COLUMNS, ..report::Style::default() };

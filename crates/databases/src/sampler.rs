@@ -159,8 +159,8 @@ fn sample_until_stop(
 #[derive(Debug, Default)]
 struct Shared {
     stop: bool,
-    /// True if the caller has asked for the profile before the end of the sampling. Only then
-    /// does the thread copy the profile for the caller after each sample.
+    /// True if the caller has asked for the profile before the end of the sampling. The thread copies the profile for
+    /// the caller after each sample only if this is true.
     wanted: bool,
     profile: DatabaseProfile,
 }

@@ -159,10 +159,11 @@ impl Sums {
     }
 }
 
-/// Returns the typical duration for which locks are held, from the ages of the locks at random moments. A random moment
-/// is on average in the middle of the time for which a lock is held, so the result is twice the median age. The result
-/// is exact if all durations are equal. If the durations are exponentially distributed, the result is 1.39 times the
-/// mean duration, because a random moment falls into a long duration more often than into a short one.
+/// Returns the typical duration for which locks are held, from the ages of the locks at random moments. On average, a
+/// random moment is in the middle of the time for which a lock is held. The result is therefore twice the median age.
+/// The result is exact if all durations are equal. If the durations are exponentially distributed, the result is 1.39
+/// times the mean duration. The reason is that a random moment falls into a long duration more often than into a short
+/// one.
 fn typical_length(mut ages: Vec<f64>) -> Option<f64> {
     ages.sort_by(f64::total_cmp);
     ages.get(ages.len() / 2).map(|median| 2.0 * median)

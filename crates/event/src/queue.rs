@@ -52,8 +52,8 @@ impl EventQueue {
     ///
     /// If `fd` is not an open descriptor and `want_state` is true, the call fails. If `want_state` is false, declaring
     /// interest in a number that is not open fails with epoll, except for a lazy revocation. Backends other than epoll
-    /// check a descriptor number only if their table has no entry for this number. With io_uring, if an unchecked
-    /// number is not open, an event reports the failure.
+    /// check a descriptor number only if their table has no entry for this number. With io_uring, if `fd` is not open
+    /// and was not checked, an event reports the failure.
     #[inline]
     pub fn declare_interest(&mut self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         if fd < 0 {
@@ -83,7 +83,7 @@ impl EventQueue {
 
     /// Ends the interest in `fd`. Call this function before closing `fd`. After the call, the queue delivers no event
     /// of `fd`, not even if a new descriptor gets the same number. Without a call of `forget`, poll and select may
-    /// report events of a new descriptor with the same number, and io_uring would keep the file open in the kernel.
+    /// report events of a new descriptor with the same number. With io_uring, the kernel would keep the file open.
     #[inline]
     pub fn forget(&mut self, fd: RawFd) {
         self.mechanism.forget(fd);

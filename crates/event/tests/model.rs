@@ -191,8 +191,8 @@ impl World {
     }
 }
 
-/// An earlier version of the event API lost a part of a descriptor's state if new data arrived between two declarations
-/// of interest in this descriptor. The second declaration must report the whole current state.
+/// New data may arrive between two declarations of interest in one descriptor. An earlier version of the event API then
+/// lost a part of the descriptor's state. The second declaration must report the whole current state.
 #[test]
 fn a_second_declaration_reports_the_whole_state_despite_new_data() {
     let declare = Op::Declare { at: 4, mask: 3, want_state: false };

@@ -1,6 +1,6 @@
-//! Prints the verdict on a planted run (an invented run with a known bottleneck, named by its ID), on all planted runs,
-//! or on a run directory. A developer who changes a rule uses this example to see the effect on the verdicts. `cargo
-//! run -p loadline-judge --features planted --example say [ID | DIR]`
+//! Prints the verdict on a planted run, on all planted runs, or on a run directory. A planted run is an invented run
+//! with a known bottleneck, named by its ID. A developer who changes a rule uses this example to see the effect on the
+//! verdicts. `cargo run -p loadline-judge --features planted --example say [ID | DIR]`
 
 fn main() {
     let wanted = std::env::args().nth(1);

@@ -60,9 +60,9 @@ pub(crate) fn is_limited(facts: &Facts<'_>) -> bool {
     !refuses_the_rest(facts) && client_limit(facts).is_some_and(|limit| limit.chance >= LIKELY)
 }
 
-/// Returns true if the server determines the rate of good answers. This is the case if the rate of good answers was
-/// equal at several loads, or if the server refused most requests of the decisive trial as too many. If the server
-/// refuses many requests, a faster generator would only get more refusals.
+/// Returns true if the server determines the rate of good answers. The server determines this rate if it was equal at
+/// several loads, or if the server refused most requests of the decisive trial as too many. If the server refuses many
+/// requests, a faster generator would only get more refusals.
 pub(crate) fn refuses_the_rest(facts: &Facts<'_>) -> bool {
     let by_status = facts.refusals.overload != Some(false) && facts.decisive.is_some_and(mostly_refused);
     facts.run.sent_requests() && (facts.refusals.keep_one_rate() || by_status)
@@ -163,8 +163,8 @@ fn server_takes(facts: &Facts<'_>) -> f64 {
     chain.and_then(|chain| ratio(chain.serving(), chain.busy)).unwrap_or(0.0).clamp(0.0, 1.0)
 }
 
-/// Returns the probability that server and generator have separate CPUs, and the server's CPUs are fully in use. In
-/// that case, the server is the limit, even if the generator waits for a CPU most of the time.
+/// Returns the probability that server and generator have separate CPUs, and the server's CPUs are fully in use. With
+/// separate and full CPUs, the server is the limit even if the generator waits for a CPU most of the time.
 fn full_beside(facts: &Facts<'_>) -> f64 {
     if facts.shared() { 0.0 } else { ServerCpu::of(facts).map_or(0.0, |cpu| cpu.own()) }
 }

@@ -129,8 +129,8 @@ impl Conductor for Machine {
         Ok(0.0)
     }
 
-    /// Advances the clock by the time of an experiment. The experiment has three load tests: two loads that alternate,
-    /// one load during which levers are switched on and off, and one load with fewer CPUs.
+    /// Advances the clock by the time of an experiment. The experiment has three load tests. In the first, two loads
+    /// alternate. In the second, levers are switched on and off. The third has fewer CPUs.
     fn experiment(&mut self) -> Result<(), LabError> {
         if self.experiment_fails {
             return Err(LabError::Agent { name: "generator 1".into(), why: "ssh ended".into() });
@@ -197,8 +197,8 @@ impl Conductor for Machine {
     }
 }
 
-/// Connecting to other hosts takes 12 of 60 s. An earlier version of `find` subtracted this time twice if it measured
-/// the costs of handshakes, and ended after 48 s.
+/// Connecting to other hosts takes 12 of 60 s. If an earlier version of `find` measured the costs of handshakes, it
+/// subtracted the 12 s twice, and ended after 48 s.
 #[test]
 fn a_slow_set_up_is_subtracted_only_once() {
     let mut machine = Machine::new(5);

@@ -212,8 +212,8 @@ fn servers_at_once_swap_their_cpus_and_have_more_windows() {
 }
 
 /// The sweep of the new server ends before the sweep of the old server, which has eight workers. The user gave no
-/// limit, so the objective follows from the response times of the old server. An earlier version of loadline often
-/// searched on the new server with an objective of the new server's own.
+/// limit, so the objective follows from the response times of the old server. An earlier version of loadline often used
+/// another objective for the search on the new server: one from this server's own response times.
 #[test]
 fn both_searches_have_the_objective_of_the_old_server() {
     for seed in 1..=SEEDS {
@@ -259,8 +259,8 @@ fn programs_beside_equal_servers_make_no_difference_of_them() {
     }
 }
 
-/// On a shared machine, most comparisons of one minute find a change of 5 % of the CPU time, and few show a difference
-/// between equal servers.
+/// On a shared machine, most comparisons of one minute find a change of 5 % of the CPU time. Few of them show a
+/// difference between equal servers.
 #[test]
 fn five_percent_are_decided_on_a_shared_machine() {
     let (equal, slower) = (results(SEEDS, SHARED, 0.0), results(SEEDS, SHARED, 0.05));

@@ -93,7 +93,8 @@ pub enum Sent {
 pub struct Batch {
     /// Number of completions after which the wait ends.
     pub want: u32,
-    /// Time after which the wait ends if there is at least one completion, microseconds; 0 for no collecting.
+    /// Time after which one completion is enough to end the wait, microseconds; 0 to handle each completion as it
+    /// arrives.
     pub within_us: u32,
 }
 

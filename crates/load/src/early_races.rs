@@ -51,7 +51,7 @@ impl EarlyRaces {
         counts.failed += u64::from(!race.is_first_resent) + race.behind_failed;
     }
 
-    /// Returns the two kinds of failure that an early race can look like, each with its counts of early races.
+    /// Returns the early races by the failure that they resemble: a short response (connection closed) or a reset.
     pub(crate) fn by_kind(self) -> [(ErrorKind, RaceCounts); 2] {
         [(ErrorKind::ShortResponse, self.closed), (ErrorKind::Reset, self.reset)]
     }

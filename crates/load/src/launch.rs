@@ -33,8 +33,8 @@ pub enum Start {
     OnCommand,
 }
 
-/// Runs the load that a load plan describes against `addr`, until the drain ends or the conductor (the process that
-/// controls the run) stops the load. The load also stops when the `control` channel closes.
+/// Runs the load that a load plan describes against `addr`. The load ends with its drain, or when the conductor (the
+/// process that controls the run) stops it. The load also stops when the `control` channel closes.
 ///
 /// The load starts with the warm-up, which lasts until a command starts the next phase. The load sends `Ready` once,
 /// before it waits for its start. When `Ready` is sent, all memory is allocated, except in loads with two-process
@@ -144,8 +144,8 @@ fn with_client(
     Ok(part)
 }
 
-/// Conducts the running load. Meanwhile, watches for pauses of this machine if the plan limits the response time, and
-/// reads the counts of each slot if the plan has slots.
+/// Conducts the running load. During the load, watches for pauses of this machine if the plan limits the response time.
+/// Also reads the counts of each slot if the plan has slots.
 fn conduct_watched(
     common: &Arc<LoadContext>,
     control: &Receiver<AgentCommand>,

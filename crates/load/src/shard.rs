@@ -176,7 +176,7 @@ impl LiveCounts {
         bytes
     }
 
-    /// Publishes counts that another process has sent.
+    /// Publishes the counts in `bytes`, which another process has sent.
     pub(crate) fn take_bytes(&self, bytes: &[u8]) {
         let all = [&self.sent, &self.completed, &self.errors, &self.refused, &self.open, &self.in_flight];
         for (from, value) in bytes.chunks_exact(8).zip(all) {

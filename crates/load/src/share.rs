@@ -194,8 +194,8 @@ pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), Loa
 }
 
 /// Returns a note if the connect timeout of a load by S-Clients may be too short. The timeout may be too short if no
-/// connect succeeded within the timeout, or if more than 1 % of the connects took more than half of the timeout. The
-/// timeout must exceed the longest round-trip time (Banga and Druschel 1997).
+/// connect succeeded within it, or if more than 1 % of the connects took more than half of it. The timeout must exceed
+/// the longest round-trip time (Banga and Druschel 1997).
 pub(crate) fn timeout_note(intensity: &Intensity, part: &LoadPart) -> Option<String> {
     let Intensity::SClients { connect_timeout_ms, .. } = intensity else { return None };
     let timed_out = part.total.errors.0.contains_key(&ErrorKind::ConnectTimeout);

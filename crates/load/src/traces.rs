@@ -20,8 +20,7 @@ pub(crate) struct TraceChoice {
 }
 
 impl TraceChoice {
-    /// Creates the choice of a share of the requests. The IDs of the traces do not depend on the seed of the load plan,
-    /// because two runs must not have the same traces.
+    /// Creates the random choice of requests that carry a trace context: `share` of all requests.
     pub(crate) fn new(share: f64, seed: u64) -> Self {
         Self { share, number: Rng::new().u64(..), rng: Rng::with_seed(seed) }
     }

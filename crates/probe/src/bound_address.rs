@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-/// Returns true if a connection or a datagram to `addr`, an address of this network namespace, may arrive at a socket
-/// that is bound to `bound`. A socket at an IPv6 wildcard address also accepts IPv4, unless `v6_only` is true. An
+/// Returns true if a socket that is bound to `bound` may receive a connection or a datagram to `addr`, an address of
+/// this network namespace. A socket at an IPv6 wildcard address also accepts IPv4, unless `v6_only` is true. An
 /// unspecified `addr` (0.0.0.0 or ::) stands for any address.
 pub(crate) fn serves(bound: SocketAddr, v6_only: bool, addr: SocketAddr) -> bool {
     let wanted = addr.ip().to_canonical();

@@ -49,9 +49,9 @@ pub struct ColumnWriter {
 /// Maximum number of rows of a series: 34 minutes at two samples per second. In a longer series, pairs of rows are
 /// merged, so a run of days takes no more memory than a run of an hour.
 const MAX_ROWS: usize = 4096;
-/// Maximum number of values of a series. A value takes 16 bytes in memory and 7 bytes in `run.json`. Because of this
-/// maximum, all samples of one side (server or generator) together take at most about 4 MB in memory and 2 MB in
-/// `run.json`. With 300 columns and two samples per second, rows are merged for the first time after seven minutes.
+/// Maximum number of values of a series. A value takes 16 bytes in memory and 7 bytes in `run.json`. All samples of one
+/// side (server or generator) together therefore take at most about 4 MB in memory and 2 MB in `run.json`. With 300
+/// columns and two samples per second, rows are merged for the first time after seven minutes.
 const MAX_VALUES: usize = 256 * 1024;
 /// Number of rows that a series may always have, even with very many columns. Even charts of hundreds of processes
 /// therefore have enough points.

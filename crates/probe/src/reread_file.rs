@@ -1,6 +1,6 @@
 //! A kernel file that stays open and is read from its start at each sample. If a file is read by pread(2), procfs and
-//! sysfs produce its text again without looking up its path. Reading the file of an ended process fails with ESRCH, so
-//! the ended process is never confused with a new process that has the same ID.
+//! sysfs produce its text again without looking up its path. Reading the file of an ended process fails with ESRCH. The
+//! ended process is therefore never confused with a new process that has the same ID.
 
 use std::fs::File;
 use std::io;

@@ -1,6 +1,6 @@
 //! Values of one instance's counter, one value per row of a recording. Merging rows replaces the values of a level (a
-//! gauge such as memory in use) by their mean, and keeps the largest value as a peak. A growing counter keeps its
-//! newest value.
+//! gauge such as memory in use) by their mean. The largest value is kept as a peak. A growing counter keeps its newest
+//! value.
 
 /// Values of one column.
 #[derive(Debug, Default)]

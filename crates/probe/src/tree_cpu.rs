@@ -59,8 +59,8 @@ impl TreeCpu {
         self.clone().follow_ns(earlier)
     }
 
-    /// Returns the CPU time since an earlier reading as [`TreeCpu::since_ns`] does. Also takes over the debts of the
-    /// earlier reading, so that a series of readings counts no child's CPU time twice.
+    /// Returns the CPU time since an earlier reading as [`TreeCpu::since_ns`] does. Also keeps the earlier reading's
+    /// `debts` (already counted CPU time of ended children), so a series of readings counts no child twice.
     pub(crate) fn follow_ns(&mut self, earlier: &Self) -> u64 {
         let mut debts = earlier.debts.clone();
         let ended = earlier.processes.iter().filter(|(pid, _)| !self.processes.contains_key(pid));

@@ -20,8 +20,8 @@ pub(crate) fn receivers(addr: SocketAddr, netns_pid: Option<u32>) -> Option<(Vec
     Some((found.into_iter().map(|(_, inode)| inode).collect(), bound))
 }
 
-/// Returns the inodes of the sockets that receive datagrams at one of the ports, in the network namespace of the
-/// process `netns_pid`, or of this process if `netns_pid` is `None`.
+/// Returns the inodes of the sockets that receive datagrams at one of the ports. The sockets are in the network
+/// namespace of the process `netns_pid`, or of this process if `netns_pid` is `None`.
 pub(crate) fn receivers_at(ports: &HashSet<u16>, netns_pid: Option<u32>) -> HashSet<u32> {
     unconnected(netns_pid).filter(|socket| ports.contains(&socket.local.port())).map(|socket| socket.inode).collect()
 }

@@ -204,8 +204,8 @@ pub struct EarlyData {
     pub handshakes: u64,
     /// Number of requests in accepted early data.
     pub requests: u64,
-    /// Number of requests that were sent as early data and again after the handshake, because the server rejected the
-    /// early data or answered with status 425.
+    /// Number of requests that were sent as early data and again after the handshake. The server rejected the early
+    /// data or answered with status 425.
     pub resent: u64,
 }
 

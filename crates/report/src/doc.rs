@@ -166,7 +166,8 @@ pub struct Table {
     /// Number of rows that a terminal shows. The terminal states only the number of the rows that it does not show. 0
     /// hides the table in a terminal, and `None` shows all rows.
     pub brief: Option<usize>,
-    /// Where readers find the rows that a terminal does not show, such as `with --json`. `None`: in the full report.
+    /// Where readers find the rows that a terminal does not show, such as `with --json`. `None` if readers find these
+    /// rows in the full report.
     pub rest: Option<&'static str>,
     /// True if readers may sort the table by any column. Only the HTML form can sort tables.
     pub sortable: bool,
@@ -180,8 +181,8 @@ pub struct Col {
     /// True for a column of figures, which is aligned to the right.
     pub right: bool,
     /// Rank of the column. If the terminal is too narrow, the terminal first leaves out the columns with the highest
-    /// rank. The terminal leaves out columns of rank 0 only if the table is still too wide when all columns of text are
-    /// as narrow as possible. The terminal shows no column with a rank above 4.
+    /// rank. The terminal leaves out a column of rank 0 only in one case: the table is still too wide when all columns
+    /// of text are as narrow as possible. The terminal shows no column with a rank above 4.
     pub rank: u8,
 }
 

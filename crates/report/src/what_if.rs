@@ -163,7 +163,7 @@ fn resources(answer: &WhatIf) -> Table {
     Table { columns, rows: answer.resources.iter().map(row).collect(), ..Table::default() }
 }
 
-/// Function that returns the prediction at a point of the curve as three numbers: the value, the lower end of its
+/// Function that returns the prediction at a point of the curve. The three numbers are the value, the lower end of its
 /// interval, and the upper end.
 type Place = fn(&LoadPoint) -> [f64; 3];
 

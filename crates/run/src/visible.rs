@@ -1,5 +1,5 @@
-//! Makes untrusted names of servers, processes and files safe to show. Only the function [`visible`] makes untrusted
-//! names safe to show.
+//! Makes untrusted names of servers, processes and files safe to show. The function [`visible`] is the only one that
+//! does this.
 
 use std::borrow::Cow;
 

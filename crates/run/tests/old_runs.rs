@@ -33,8 +33,8 @@ fn stored(name: &str) -> Value {
 fn lost(old: &Value, new: Option<&Value>, at: &str, found: &mut Vec<String>) {
     match (old, new) {
         (Value::Object(fields), Some(Value::Object(now))) => {
-            // A file written by this version of loadline stores the recordings of all sides in one place, so the field
-            // `recording` of a side is missing.
+            // A file written by this version of loadline stores the recordings of all sides in one place. The field
+            // `recording` of a side is therefore missing.
             let fields = fields.iter().filter(|(name, _)| *name != "recording");
             fields.for_each(|(name, value)| lost(value, now.get(name), &format!("{at}.{name}"), found));
         }

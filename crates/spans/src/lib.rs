@@ -1,6 +1,6 @@
 //! Receives spans of a server during a run (OTLP over HTTP, as JSON or protobuf). Computes where the server spends its
-//! time: the self time of each kind of span. The crate limits the size of the input, the number of spans, and the
-//! number and length of names, because the sender of the spans is untrusted.
+//! time: the self time of each kind of span. The sender of the spans is untrusted. The crate therefore limits the size
+//! of the input, the number of spans, and the number and length of names.
 
 pub mod decode;
 mod http;

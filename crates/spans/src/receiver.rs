@@ -68,8 +68,8 @@ impl Receiver {
     }
 
     /// Waits for spans that senders have not sent yet. The wait ends after `patience`, or as soon as `stop` returns
-    /// true. The wait also ends if a span that began at `until_ns` (nanoseconds since 1970) or later has arrived, and
-    /// then no further span has arrived for the time `QUIET`.
+    /// true. The wait may also end earlier. A span that began at `until_ns` (nanoseconds since 1970) or later must have
+    /// arrived, and then no further span for the time `QUIET`.
     pub fn settle(&self, until_ns: u64, patience: Duration, stop: &dyn Fn() -> bool) {
         let end = Instant::now() + patience;
         while Instant::now() < end && !stop() {

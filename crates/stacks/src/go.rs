@@ -100,7 +100,8 @@ impl GoTable {
         Some((Function { table: self, at, entry: self.entry(low - 1)? }, offset))
     }
 
-    /// Returns the distance from the stack pointer to the return address at `address`, bytes.
+    /// Returns how far above the stack pointer the return address is stored, in bytes, while the code at `address`
+    /// runs.
     pub(crate) fn frame_bytes(&self, address: u64) -> Option<u64> {
         let (function, offset) = self.entry_of(address)?;
         function.value(4, offset).and_then(|bytes| u64::try_from(bytes).ok())

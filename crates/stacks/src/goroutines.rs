@@ -66,7 +66,7 @@ pub struct Goroutines {
     pub max_running: Option<u32>,
 }
 
-/// Entry of the runtime's list of goroutines.
+/// State of one goroutine, from the runtime's list of goroutines.
 pub(crate) struct Entry {
     pub(crate) status: u32,
     pub(crate) pc: u64,

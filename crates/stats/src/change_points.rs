@@ -24,7 +24,7 @@ use crate::student::two_sided;
 pub const MIN_SEGMENT: usize = 3;
 /// Significance level of the t test for a change. Hunter's significance level of 0.001 finds as many true changes, but
 /// three times as many false changes (simulated in `tests/change_points.rs`). The test is made at the split with the
-/// largest difference, where even a series without a change often looks changed, so the level must be strict.
+/// largest difference. Even a series without a change often looks changed there, so the level must be strict.
 pub const LEVEL: f64 = 0.0001;
 /// Significance level that Hunter uses for its t test.
 const HUNTER_LEVEL: f64 = 0.001;
@@ -153,9 +153,9 @@ impl Series {
     }
 
     /// Returns the step between the values before `before` and those from `after` on, under the assumption of a random
-    /// walk. It compares the difference of two means of [`MIN_SEGMENT`] values with the differences of neighbours.
-    /// Independent or less correlated values differ less, so for them the p-value is too large. The p-value is
-    /// multiplied by the number of possible steps (Bonferroni), because the largest step is tested.
+    /// walk. The function compares the difference of two means of [`MIN_SEGMENT`] values with the differences of
+    /// neighbours. Independent or less correlated values differ less, so for them the p-value is too large. The p-value
+    /// is multiplied by the number of possible steps (Bonferroni), because the largest step is tested.
     fn step(&self, before: usize, after: usize) -> Difference {
         let (begin, end) = (before.saturating_sub(MIN_SEGMENT), after + MIN_SEGMENT);
         let change = self.part(&(after..end)).mean - self.part(&(begin..before)).mean;
@@ -203,9 +203,9 @@ impl Series {
         else {
             return;
         };
-        // If another change follows in the same part of the series, a test of all values up to the end of the part may
-        // miss the first of these changes. The change at `at` therefore also counts if a test of only the values up to
-        // `end` shows it.
+        // Another change may follow in the same part of the series. A test of all values up to the end of the part may
+        // then miss the first of these changes. The change at `at` therefore also counts if a test of only the values
+        // up to `end` shows it.
         let p = [end, part.end].map(|end| self.test(part.start, at, end).p);
         if p.into_iter().any(|p| p < CANDIDATE_LEVEL) {
             found.push(at);
@@ -236,7 +236,7 @@ impl Series {
     }
 }
 
-/// Variance of the difference between the means of three values before and three values after a point of a random walk,
+/// Variance of the difference between the means of the three values before and after a point of a random walk. It is
 /// divided by the variance of one step: 1 + 2 ((2/3)^2 + (1/3)^2).
 const WALK_VARIANCE: f64 = 19.0 / 9.0;
 
@@ -251,8 +251,9 @@ struct Part {
 }
 
 /// Returns two indexes, found by the method E-divisive: the index of the best split, and the index at which the part
-/// after the split ends. The two indexes maximise the weighted energy distance between two parts: the values before the
-/// split, and the values from the split to the second index. Returns `None` if there are too few values.
+/// after the split ends. The two indexes maximise the weighted energy distance between two parts. The first part ends
+/// at the split, and the second part lasts from the split to the second index. Returns `None` if there are too few
+/// values.
 fn best_split(values: &[f64]) -> Option<[usize; 2]> {
     let n = values.len();
     // Row j contains, for each index i, the sum of the distances from value j to all values before index i.

@@ -3,7 +3,7 @@
 //!
 //! Each look (repetition of the test) spends a part of the significance level. The size of this part depends on the
 //! share of the planned data that exists at the look (K. Lan and D. DeMets, *Biometrika* 70, 1983). The significance
-//! level is divided as in the method of O'Brien and Fleming: early looks need strong evidence, and the last look keeps
+//! level is divided as in the method of O'Brien and Fleming. Early looks need strong evidence, and the last look keeps
 //! nearly the whole level. The sum of the data is modelled as a Brownian motion. The density of the Brownian motion
 //! between the boundaries of the test is integrated from look to look (P. Armitage and others, *JRSS A* 132, 1969).
 

@@ -94,8 +94,8 @@ fn beyond(tangent: f64, freedom: f64, whole: f64) -> f64 {
     let half = 0.5 * freedom;
     // The continued fraction is multiplied by outside^half * inside^(1/2) / B(half, 1/2).
     let front = (-half * square.ln_1p()).exp() * inside.sqrt() / (2.0 * whole);
-    // The continued fraction converges quickly only on one side of the mean of the beta distribution, so the complement
-    // of the probability is computed on the other side.
+    // The continued fraction converges quickly only on one side of the mean of the beta distribution. On the other
+    // side, the complement of the probability is computed.
     let share = if outside < (half + 1.0) / (half + 2.5) {
         front * beta_fraction(outside, half, 0.5) / half
     } else {

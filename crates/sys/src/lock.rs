@@ -3,9 +3,10 @@
 //! - A file is locked by flock(2). Files of the control group file system can be locked, too, for example `cpu.max`.
 //!   All mounts of this file system have the same files, so a container and its host see each other's locks.
 //! - A process is locked through its pidfd. The kernel has one inode for each process, which does not depend on mounts
-//!   and PID namespaces, so a container and its host see each other's locks. Sources: pidfd_open(2), fcntl(2) (open
-//!   file description locks). Before Linux 6.9, all pidfds share one inode. Before Linux 6.9, a file of the process in
-//!   /proc is locked instead. A container with its own mount of /proc does not see locks on files in the host's /proc.
+//!   and PID namespaces. A container and its host therefore see each other's locks. Sources: pidfd_open(2), fcntl(2)
+//!   (open file description locks). Before Linux 6.9, all pidfds share one inode. Before Linux 6.9, a file of the
+//!   process in /proc is locked instead. A container with its own mount of /proc does not see locks on files in the
+//!   host's /proc.
 
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};

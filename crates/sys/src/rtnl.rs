@@ -27,7 +27,7 @@ const HTB_PARMS: u16 = 1;
 const HTB_RATE64: u16 = 6;
 const HTB_CEIL64: u16 = 7;
 /// Link layer for which the rates of an `htb` class apply. For Ethernet, the kernel computes the sending time of a
-/// packet from its length, so no table of sending times must be passed with the rates.
+/// packet from its length. No table of sending times is therefore passed with the rates.
 const LINKLAYER_ETHERNET: u8 = 1;
 /// Length of a packet scheduler tick in nanoseconds (PSCHED_SHIFT).
 const TICK_NS: u64 = 64;

@@ -1,5 +1,5 @@
-//! Datagrams of UDP sockets. One call sends or receives several datagrams of equal size: the kernel
-//! cuts a group that is sent (GSO), and joins datagrams that have arrived (GRO). Source: udp(7), linux/udp.h.
+//! Datagrams of UDP sockets. One call sends or receives several datagrams of equal size. The kernel cuts a group that
+//! is sent (GSO), and joins datagrams that have arrived (GRO). Source: udp(7), linux/udp.h.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsFd, AsRawFd};

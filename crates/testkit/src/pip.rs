@@ -30,8 +30,8 @@ pub fn pip_packages(test: &str, name: &str, packages: &[&str]) -> Option<PathBuf
     Some(folder)
 }
 
-/// Returns the command that runs the Python script `code` with packages of [`pip_packages`]. Its output is a pipe.
-/// Returns `None` if Python is not installed, or if the packages are missing.
+/// Returns the command that runs the Python script `code` with packages of [`pip_packages`]. The command's output is a
+/// pipe. Returns `None` if Python is not installed, or if the packages are missing.
 #[track_caller]
 pub fn python_with_packages(test: &str, name: &str, packages: &[&str], code: &str) -> Option<Command> {
     let (python, folder) = (program("python3")?, pip_packages(test, name, packages)?);

@@ -158,7 +158,7 @@ fn sources() -> Vec<PathBuf> {
     let inside = |dir: &Path| -> Vec<PathBuf> {
         std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
     };
-    // The search covers two levels of folders, because a crate may be inside the folder of another crate, such as the C
+    // The search covers two levels of folders. A crate may be inside the folder of another crate, such as the C
     // interface of the event API.
     let all = inside(&crates).into_iter().flat_map(|dir| inside(&dir).into_iter().chain([dir]).collect::<Vec<_>>());
     all.filter(|dir| dir.join("Cargo.toml").is_file()).map(|dir| dir.join("src")).filter(|src| src.is_dir()).collect()

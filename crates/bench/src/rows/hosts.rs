@@ -1,8 +1,8 @@
-//! Speed of load generators and observers (processes that read counters) on other hosts. The figures are the time
-//! offset between two hosts' measured windows, the additional time for twelve agents (generator processes), and the
-//! observer's CPU time per sample. All hosts are this machine. loadline reaches each host through an engine, which is
-//! the program in `--via`. The benchmark has two engines. One engine only starts loadline. The other engine also delays
-//! loadline's input and output, like a long network path.
+//! Speed of load generators and observers (processes that read counters) on other hosts. The first two figures are the
+//! time offset between two hosts' measured windows, and the additional time for twelve agents (generator processes).
+//! The third figure is the observer's CPU time per sample. All hosts are this machine. loadline reaches each host
+//! through an engine, which is the program in `--via`. The benchmark has two engines. One engine only starts loadline.
+//! The other engine also delays loadline's input and output, like a long network path.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;

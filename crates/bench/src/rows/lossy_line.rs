@@ -36,7 +36,7 @@ pub(crate) fn quic_go(rounds: usize) -> Result<Compared> {
 }
 
 /// Compares loadline's throughput with oha's. oha has no warm-up, and does not count the requests in flight at the end.
-/// Its figure is therefore slightly too low.
+/// The figure of oha is therefore slightly too low.
 pub(crate) fn oha(rounds: usize) -> Result<Compared> {
     let oha = programs::find("oha")?;
     let line = Line::up()?;

@@ -21,7 +21,7 @@ fn held(rounds: usize) -> Result<Value> {
         let mut command = std::process::Command::new(programs::loadline()?);
         command.args(["lab", "connections", "--json", "--set", CONNECTIONS]);
         // Exit status 1 means that a check of the experiment failed. The rows of this file also use the result of a run
-        // with a failed check, because the goals of the rows show the failure, too.
+        // with a failed check, because the goals of the rows then show the failure.
         let text = programs::output_of(&mut command, &[0, 1]).context("there may be no room for it: run it by hand")?;
         let run: Value = serde_json::from_str(&text)?;
         run["trials"].as_array().and_then(|trials| trials.last()).cloned().context("the run has no trial")

@@ -1,5 +1,5 @@
-//! Compares the CPU time of loadline's generator with the CPU time of the usual load generator for each protocol: TLS,
-//! HTTP/2, gRPC, streams of events, HTTP/3, Redis and PostgreSQL. Both programs of a row load the same server.
+//! Compares the CPU time of loadline's generator with that of the usual load generator for each protocol. The protocols
+//! are TLS, HTTP/2, gRPC, streams of events, HTTP/3, Redis and PostgreSQL. Both programs of a row load the same server.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};

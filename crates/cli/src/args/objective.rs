@@ -59,8 +59,8 @@ fn not_slow(one: Expectation) -> Result<Expectation, String> {
     Err(format!("{:?} would fail a good server: write '{}'", one.text, one.text.replacen('>', "<", 1)))
 }
 
-/// Adds the limit in percent to the text of an expectation about a share, so that the report shows how loadline
-/// understood a limit without `%`: `errors<=0.1` becomes `errors<=10%`.
+/// Adds the limit in percent to the text of an expectation about a share: `errors<=0.1` becomes `errors<=10%`. The
+/// report thus shows how loadline understood a limit without `%`.
 fn with_percent(mut one: Expectation) -> Expectation {
     let is_share = EXPECTABLE_FIGURES.contains(&(one.figure.as_str(), ExpectedUnit::Share));
     if let Some(end) = one.text.rfind(['<', '>', '=']).filter(|_| is_share) {

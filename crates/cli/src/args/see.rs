@@ -8,7 +8,7 @@ use clap::Args;
 use super::OutArgs;
 use crate::metrics;
 
-/// By default, loadline shows the full-screen view only for runs that are expected to last longer than this, seconds.
+/// Minimum expected length of a run for which loadline shows the full-screen view by default, seconds.
 const WORTH_A_VIEW_S: f64 = 5.0;
 
 /// Flags for displaying a run.

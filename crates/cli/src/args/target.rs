@@ -91,8 +91,9 @@ pub(crate) fn plan_of_file(file: &Path) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// Replaces `$env:NAME` by the value of the environment variable, in the headers of a plan file and in its requests. Only
-/// for files that a user wrote: a recording is a stranger's text.
+/// Replaces `$env:NAME` by the value of the environment variable, in the headers of a plan file and in its requests.
+/// Call this only for files that the user wrote: a recording may come from someone else, who must not read the user's
+/// environment variables.
 fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
     for (name, value) in load.protocol.path_and_headers().into_iter().flat_map(|(_, headers)| headers) {
         *value = from_environment(name, value, &mut load.secrets)?;

@@ -93,7 +93,7 @@ impl From<Duet> for lab::DuetMode {
 
 /// Result of a comparison of two live servers.
 pub(crate) struct Measured {
-    /// Result of the comparison; `None` if the user interrupted the measurements before both servers had one.
+    /// Result of the comparison; `None` if the user interrupted it before both servers were measured.
     pub(crate) comparison: Option<Comparison>,
     /// True if the user interrupted the comparison.
     pub(crate) interrupted: bool,
@@ -231,8 +231,8 @@ impl LiveArgs {
     }
 }
 
-/// If loadline itself started a server that died, adds the exit status and the last output of the server's command to
-/// the description of the death.
+/// Completes the description of a server's death, if loadline itself started the server: adds the exit status and the
+/// last output of the server's command.
 fn with_last_words(mut comparison: Comparison, servers: &[Option<CommandServer>; 2]) -> Comparison {
     for death in &mut comparison.deaths {
         let ended = servers[usize::from(death.new)].as_ref().and_then(CommandServer::ended);

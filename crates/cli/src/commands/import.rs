@@ -38,8 +38,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if of_log_fields || args.format.as_deref() == Some("log") {
         return of_log(args);
     }
-    // vegeta's targets also look like lines of a log (a method and a URL), so `import` tries the formats of request
-    // files before the formats of logs.
+    // The targets of vegeta also look like lines of a log (a method and a URL). `import` therefore tries the formats of
+    // request files before the formats of logs.
     let other = requests::read_file(&args.file, args.format.as_deref());
     if args.format.is_none() && other.is_err() && requests::looks_like_log(&args.file) {
         return of_log(args);
@@ -64,8 +64,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns the comments that stand above the requests in the file. They say which requests were left out, which headers
-/// have secret values, and which command sends the requests.
+/// Returns the comments that stand above the requests in the file. The comments say which requests were left out, which
+/// headers have secret values, and which command sends the requests.
 fn comments(imported: &requests::Imported) -> String {
     let mut text = imported.left_out_words().map_or(String::new(), |words| comment(&words));
     let secrets = secrets(imported);

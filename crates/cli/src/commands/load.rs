@@ -164,8 +164,8 @@ fn speed(text: &str) -> Result<f64, String> {
 /// duration.
 fn replayed(plan: &mut Plan) {
     let Some((span_s, n)) = plan.load.recorded().map(|times| (times.span_s(), times.gaps_us.len())) else { return };
-    // The measured time ends one mean gap after the last request, so that the number of requests divided by the
-    // measured time is the mean rate.
+    // The measured time ends one mean gap after the last request. The number of requests divided by the measured time
+    // is then the mean rate.
     let window_s = (span_s * n as f64 / (n as f64 - 1.0).max(1.0)).max(MIN_RECORDED_S);
     let rate = n as f64 / window_s;
     plan.load.intensity = Intensity::Open { rate, arrival: Arrival::default(), max_connections: POOL, pipeline: 1 };

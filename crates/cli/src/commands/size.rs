@@ -38,10 +38,10 @@ pub(crate) struct Args {
     /// Numbers of CPUs that the server may use: 1,2,4
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Resources")]
     cpus: Vec<u32>,
-    /// Numbers of workers, for $WORKERS of the command: 1,2,4
+    /// Numbers of workers to try, passed to the server's command as $WORKERS: 1,2,4
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "Resources")]
     workers: Vec<u32>,
-    /// Numbers of replicas, for $REPLICAS of the command, which starts them: 1,2,4
+    /// Numbers of replicas to try, passed as $REPLICAS to the command, which starts them: 1,2,4
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "Resources")]
     replicas: Vec<u32>,
     /// Time for all searches [default: 20s per setting]

@@ -25,8 +25,8 @@ const STEPS_WIDTH: u16 = 82;
 /// lines, the whole distribution of response times takes one line.
 const TALL: usize = 36;
 
-/// Draws the full-screen view of a run. The last line of the view shows `keys`. `explained` explains the keys, with one
-/// line per key, if the user asked for this; otherwise, it is empty.
+/// Draws the full-screen view of a run. The last line of the view shows `keys`. If the user asked for an explanation of
+/// the keys, `explained` has one line per key. Otherwise, it is empty.
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, keys: &str, explained: Vec<String>) {
     let area = frame.area();
     let mut page = Page { frame, area, y: 0 };

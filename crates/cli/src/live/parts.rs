@@ -154,8 +154,8 @@ pub(super) fn now(model: &Model) -> Vec<Line<'static>> {
     ))]
 }
 
-/// Draws, for client and server, the CPU time of the busiest host (divided into kinds such as user time), and the
-/// resources that its processes use. If client and server are on the same host, its CPU time is drawn once.
+/// Draws two things for client and server: the CPU time of the busiest host (divided into kinds such as user time), and
+/// the resources that its processes use. If client and server are on the same host, its CPU time is drawn once.
 pub(super) fn cpu(model: &Model, width: u16) -> Vec<Line<'static>> {
     if model.sides.is_empty() {
         return filled(vec![Line::from(format!("{:<LABEL$}no counters yet", "CPU")).dim()], 2);

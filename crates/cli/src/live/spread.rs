@@ -59,11 +59,11 @@ const ENDS_WIDTH: usize = 18;
 /// Maximum width of the text that gives the share of the requests without an answer, columns.
 const NO_ANSWER_WIDTH: usize = ", 99.9 % no answer".len();
 
-/// Returns a histogram as one line of blocks, and a text that names the response times at both ends of the line and the
-/// share of the requests without an answer. The line and the text together take at most `columns` columns. The line
-/// covers the times from the 0.1 % quantile to the 99.9 % quantile, and shorter or longer times count at its ends. The
-/// scale is logarithmic: from column to column, the times grow by the same factor. A column with at least one response
-/// is visible. If no request was answered, there are no blocks. If no request has ended, returns `None`.
+/// Returns a histogram as one line of blocks, and a text. The text names the response times at both ends of the line,
+/// and the share of the requests without an answer. The line and the text together take at most `columns` columns. The
+/// line covers the times from the 0.1 % quantile to the 99.9 % quantile, and shorter or longer times count at its ends.
+/// The scale is logarithmic: from column to column, the times grow by the same factor. A column with at least one
+/// response is visible. If no request was answered, there are no blocks. If no request has ended, returns `None`.
 pub(super) fn strip(detail: &TickDetail, columns: usize) -> Option<(String, String)> {
     let responses = &detail.responses;
     let no_answer = no_answer(detail.unanswered_share());
@@ -188,8 +188,8 @@ mod tests {
         assert_eq!((name(Range::UpTo(1500.0)), name(Range::Slower)), ("to 1.5 ms".into(), "slower".into()));
     }
 
-    /// In the report, the bars also count requests without an answer. An earlier version of the live view left these
-    /// requests out, so that its bars said 100 % while half of the requests failed.
+    /// In the report, the bars also count requests without an answer. An earlier version of the live view left such
+    /// requests out. Its bars therefore added up to 100 % while half of the requests failed.
     #[test]
     fn requests_without_an_answer_have_a_range_of_their_own() {
         let found = ranges(&detail((1..=300).map(|i| i * 10), 100));

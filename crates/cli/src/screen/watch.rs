@@ -14,7 +14,7 @@ use super::step_lines::{head, loaded, unloaded};
 use crate::feeds::json_lines::JsonLines;
 use crate::live::View;
 
-/// A run or a step that is expected to last longer than this has a progress bar, seconds.
+/// Minimum expected length of a run or a step with a progress bar, seconds.
 const WORTH_A_BAR_S: f64 = 2.0;
 
 impl Watch for Screen {

@@ -183,7 +183,7 @@ fn without_stacks_no_function_is_told_and_no_stack_is_kept() {
     }
 }
 
-/// Servers that wait. Their load, or the cost of sampling them, needs a part of a CPU.
+/// Servers that wait. The load on these servers, or the cost of sampling them, uses a part of a CPU.
 mod light {
     use super::*;
 

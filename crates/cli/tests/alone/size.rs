@@ -63,8 +63,8 @@ fn capacity_is_the_quota_over_the_burnt_time() {
             "quota {quota}: quota / CPU time {truth:.1}/s, capacity {rate:.1}/s ({low:.1} to {high:.1}), p99 of clients \
              without pause {waits_us:.0} us, throttled in {throttled:.2} of the periods"
         );
-        // The measured 95 % interval contains the true capacity in 95 of 100 runs. The test allows another 3 % for
-        // errors in the measured CPU time, and for the quota, which the kernel assigns in slices of 5 ms.
+        // The measured 95 % interval contains the true capacity in 95 of 100 runs. The test allows another 3 %: for
+        // errors in the measured CPU time, and because the kernel assigns the quota in slices of 5 ms.
         assert!(low < 1.03 * truth && high > 0.97 * truth, "{truth}: {step:#}");
         assert!((rate / truth - 1.0).abs() < 0.03, "{truth}: {step:#}");
         // Clients that never pause use up the quota in most periods of 100 ms, and then wait for the rest of the

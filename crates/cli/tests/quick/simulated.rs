@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use testkit::{binary, json, num};
 
-/// An earlier version of loadline compared the virtual times of the results with the real time that had passed, which
-/// is a few milliseconds. An earlier version therefore dropped the results of each simulated load that began or ended
-/// after a second.
+/// An earlier version of loadline compared the virtual times of the results with the real time that had passed, a few
+/// milliseconds. An earlier version therefore dropped the results of each simulated load that began or ended after a
+/// second.
 #[test]
 fn a_simulated_load_has_the_default_warm_up_and_duration() {
     let run = json(Path::new(binary!()), &["load", "--io", "sim", "--rate", "200", "--at-rest", "0s"]);

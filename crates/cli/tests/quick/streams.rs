@@ -16,8 +16,8 @@ fn streams(options: &[&str]) -> Running {
 const LOAD: [&str; 9] =
     ["--duration", "1500ms", "--warmup", "200ms", "--at-rest", "0", "--connections", "4", "--stream"];
 
-/// Checks the times of the events. The server sends no event early. On a busy machine, all times are longer, so the
-/// upper bounds follow from the time of a whole response: the first event, and then 19 gaps.
+/// Checks the times of the events. The server sends no event early. On a busy machine, all times are longer. The upper
+/// bounds therefore follow from the time of a whole response: the first event, and then 19 gaps.
 fn assert_times(trial: &Value, what: &str) {
     let [first, gap, whole] = ["first_event_us", "gap_us", "latency_us"].map(|time| num(&trial[time]["p50"]));
     assert!(first >= 58e3 && first < whole / 2.0, "{what}: the first event after {first} us of {whole}");

@@ -124,8 +124,8 @@ fn twice(answer: &'static [u8]) -> SocketAddr {
     addr
 }
 
-/// After the test request, loadline listens only for a short time, so a server's second answer may come later. Then
-/// only the load reveals it.
+/// After the test request, loadline listens only for a short time, so a server's second answer may come later. Only the
+/// load then reveals the second answer.
 #[test]
 fn servers_that_answer_twice_have_no_rate() {
     let ask = tempfile::NamedTempFile::new().unwrap();

@@ -1,5 +1,5 @@
-//! Tests of `loadline compare` with differences that other programs cannot hide: servers that fail, encryption of long
-//! pages, and a run with half of another run's throughput. Further tests are about commands that end early.
+//! Tests of `loadline compare` with differences that other programs cannot hide. The servers fail, the pages are long
+//! and encrypted, or one run has half of another run's throughput. Further tests are about commands that end early.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

@@ -42,7 +42,7 @@ fn the_capacity_is_found_in_users() {
     let run = json(binary!(), &find);
     let users = &run["findings"]["users"];
     let (held, failed) = (num(&users["held"]), num(&users["failed"]));
-    // A user sends at most one request per 520 ms (500 ms think time and 20 ms service), and the server handles one
+    // A user sends at most one request per 520 ms (500 ms think time and 20 ms service). The server handles one request
     // every 20 ms. The server is therefore full with 26 users. With 52 users, an answer takes about half a second, but
     // the objective allows a median of 100 ms.
     assert!(held >= 3.0 && held < failed && failed <= 52.0, "{users}");

@@ -68,7 +68,8 @@ fn the_files_of_a_release_are_made_and_work() {
     }
 }
 
-/// Stands for loadline in a cross build, which takes too long for a test. It has the commands that the scripts run.
+/// Stands for loadline in a cross build, which takes too long for a test. The stand-in has the commands that the
+/// scripts run.
 const STAND_IN: &str = r#"
 #include <stdio.h>
 #include <string.h>

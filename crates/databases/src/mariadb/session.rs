@@ -43,9 +43,9 @@ pub(crate) struct MariadbSession {
 }
 
 impl MariadbSession {
-    /// Connects and runs each statement once as a test. The user needs the privilege PROCESS. If the server does not
-    /// record waits, or if the user may not read the records, loadline cannot see that sessions wait for files or for
-    /// the server's own locks.
+    /// Connects and runs each statement once as a test. The user needs the privilege PROCESS. loadline cannot see that
+    /// sessions wait for files or for the server's own locks in two cases: the server does not record waits, or the
+    /// user may not read the records.
     pub(crate) fn connect(behind: &Behind) -> Result<Self, DatabaseError> {
         let mut client = Client::connect(behind)?;
         client.query(LIMITS)?;

@@ -12,8 +12,8 @@ use crate::sums::{BlockerSample, Sample, SessionSample};
 const SESSIONS: &str = "SELECT state, wait_event_type, wait_event, CASE WHEN state = 'idle' THEN '' ELSE left(query, 1024) END \
     FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() LIMIT 4096";
 /// Statement that selects the transactions that block waiting sessions. The statement examines at most four waits,
-/// because pg_blocking_pids locks the whole lock table for a moment. The statement leaves out waits for tuples (rows):
-/// sessions that wait for a tuple form a queue, and only the first session waits for the transaction that has the lock.
+/// because pg_blocking_pids locks the whole lock table for a moment. The statement leaves out waits for tuples (rows).
+/// Sessions that wait for a tuple form a queue, and only the first session waits for the transaction that has the lock.
 const BLOCKERS: &str = "SELECT w.locktype, b.pid, b.state, b.wait_event_type, b.wait_event, left(b.query, 1024), \
     extract(epoch FROM clock_timestamp() - w.waitstart) \
     FROM (SELECT pid, locktype, waitstart FROM pg_locks WHERE NOT granted AND locktype <> 'tuple' LIMIT 4) w \
@@ -116,8 +116,8 @@ fn blocker(row: &Row) -> BlockerSample {
         id: text(1).and_then(|pid| pid.parse().ok()).unwrap_or_default(),
         state: state_of(text(2).unwrap_or_default(), text(3), text(4)),
         statement: text(5).unwrap_or_default().into(),
-        // For locks other than row locks, the age of the lock is unknown, because the waiting session may have begun to
-        // wait before the present holder got the lock.
+        // For locks other than row locks, the age of the lock is unknown. The waiting session may have begun to wait
+        // before the present holder got the lock.
         held_s: held_s.filter(|seconds| blocked == SessionState::RowLock && *seconds >= 0.0),
     }
 }

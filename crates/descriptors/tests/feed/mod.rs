@@ -1,5 +1,5 @@
 //! A function that reads one input in three ways: as an answer of server reflection, as one compiled proto file, and as
-//! a set of compiled proto files. A test in `tests` and a fuzz target call this function.
+//! a set of such files. A test in `tests` and a fuzz target call this function.
 
 use descriptors::Types;
 use descriptors::reflection::{Collector, services};

@@ -1,6 +1,6 @@
 //! Edge-triggered epoll. Each of epoll's data structures corresponds to one in the paper by Banga, Mogul and Druschel
 //! (see `lib.rs`). The kernel's ready list corresponds to the HINTS queue in the paper by Banga, Mogul and Druschel.
-//! Membership in the ready list corresponds to the pending bit in the paper by Banga, Mogul and Druschel: an entry is
+//! Membership in the ready list corresponds to the pending bit in the paper by Banga, Mogul and Druschel. An entry is
 //! not added a second time, so the list cannot overflow. At delivery, the kernel checks a file's state again, as does
 //! the event API in the paper by Banga, Mogul and Druschel.
 //!

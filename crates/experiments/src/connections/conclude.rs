@@ -82,8 +82,8 @@ fn words(trial: &Trial) -> String {
     )
 }
 
-/// Returns a sentence that compares the trial with few connections and the trial with all connections: response times
-/// of the small trial, and CPU time per message of both.
+/// Returns a sentence that compares the trial with few connections and the trial with all connections. The sentence
+/// names the response times of the small trial, and the CPU time per message of both.
 fn beside(run: &Run) -> Option<String> {
     let (few, all) = (run.trials.first()?, run.trials.last()?);
     let cpu = |t: &Trial| t.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value();

@@ -91,9 +91,9 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
 /// `untold`. The measurement is repeated in several rounds, except for level-triggered backends, which are measured
 /// only in the first round.
 fn cold_point(bench: &Bench, lab: &mut Lab<'_>, cold: u32, rounds: u32) -> Result<(), LabError> {
-    // A level-triggered backend is measured in one round only, because the cost of its calls grows up to a thousandfold
-    // with the number of cold connections. Other backends are measured in several rounds, to show that the cost of
-    // their calls does not grow.
+    // A level-triggered backend is measured in one round only. The cost of its calls grows up to a thousandfold with
+    // the number of cold connections. Other backends are measured in several rounds, to show that the cost of their
+    // calls does not grow.
     let due = |c: &Contender, round: u32| c.told && (round == 0 || !c.is_level());
     for round in 0..rounds {
         for Contender { name, options, .. } in bench.backends.iter().filter(|c| due(c, round)) {

@@ -7,9 +7,9 @@ use sys::tsc::{self, Calibration};
 use super::callers::Caller;
 use super::hot::Hot;
 
-/// Share of the calls that the trimmed mean leaves out at each end: this share of the fastest calls and this share of
-/// the slowest calls. The slowest calls include calls that the scheduler interrupted. Most checks use the trimmed mean
-/// instead of the median, because the cycle counter's resolution is too low for the median of short calls.
+/// Share of the calls that the trimmed mean leaves out at each end, the fastest and the slowest. The slowest calls
+/// include calls that the scheduler interrupted. Most checks use the trimmed mean instead of the median, because the
+/// cycle counter's resolution is too low for the median of short calls.
 const TRIM: f64 = 0.05;
 
 /// Statistics of the times of many calls, without the time for reading the clock.
@@ -73,8 +73,8 @@ pub(super) fn timed(caller: &mut impl Caller, most: usize) -> (u64, usize) {
     (tsc::counts().wrapping_sub(start), count)
 }
 
-/// Times calls of one event interface. Before each call, every connection without unread data gets `pieces` pieces of
-/// data. The pieces of data that a connection gets at the same time cause only one event.
+/// Measures how long the calls of one event interface take. Before each call, every connection without unread data gets
+/// `pieces` pieces of data. The pieces of data that a connection gets at the same time cause only one event.
 pub(super) fn calls(
     caller: &mut impl Caller,
     hot: &mut Hot,

@@ -44,8 +44,8 @@ impl Library {
         Ok(Self { queue, events: vec![Event::default(); room], tells: true })
     }
 
-    /// Returns the interface in a form that, as in the paper, does not report to the library that all data of a
-    /// descriptor was read.
+    /// Returns a variant of the interface that does not tell the library when all data of a descriptor was read. The
+    /// interface of Banga, Mogul and Druschel does not do so, either.
     pub(super) fn untold(self) -> Self {
         Self { tells: false, ..self }
     }

@@ -51,8 +51,8 @@ impl Hot {
         Self { ours, theirs, index, ready, decoys: None }
     }
 
-    /// Opens connections whose data arrives before the call that sends it returns. Over TCP the kernel may deliver
-    /// the data a moment later if the CPUs are busy, so a test cannot count on an exact number of ready connections.
+    /// Opens connections whose data arrives before the call that sends it returns. Over TCP, the kernel may deliver the
+    /// data a moment later if the CPUs are busy. A test therefore cannot count on an exact number of ready connections.
     #[cfg(test)]
     pub(super) fn open_without_delay(count: usize) -> Self {
         let pair = || {

@@ -1,5 +1,5 @@
-//! `lab proxy`: measures the paper's proxy on each backend of the event API, with more and more cold (idle)
-//! connections.
+//! `lab proxy`: measures the proxy of the paper by Banga, Mogul and Druschel on each backend of the event API, with
+//! more and more cold (idle) connections.
 
 use std::net::SocketAddr;
 

@@ -13,7 +13,7 @@ use lab::agents::AgentGroup;
 use lab::cold::Cold;
 use lab::{CpuSplit, Lab, LabError, Local, start_server, target};
 
-/// Size of the paper's large file, bytes.
+/// Size of the large file in the paper by Banga, Mogul and Druschel, bytes.
 pub(super) const LARGE_BYTES: u64 = 40 << 20;
 /// Congestion control algorithm of the web server and the proxy. The algorithm must not be one that paces, such as BBR,
 /// which can limit connections with small windows to a very low rate for seconds. With an algorithm that paces, the web

@@ -9,7 +9,7 @@ use sys::tsc::Calibration;
 use super::bench::{Amount, Timing};
 use crate::Parameters;
 
-/// Largest array size (maximum number of events per call) in figure 6 of the paper.
+/// Largest array size (maximum number of events per call) in figure 6 of Banga, Mogul and Druschel.
 const SOURCE_ARRAY: usize = 10;
 /// Number of additional rounds for points of the paper that have too few calls after the usual rounds, because some
 /// rounds were rejected or slow.

@@ -48,8 +48,8 @@ impl Contender {
         Ok(contender)
     }
 
-    /// Returns true for a backend without variants. As in the paper, a backend without variants checks events when it
-    /// delivers them.
+    /// Returns true for a backend without variants. Such a backend checks each event again when it delivers it, as does
+    /// the event API of Banga, Mogul and Druschel.
     pub(super) fn plain(&self) -> bool {
         self.told && self.options.recheck
     }

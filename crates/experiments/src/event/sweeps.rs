@@ -18,7 +18,7 @@ use super::values::{
 use crate::Parameters;
 use lab::{Lab, LabError};
 
-/// Size of the paper's small file, bytes.
+/// Size of the small file in the paper by Banga, Mogul and Druschel, bytes.
 const SMALL_BYTES: u64 = 1024;
 
 /// Time to start a proxy with its cold connections, and later to end it, seconds.

@@ -11,7 +11,7 @@ pub(crate) const FULL: ValueName<u32> = ValueName::new("full");
 pub(crate) const ARRIVALS: ValueName<u32> = ValueName::new("arrivals");
 /// True if the plain system call is timed instead of the library.
 pub(crate) const BARE: ValueName<bool> = ValueName::new("bare");
-/// True if clients fetch the paper's small file.
+/// True if clients fetch the small file of Banga, Mogul and Druschel.
 pub(crate) const SMALL_FILE: ValueName<bool> = ValueName::new("small_file");
 /// Name of the backend that delivers events, such as `epoll` or `uring unchecked`.
 pub(crate) const BACKEND: ValueName<String> = ValueName::new("backend");

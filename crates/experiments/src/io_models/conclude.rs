@@ -1,5 +1,5 @@
-//! Checks of the measured table of I/O models: number of threads, collapse of select with arrays, CPU time of the
-//! completion port, memory of idle connections.
+//! Checks of the measured table of I/O models. The checks are about the number of threads, the collapse of select with
+//! arrays, the CPU time of the completion port, and the memory of idle connections.
 
 use run::Relation::{AtLeast, AtMost, Equals};
 use run::{Check, Run, Trial};

@@ -1,5 +1,5 @@
-//! Runs one entry (load) of the paper's table for one I/O model: starts the server, applies the loads, and records the
-//! results.
+//! Runs one entry (load) of the table of Jones and Deshpande (source 4) for one I/O model: starts the server, applies
+//! the loads, and records the results.
 
 use lab::{CpuSplit, Lab, LabError, Load, Point};
 use run::{Key, LoadPlan, ServePlan, Trial, TrialKind};

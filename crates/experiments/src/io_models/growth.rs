@@ -29,8 +29,8 @@ const MAX_SAMPLES: usize = 50;
 /// Maximum difference between the kept samples at which the memory counts as settled, bytes.
 const MAX_SETTLED_CHANGE_BYTES: f64 = 262_144.0;
 
-/// A part of the memory, with four facts: the names under which its growth and its noise are stored, its counter, and
-/// the bytes per unit of this counter. If `mine` is true, only memory of the server's processes counts.
+/// A part of the memory with four facts: the names under which its growth and its noise are stored, its counter, and
+/// the bytes per unit of the counter. If `mine` is true, only memory of the server's processes counts.
 struct Part {
     grown: [ValueName<f64>; 2],
     counter: &'static str,

@@ -1,4 +1,5 @@
-//! Loads of the entries in the paper's table. As in the paper, the connections of a load form several blocks.
+//! Loads of the entries in the table of Jones and Deshpande (source 4). As in the paper, the connections of a load form
+//! several blocks.
 
 use run::{Blocks, Intensity, LoadPlan, Protocol, ThinkTime, Trial};
 

@@ -4,9 +4,10 @@ use run::Trial;
 
 use crate::values::{ENTRY, MODEL};
 
-/// The six I/O models that the paper's table compares, under the names that loadline gives them.
+/// The six I/O models that the table of Jones and Deshpande (source 4) compares, under the names that loadline gives
+/// them.
 pub(super) const SIX: [&str; 6] = ["blocking", "select-array", "sigio", "event-groups", "uring-groups", "uring"];
-/// I/O model that corresponds to the paper's completion port.
+/// I/O model that corresponds to the completion port of Jones and Deshpande (source 4).
 pub(super) const PORT: &str = "uring";
 
 /// Returns the trial of an I/O model in an entry (load) of the table.

@@ -49,8 +49,8 @@ const SERVER_BUSY: f64 = 0.8;
 
 /// Concludes which part of the system delays reads. `a_read` contains the server's CPU time per read, and `r_us` the
 /// response time, each with one client and with all clients. `busy` is the server's CPU utilisation with all clients.
-/// If the response time grew although CPU time per read stayed the same and the CPU was not full, the delay is outside
-/// of the server.
+/// The delay is outside of the server if the response time grew although the CPU time per read stayed the same and the
+/// CPU was not full.
 fn where_the_delay_is(a_read: [f64; 2], busy: f64, r_us: [f64; 2]) -> &'static str {
     if [a_read[0], a_read[1], busy, r_us[0], r_us[1]].iter().any(|v| v.is_nan()) {
         return "which says nothing while a part of it is unknown";

@@ -64,7 +64,8 @@ pub(super) fn derive(trial: &mut Trial) {
     let tally = &trial.measured.tally;
     let messages = (tally.bytes_sent + tally.bytes_received) as f64 / tally.completed.max(1) as f64;
     // The message sizes are computed from the counts of the whole trial. The measured window begins and ends in the
-    // middle of reads, so counts of this window would distort the sizes of a read's two messages (60 and 2108 bytes).
+    // middle of reads. Counts of this window would therefore distort the sizes of a read's two messages (60 and 2108
+    // bytes).
     let each = |bytes: u64, n: u64| bytes as f64 / n.max(1) as f64;
     let whole = &trial.tally;
     let (sent, received) = (each(whole.bytes_sent, whole.sent), each(whole.bytes_received, whole.completed));
@@ -105,8 +106,9 @@ pub(super) fn cost(side: Option<&Side>, id: &str) -> Option<f64> {
 }
 
 /// Returns the CPU time per read on a host, microseconds: the larger of two values. The first value is the CPU time of
-/// the whole host minus its CPU time at rest. The kernel counts the host's CPU time in clock ticks, so the CPU time of
-/// the whole host is far too low on a quiet host. The CPU time of the processes is exact, but excludes interrupts.
+/// the whole host minus its CPU time at rest. The kernel counts the host's CPU time in clock ticks. On a quiet host,
+/// the CPU time of the whole host is therefore far too low. The CPU time of the processes is exact, but excludes
+/// interrupts.
 pub(super) fn processor_us(side: Option<&Side>) -> Option<f64> {
     let (host, process) = (cost(side, "cpu_net_us"), cost(side, "process_cpu_us"));
     host.into_iter().chain(process).reduce(f64::max)

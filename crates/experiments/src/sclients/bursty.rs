@@ -70,8 +70,8 @@ fn seconds(parameters: &Parameters) -> f64 {
 }
 
 /// Returns the load plan of a trial. Each arrival is one connect of an S-Client. The S-Client gives up after the
-/// timeout T, and does not try again. Unlike the paper's clients, these clients do not wait for a think time between
-/// two connects. The trial lasts a whole number of periods, and all its requests are counted.
+/// timeout T, and does not try again. Unlike the clients of source 1, these clients do not wait for a think time
+/// between two connects. The trial lasts a whole number of periods, and all its requests are counted.
 fn offering(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     // Self-similar arrivals have no maximum rate, but in practice their rate stays below eight times the mean.
     let peak = if peak > 0.0 { peak } else { 8.0 };

@@ -5,7 +5,7 @@ use run::{Arrival, Intensity, LoadPlan, Pace, ServePlan, ThinkTime};
 use crate::Parameters;
 use crate::experiment::AROUND_TRIAL_S;
 
-/// Size of the paper's file, bytes.
+/// Size of the file in the paper by Banga and Druschel (source 1), bytes.
 const FILE_BYTES: u64 = 1294;
 
 /// Number of descriptors of S-Clients with an arrival process, divided by the number that a constant rate equal to the
@@ -13,8 +13,7 @@ const FILE_BYTES: u64 = 1294;
 /// more descriptors than a constant rate.
 const PEAK_ROOM: f64 = 4.0;
 
-/// Returns the capacity (requests per second) and the plan of the paper's server. Each request takes a fixed CPU time,
-/// and the server's listen queue is short.
+/// Returns the capacity (requests per second) and the plan of the server in the paper by Banga and Druschel (source 1).
 pub(super) fn server(parameters: &Parameters) -> (f64, ServePlan) {
     let capacity = parameters.number("capacity", 130.0);
     let by = parameters.text("work_by", "loops");
@@ -69,7 +68,7 @@ pub(super) fn paced(parameters: &Parameters, rate: f64, peak: f64, arrival: Arri
     plan
 }
 
-/// Returns the connect timeout T, milliseconds; 500 ms (the paper's value) by default.
+/// Returns the connect timeout T, milliseconds; 500 ms (as in source 1) by default.
 pub(super) fn timeout_ms(parameters: &Parameters) -> f64 {
     parameters.number("connect_timeout_ms", 500.0)
 }

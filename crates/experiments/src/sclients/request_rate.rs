@@ -15,7 +15,8 @@ use lab::{Lab, LabError};
 /// Minimum share of the rate D/T (descriptors divided by the timeout) that the generator must send. A generator that
 /// sends less has reached its limit.
 const KEEPS_UP: f64 = 0.95;
-/// Highest rate in the paper (2065 requests/s) divided by the capacity of the paper's server (130 requests/s), rounded.
+/// Highest rate (2065 requests/s) divided by the server's capacity (130 requests/s) in the paper by Banga and Druschel
+/// (source 1), rounded.
 const PAST_CAPACITY: f64 = 16.0;
 /// Maximum relative deviation from the mean, for a rate of simple clients that counts as constant.
 const FLAT: f64 = 0.05;

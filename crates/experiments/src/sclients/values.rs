@@ -2,7 +2,7 @@
 
 use run::ValueName;
 
-/// Number of descriptors of the S-Clients (D in the paper).
+/// Number of descriptors of the S-Clients (D in source 1).
 pub(crate) const DESCRIPTORS: ValueName<u32> = ValueName::new("descriptors");
 /// Delay of the line in each direction, milliseconds.
 pub(crate) const DELAY_MS: ValueName<f64> = ValueName::new("delay_ms");

@@ -28,9 +28,9 @@ impl<'a> ExpectedAnswers<'a> {
         Self { profile, first }
     }
 
-    /// Compares a server's answers with the status, length and text that the load profile states for every answer. If
-    /// the profile does not state one of these properties, the property must be the same as in the first server's
-    /// answer to the same request. Returns a description of the first difference, if any.
+    /// Compares a server's answers with the status, length and text that the load profile states for every answer. A
+    /// property that the profile does not state must be the same as in the first server's answer to the same request.
+    /// Returns a description of the first difference, if any.
     pub fn wrong(&self, answers: &[ArenaAnswer]) -> Option<ArenaRefusal> {
         answers.iter().find_map(|answer| self.wrong_answer(answer))
     }

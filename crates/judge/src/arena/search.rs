@@ -71,8 +71,8 @@ fn stalled(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     Some((ArenaRefusalKind::Stall, silence.text.clone()))
 }
 
-/// Returns the reason not to rank the server if it refuses requests on purpose, if no request completed, or if it met
-/// the objective at none of the tested rates.
+/// Returns the reason not to rank the server. The server refuses requests on purpose, no request completed, or the
+/// server met the objective at none of the tested rates.
 fn missed(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let sentence = || run.findings.bottleneck.sentence.clone();
     match run.findings.capacity.as_ref() {
@@ -87,8 +87,8 @@ fn missed(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     }
 }
 
-/// Returns the kind of reason for which a server met the objective at no rate. The reason names one rate, and its kind
-/// is that of the limit that the server exceeded at this rate.
+/// Returns the kind of reason for which a server met the objective at no rate. The kind belongs to the limit that the
+/// server exceeded at the rate that the reason names.
 fn kind_of_miss(run: &Run, capacity: &Capacity) -> ArenaRefusalKind {
     let failed = run.outcomes().find(|(trial, _)| Some(trial.rates.offered_rate) == capacity.failed_at);
     match failed.and_then(|(_, outcome)| outcome.breach).map(|breach| breach.kind) {

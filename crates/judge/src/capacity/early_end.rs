@@ -15,9 +15,10 @@ pub(super) fn stopped_growing(facts: &Facts<'_>) -> bool {
     matches!(facts.plateau, Plateau::Flat { from, to, .. } if to >= 2_f64.powi(FLAT_STEPS as i32) * from)
 }
 
-/// Returns the time budget, in seconds, for a complete run: the sweep reaches the maximum number of connections, and
-/// the search tries enough rates for an estimate. The number of steps grows more slowly than the budget, because a
-/// larger budget also makes windows longer. Returns `None` if a larger time budget would not give a better result.
+/// Returns the time budget, in seconds, for a complete run. In a complete run, the sweep reaches the maximum number of
+/// connections, and the search tries enough rates for an estimate. The number of steps grows more slowly than the
+/// budget, because a larger budget also makes windows longer. Returns `None` if a larger time budget would not give a
+/// better result.
 pub(super) fn needed_s(facts: &Facts<'_>) -> Option<f64> {
     let plan = &facts.run.plan.search;
     let most = f64::from(plan.max_connections.max(1));

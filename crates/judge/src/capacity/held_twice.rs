@@ -25,9 +25,9 @@ mod tests {
     use crate::Facts;
     use crate::planted::PlantedRun;
 
-    /// This test repeats a situation that was observed on a real server: windows at 248 to 297 requests/s met the
-    /// objective, and a window at 357 requests/s did not. An earlier version of loadline reported a capacity of 277/s,
-    /// below a rate that had met the objective.
+    /// In this case, observed on a real server, windows at 248 to 297 requests/s met the objective, and a window at 357
+    /// requests/s did not. An earlier version of loadline reported a capacity of 277/s, below a rate that had met the
+    /// objective.
     #[test]
     fn two_windows_that_held_are_below_the_capacity() {
         let of = |rates: &[f64]| {

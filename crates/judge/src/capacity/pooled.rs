@@ -19,7 +19,8 @@ pub struct Pooled {
     /// True if the capacity was lowered to the highest rate that passed in a window, because the machine's speed
     /// changed.
     pub is_lowered: bool,
-    /// Disturbed time, and the estimate that includes this time; absent if no time was disturbed.
+    /// Disturbed time that the estimate leaves out, and a second estimate that includes it. Absent if no time was
+    /// disturbed.
     pub left_out: Option<ExcludedTime>,
 }
 

@@ -31,8 +31,7 @@ fn capacity(planted: &PlantedRun) -> Capacity {
 }
 
 /// The sweep had time for only one step, with one client, which reached 150 requests/s. Open-loop windows held 600/s.
-/// An earlier version of loadline took 150/s for the rate at which the server is full, and reported a capacity of
-/// 511/s.
+/// An earlier version of loadline took 150/s as the rate at which the server is full, and reported a capacity of 511/s.
 #[test]
 fn a_sweep_that_still_grew_does_not_tell_where_the_server_is_full() {
     let windows = &[(300.0, 0.0), (600.0, 0.04), (1200.0, 0.97), (440.0, 0.01), (450.0, 0.01)];
@@ -41,7 +40,7 @@ fn a_sweep_that_still_grew_does_not_tell_where_the_server_is_full() {
 }
 
 /// Another program took 1.6 of 2 CPUs. The closed loop reached 340 requests/s at a quiet moment, and open-loop windows
-/// at 240/s and 260/s failed. An earlier version of loadline reported that the objective held up to 282/s.
+/// at 240/s and 260/s failed. An earlier version of loadline reported that the objective was met up to 282/s.
 #[test]
 fn on_a_machine_whose_speed_changed_the_capacity_is_a_rate_that_held() {
     let windows = &[(220.0, 0.1), (240.0, 0.96), (260.0, 0.97)];
@@ -67,7 +66,7 @@ fn windows_that_agree_leave_the_estimate_as_it_is() {
 }
 
 /// One of 240 requests failed in the window at 120 requests/s. The objective allows one in a thousand. An earlier
-/// version of loadline reported an interval from 31 to 343 requests/s.
+/// version of loadline reported a capacity with an interval from 31 to 343 requests/s.
 #[test]
 fn one_failed_request_does_not_hide_where_answers_become_late() {
     let windows = &[(100.0, 0.0), (120.0, 0.0), (150.0, 0.1), (170.0, 0.2), (200.0, 0.9)];
@@ -81,7 +80,8 @@ fn one_failed_request_does_not_hide_where_answers_become_late() {
 }
 
 /// The objective limits only the time to the first byte. Another program filled the machine's CPUs during three
-/// windows, in which answers were late. An earlier version of loadline used these windows without a warning.
+/// windows, in which answers were late. An earlier version of loadline used these three windows for the capacity
+/// without a warning.
 #[test]
 fn a_window_beside_another_program_is_left_out_whatever_the_objective_limits() {
     let first_bytes = |t: &mut Trial, p: &Point| {

@@ -1,6 +1,6 @@
 //! Servers whose workers keep their connections. Each worker accepts one connection, and answers only requests on this
-//! connection until it ends. All other connections wait unanswered, however little the server has to do. Such are the
-//! processes of Apache (prefork), synchronous workers with keep-alive, and a single-threaded server.
+//! connection until it ends. All other connections wait unanswered, however little the server has to do. Examples are
+//! Apache's prefork processes, synchronous workers with keep-alive, and a single-threaded server.
 
 use run::{Intensity, Trial, TrialKind};
 
@@ -11,8 +11,8 @@ use crate::thresholds::{PLACES_APART, SERVES_SOME};
 /// unanswered. Returns `None` if the steps of the sweep in `trials` do not show such a number.
 ///
 /// A server that takes its requests in turn may also leave connections unanswered, if a step is short or some of the
-/// connections were lost. Such a server answers on more connections if it has more. The number of answered connections
-/// must therefore be the same in all larger steps.
+/// connections were lost. With more connections, such a server answers on more of them. The number of answered
+/// connections must therefore be the same in all larger steps.
 pub fn served_connections(trials: &[Trial]) -> Option<u32> {
     let mut steps: Vec<(u32, &Trial)> = trials.iter().filter_map(of_sweep).collect();
     steps.sort_by_key(|(connections, _)| *connections);
@@ -29,9 +29,9 @@ fn of_sweep(trial: &Trial) -> Option<(u32, &Trial)> {
     (trial.kind == TrialKind::Sweep && closed(trial)).then_some((connections, trial))
 }
 
-/// Returns the number of answered connections of a step with some unanswered ones. Each answered connection must have
-/// several answers: in their time, a server that takes requests in turn would have come to the others. Returns `None`
-/// for a load that opens a connection for each request.
+/// Returns the number of answered connections of a step, if the step also has unanswered ones. Each answered connection
+/// must have several answers. In the time of several answers, a server that takes requests in turn would also have
+/// served the other connections. Returns `None` for a load that opens a connection for each request.
 fn served_of(step: &Trial, connections: u32) -> Option<u32> {
     let tally = &step.tally;
     let opened = tally.connected.min(u64::from(connections));

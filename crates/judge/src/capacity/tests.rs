@@ -92,9 +92,9 @@ fn where_no_load_failed_the_capacity_is_at_least_the_highest_offered_rate() {
     assert!(!capacity(&PlantedRun::new(10_000.0, 1000.0).rates(&[])).at_least, "the sweep stopped growing");
 }
 
-/// In this test, the search ran out of time after two steps, and the second step was disturbed. An earlier version
-/// of loadline took the rate of the second step for the server's limit, and reported a third of the true capacity
-/// without a warning.
+/// In this test, the search ran out of time after two steps, and the second step was disturbed. An earlier version of
+/// loadline took the rate of the second step as the server's limit. It reported a third of the true capacity without a
+/// warning.
 #[test]
 fn a_sweep_that_ended_early_after_one_flat_step_gives_a_lower_bound() {
     let of = |steps: &[u32]| {
@@ -138,8 +138,8 @@ fn a_lower_bound_from_few_requests_of_a_closed_loop_allows_for_chance() {
     assert!(few.at_least && many.at_least && (few.rate / many.rate - 0.8).abs() < 0.01, "{few:?} {many:?}");
 }
 
-/// The sweep ended early, at 200 requests/s. An open loop completed 350 requests/s while other programs ran. An
-/// earlier version of loadline reported "at least" a rate below 200 requests/s.
+/// The sweep ended early, at 200 requests/s. An open loop completed 350 requests/s while other programs ran. An earlier
+/// version of loadline reported that the capacity is at least a rate below 200 requests/s.
 #[test]
 fn a_lower_bound_is_not_below_an_open_loop_that_held_beside_other_programs() {
     let disturbs = |t: &mut run::Trial, p: &crate::planted::Point| {

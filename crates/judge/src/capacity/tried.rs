@@ -70,8 +70,8 @@ impl<'f, 'a> Tried<'f, 'a> {
         self.best_if_disturbed().or(self.undisturbed())
     }
 
-    /// Returns the best disturbed step, if no undisturbed step met the objective. Also returns it if the capacity is
-    /// only a lower bound, and the disturbed step's rate is the highest.
+    /// Returns the best disturbed step, if no undisturbed step met the objective. Also returns the best disturbed step
+    /// if the capacity is only a lower bound, and this step's rate is the highest.
     fn best_if_disturbed(&self) -> Option<&'a Trial> {
         let Some(undisturbed) = self.undisturbed() else { return self.disturbed };
         let is_bound = self.at_least && self.alone.is_none();

@@ -21,8 +21,8 @@ pub(super) struct Votes {
     held: Vec<f64>,
     /// Rates at which a window clearly missed the objective.
     failed: Vec<f64>,
-    /// Rates in `failed` whose window is certain: without disturbed time, and with a probability of holding that an
-    /// interval of 95 % leaves out.
+    /// Failed rates that are certain: the window had no disturbed time, and the chance that the rate meets the
+    /// objective is so small that a 95 % interval excludes it.
     surely_failed: Vec<f64>,
 }
 
@@ -81,9 +81,9 @@ impl Votes {
     /// machine whose speed changed, a failed window below the estimate contradicts it if no window succeeded at a
     /// higher rate. An estimate that failed windows contradict is lowered to the highest rate at which a window met the
     /// objective. The interval always contains the estimate. The upper end of the interval is at least the highest rate
-    /// at which a window met the objective. If the estimate comes from overloads, a held rate does not raise the upper
-    /// end: in a short window, a queue may grow before answers are late. The interval does not exceed a rate that
-    /// certainly failed, unless a window succeeded at this rate or a higher one.
+    /// at which a window met the objective. If the estimate comes from overloaded windows, a rate that met the
+    /// objective does not raise the upper end. In a short window, a queue may grow before answers are late. The
+    /// interval does not exceed a rate that certainly failed, unless a window succeeded at this rate or a higher one.
     pub(super) fn bound(&self, p: &mut Pooled, least: f64) {
         let Some(held) = self.held.iter().copied().reduce(f64::max) else { return };
         let estimate = &mut p.estimate;
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!((two.most(), two.lowest_sure_failure(false)), (130.0, 140.0));
     }
 
-    /// An earlier version of loadline left 120/s in the interval, although it certainly failed.
+    /// An earlier version of loadline left 120/s in the interval, although this rate certainly failed.
     #[test]
     fn an_interval_ends_at_a_rate_that_certainly_failed() {
         let estimate =

@@ -81,8 +81,8 @@ fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: O
 
 /// Returns the geometric mean of the rates of the saturated closed-loop steps. The highest rate of the saturated steps
 /// would be too high, because it is partly due to chance. Steps that other programs disturbed are used only if no other
-/// step is saturated. Returns `None` if no step had more clients than the first saturated step. In this case, the sweep
-/// ended while throughput still grew, so its highest rate may be far below saturation.
+/// step is saturated. Returns `None` if no step had more clients than the first saturated step. A sweep without such a
+/// step ended while throughput still grew, so its highest rate may be far below saturation.
 fn full(trials: &[Trial], usual: UsualShare) -> Option<f64> {
     let steps = || trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t) && good(t) > 0.0);
     let most = steps().map(good).reduce(f64::max)?;
@@ -134,8 +134,8 @@ fn shown_by(windows: &[At<'_>], part: Part, clean: bool) -> Vec<WindowObservatio
     windows.iter().filter_map(|at| shown(at, part, clean)).collect()
 }
 
-/// Returns the estimate for one part of the objective. Returns `None` if there are too few windows, or if every window
-/// met this part of the objective.
+/// Estimates the capacity from one part of the objective, such as a limit on a percentile. Returns `None` if there are
+/// too few windows, or if every window met this part of the objective.
 fn of_part(shown: &[WindowObservation], constraint: &Constraint) -> Option<Pooled> {
     let breaks = shown.iter().any(|w| constraint.breaks(w));
     let estimate = (shown.len() >= FEWEST_WINDOWS && breaks).then(|| estimate(shown, constraint))??;

@@ -87,9 +87,9 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], both: &ComparisonInput<'
 /// Returns the standard error that disturbances of the machine add to the difference between two searches, and its
 /// degrees of freedom. Returns `None` with too few windows.
 ///
-/// The result of a search depends on a few windows (measured periods) with rates near the capacity, and other programs
-/// may disturb each of these windows. Because a disturbed window can decide the search, a capacity is as uncertain as
-/// the rate of one window. The alternating windows of both servers show how much the rate of one window scatters. The
+/// The result of a search depends on a few windows (measured periods) with rates near the capacity. Other programs may
+/// disturb each of these windows. Because a disturbed window can decide the search, a capacity is as uncertain as the
+/// rate of one window. The alternating windows of both servers show how much the rate of one window scatters. The
 /// measured scatter includes disturbed windows, because a disturbed window may have decided a search.
 fn scatter(both: &ComparisonInput<'_>) -> Option<(f64, f64)> {
     let [pair] = both.pairs.as_slice() else { return None };

@@ -28,8 +28,7 @@ pub(super) struct Contrast {
 }
 
 /// Compares both sides over all conditions. Returns `None` if the sides have no condition in common. If the CPU use of
-/// other programs certainly affected the windows of live servers, both servers are compared at an equal CPU use of
-/// other programs.
+/// other programs certainly affected the windows of live servers, both servers are compared at an equal such CPU use.
 pub(super) fn contrast(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let Some(disturbance) = Disturbance::of(cells, pairing) else { return unadjusted(cells, pairing) };
     let apart = unadjusted(&disturbance.adjusted(cells), pairing)?;

@@ -32,9 +32,9 @@ pub(super) struct Disturbance {
 
 impl Disturbance {
     /// Fits the line (the figure's logarithm against the CPU use of other programs) to the alternating windows of two
-    /// live servers. Returns `None` if the windows do not alternate, if there are several conditions, or if the slope
-    /// of the line does not differ significantly from zero. Also returns `None` if a side has too few windows, or if
-    /// the CPU use of other programs is unknown.
+    /// live servers. Returns `None` if the windows do not alternate, or if there are several conditions. Also returns
+    /// `None` if the slope of the line does not differ significantly from zero. Also returns `None` if a side has too
+    /// few windows, or if the CPU use of other programs is unknown.
     pub(super) fn of(cells: &[Cell], pairing: Pairing) -> Option<Self> {
         let ([sides], Pairing::InTurns) = (cells, pairing) else { return None };
         if sides.iter().any(|side| side.len() < FEWEST_WINDOWS || side.iter().any(|one| !one.ln.is_finite())) {

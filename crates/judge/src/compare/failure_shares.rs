@@ -77,7 +77,7 @@ pub(super) struct Shares {
 #[derive(Clone, Copy)]
 struct Bursts {
     failures: f64,
-    /// Degrees of freedom from which the number is known; infinite for an assumption that no measurement exceeds.
+    /// Degrees of freedom of `failures`; infinite for an assumed number that no measurement exceeds.
     freedom: f64,
 }
 
@@ -87,7 +87,7 @@ impl Shares {
         let (squares, freedom) =
             [old, new].map(Side::scatter).into_iter().fold((0.0, 0.0), |x, y| (x.0 + y.0, x.1 + y.1));
         let seen = if freedom > 0.0 { (squares / freedom).max(1.0) } else { 1.0 };
-        // A measured number above the assumed one is only as certain as the observations.
+        // If the measured burst size exceeds `BURST`, the interval uses the degrees of freedom of the observations.
         let freedom_of_assumed = if seen > BURST { freedom } else { f64::INFINITY };
         let assumed = Bursts { failures: seen.max(BURST), freedom: freedom_of_assumed };
         let measured = match freedom > 0.0 {
@@ -128,8 +128,8 @@ impl Shares {
 mod tests {
     use super::*;
 
-    /// This test repeats a situation that was observed with a server whose every tenth answer fails: each pair of runs
-    /// alone gave a decision, but two runs per side, taken together, gave none.
+    /// In this observed case, every tenth answer of a server fails. Each pair of runs alone gave a decision, but two
+    /// runs per side, taken together, gave none.
     #[test]
     fn more_runs_decide_what_one_run_decides() {
         let low = |runs: usize, chance: f64| {

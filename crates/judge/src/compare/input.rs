@@ -160,8 +160,8 @@ impl ComparisonInput<'_> {
         both.filter(|cell| cell.iter().all(|observations| !observations.is_empty())).collect()
     }
 
-    /// Returns one observation for each run. One observation per run suits a figure that hardly varies within a server
-    /// process. A side with a single run gives no interval.
+    /// Returns one observation for each run: the logarithm of the figure's mean over the run's windows. One observation
+    /// per run suits a figure that hardly varies within a server process. A side with a single run gives no interval.
     fn levels(&self, of: fn(&Trial) -> Option<f64>) -> Vec<Cell> {
         let mean = |(unit, run): (usize, &Run)| {
             let seen: Vec<f64> = run.trials.iter().filter_map(of).collect();

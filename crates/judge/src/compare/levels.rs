@@ -42,7 +42,7 @@ impl Levels {
         }
     }
 
-    /// Returns the significance level of a figure.
+    /// Returns the significance level at which a figure is tested.
     pub(super) fn of(&self, figure: &ComparedFigure) -> f64 {
         match Family::of(figure) {
             Family::First => self.first,

@@ -3,8 +3,8 @@
 //! Windows are compared only if they were measured under the same condition. A condition is a number of clients in a
 //! sweep, or one load that was tried in several trials. The load of the alternating windows of two servers is a
 //! condition, too. The ratio comes from means of logarithms, with equal weights for all conditions. The module
-//! `contrast` explains how the interval of a ratio is computed. A figure's result word depends only on its interval.
-//! All figures of a family share one significance level (`levels`).
+//! `contrast` explains how the interval of a ratio is computed. Only the interval of a figure decides its result word,
+//! such as "faster". All figures of a family share one significance level (`levels`).
 
 mod capacities;
 mod contrast;
@@ -101,7 +101,7 @@ pub fn compare_at(
 }
 
 impl ComparisonInput<'_> {
-    /// Compares all figures except the listed costs.
+    /// Compares all figures, except the costs that are only listed.
     fn lines(&self) -> Vec<Line> {
         let [old, _] = self.runs;
         let mut lines: Vec<Line> = FIGURES.iter().filter_map(|f| self.figure(f)).collect();
@@ -120,8 +120,8 @@ impl ComparisonInput<'_> {
     }
 }
 
-/// Returns the time of a measurement that this comparison could repeat with more windows, seconds: the longest run, or
-/// all comparisons of the same live processes together.
+/// Returns the length, in seconds, of the measurement that could be repeated with more windows: the longest run, or all
+/// comparisons of the same live processes together.
 fn measured_s(old: &[Run], new: &[Run], pairing: Pairing) -> f64 {
     let of = |runs: &[Run]| {
         let times = runs.iter().map(|run| run.elapsed_s);

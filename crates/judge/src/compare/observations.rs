@@ -40,7 +40,7 @@ impl Pairing {
         matches!(self, Self::InTurns | Self::AtOnce)
     }
 
-    /// Returns true if each window of the old server has a window of the new server that was measured directly before
+    /// Returns true if each window of the old server has a partner: a window of the new server measured directly before
     /// it, directly after it, or at the same time.
     pub(super) const fn has_pairs(self) -> bool {
         !matches!(self, Self::Kept)

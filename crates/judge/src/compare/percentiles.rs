@@ -6,8 +6,9 @@
 //! each run or each window as one observation. If each window is one observation, the confidence interval comes from a
 //! bootstrap (Efron 1979), which merges randomly drawn windows.
 //!
-//! As in the summary of one run, each percentile is computed once for the good answers and once for all answers, and
-//! the longer result is used. Slow refusals thus make a percentile longer, and quick refusals do not make it shorter.
+//! Each percentile is computed once for the good answers and once for all answers, and the longer result is used. The
+//! summary of one run does the same. Slow refusals thus make a percentile longer, and quick refusals do not make it
+//! shorter.
 
 use std::collections::{BTreeMap, BTreeSet};
 

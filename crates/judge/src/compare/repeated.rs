@@ -34,8 +34,8 @@ pub(super) fn pairing(old: &[Run], new: &[Run]) -> Pairing {
     }
 }
 
-/// Returns the time of each window of a run: its begin and its end, seconds since 1970. Returns `None` if a time is
-/// unknown, as in runs of earlier versions.
+/// Returns one time span per fixed-load trial of a run: from the begin of its load to the end of its window, seconds
+/// since 1970. Returns `None` if a time is unknown, as in runs of earlier versions.
 fn times(run: &Run) -> Option<Vec<(f64, f64)>> {
     let of = |trial: &Trial| {
         let measured = &trial.measured;
@@ -49,8 +49,8 @@ fn overlap(old: (f64, f64), new: (f64, f64)) -> bool {
     old.0 < new.1 && new.0 < old.1
 }
 
-/// Returns true if a comparison of live servers saved both runs: the windows of each run begin before the windows of
-/// the other run end.
+/// Returns true if one comparison of live servers saved both runs: both come from this command, and their times
+/// overlap.
 fn in_one_comparison((old, new): (&Run, &Run)) -> bool {
     let span = |run: &Run| {
         let times = times(run).filter(|_| run.plan.command == COMMAND)?;

@@ -49,8 +49,8 @@ fn one_percent(widths: Widths, terms: &ErrorTerms) -> Option<(f64, NeededData)> 
     Some((factor, NeededData::Runs))
 }
 
-/// Fills in the smallest change that the whole comparison would have shown. This is the smallest change of the figure
-/// that decided the comparison. If no figure decided the comparison, the most precise required figure is used.
+/// Fills in the smallest change that the whole comparison would have shown. The result is the smallest change of the
+/// figure that decided the comparison. If no figure decided the comparison, the most precise required figure is used.
 pub(super) fn of_comparison(comparison: &mut Comparison, runs: usize) {
     let known = || comparison.comparisons.iter().filter(|c| c.smallest_change.is_some());
     let decided = known().find(|c| comparison.decided_by.as_ref() == Some(&c.figure));

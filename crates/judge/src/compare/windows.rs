@@ -35,7 +35,8 @@ pub(super) fn pairs<'a>(old: &'a [Run], new: &'a [Run], pairing: Pairing) -> Vec
     old.into_iter().filter_map(|(condition, old)| Some([old, new.remove(&condition)?])).collect()
 }
 
-/// Returns the windows of one side. The indexes of the windows of a run begin `turns` after those of the run before it.
+/// Returns the windows of one side. The window indexes of each run begin `turns` higher than those of the preceding
+/// run.
 fn by_condition(runs: &[Run], pairing: Pairing, turns: usize) -> BTreeMap<String, Vec<Window<'_>>> {
     let mut all: BTreeMap<String, Vec<Window<'_>>> = BTreeMap::new();
     for (at, trials) in runs.iter().flat_map(Run::repeats).enumerate() {

@@ -44,8 +44,8 @@ fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
 }
 
 /// Returns the caveat for an open loop that completed clearly more than the plateau of the sweep. If an open loop
-/// completed clearly more than the plateau, the resource that is full at the plateau is either not the limit or now
-/// needs less time per request. CPUs and threads that were full in the open loop, too, remain the limit.
+/// completed clearly more, the resource that is full at the plateau is not the limit, or now needs less time per
+/// request. CPUs and threads that were full in the open loop, too, remain the limit.
 fn outdone_sweep(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     let swept = highest_rate(facts.sweep.iter().copied());
     let more = facts.search.iter().copied().filter(|trial| good(trial) >= ASKED_FOR_MORE * swept);

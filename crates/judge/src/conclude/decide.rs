@@ -64,7 +64,7 @@ pub(crate) fn state(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<LoadState
 fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     let all = facts.sweep.iter().chain(&facts.search).copied().filter(|t| t.kind != TrialKind::Experiment);
     let most = all.max_by(|a, b| good(a).total_cmp(&good(b)))?;
-    // The rate of a burst that a limit per period lets pass is no rate that lasts.
+    // A limit per period lets bursts pass. The rate of a burst does not last.
     let lasts = capacity.held && facts.period_limit.is_none();
     (lasts && capacity.rate < CAPACITY_APART * good(most)).then_some(most)
 }

@@ -34,7 +34,7 @@ pub struct CostSpec {
     pub denominator: &'static str,
     /// Unit of the quotient; `Plain` for counts.
     pub unit: FigureUnit,
-    /// Treatment of the rate at rest.
+    /// Says if the rate of the counters at rest is subtracted.
     pub rest: Rest,
     /// Meaning of the cost, in one line.
     pub help: &'static str,

@@ -3,9 +3,9 @@
 //! server. Method: R. Blake's rule to compare ratios of counters, never raw rates.
 //!
 //! Counters of a whole host or namespace include all its programs. If client and server share a host or namespace, a
-//! cost from counters of this host or namespace is the cost of client and server together. Rows named `process_…` count
-//! only the processes of one side (client or server). In rows named `…_net`, the growth that the counters also had
-//! before the load (at rest) is subtracted.
+//! cost from its counters is the cost of client and server together. Rows named `process_…` count only the processes of
+//! one side (client or server). In rows named `…_net`, the growth that the counters also had before the load (at rest)
+//! is subtracted.
 
 use run::{Cost, Reading, Run, Side, Trial, Window};
 
@@ -75,7 +75,7 @@ fn per_request(spec: &CostSpec, trial: &Trial, side: &Side, rest: Option<&Side>)
     finite(per_s / rate).ok_or_else(|| "the quotient is not a number".into())
 }
 
-/// Returns true if a cost is part of a CPU time whose growth is less than the error that the kernel's ticks cause.
+/// Returns true if a cost is part of a CPU time that grew by less than the error of the kernel's clock ticks.
 fn is_below_ticks(spec: &CostSpec, side: &Side, window: Window) -> bool {
     let Some(whole) = spec.numerator.iter().find_map(|part| ticks::whole(part.counter)) else { return false };
     let parts: Vec<Part> = whole.iter().map(|counter| Part { counter, instance: "", optional: false }).collect();
@@ -113,8 +113,8 @@ mod tests {
         Side { recording: Recording { t_s, columns: vec![column], ..Recording::default() }, ..Side::default() }
     }
 
-    /// While 10 requests completed, each kind of CPU time of the host, except the time of hardware interrupts, grew by
-    /// one tick or by ten ticks.
+    /// While 10 requests completed, each kind of CPU time of the host grew by one tick or by ten ticks, except the time
+    /// of hardware interrupts.
     #[test]
     fn a_time_below_the_error_of_its_ticks_is_unknown() {
         let costs = |n: f64| {

@@ -106,7 +106,7 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
 
     /// In this test, the server mostly sleeps, and compilers on the same host fill all CPUs. The server completed 11
-    /// requests per second, yet an earlier version of loadline reported "full at 4.22/s".
+    /// requests per second. An earlier version of loadline nevertheless reported that it is "full at 4.22/s".
     #[test]
     fn cpu_time_of_other_programs_is_no_demand_of_a_request() {
         let mut planted_run = PlantedRun::new(90_000.0, 11.0).shared();

@@ -65,8 +65,8 @@ pub(crate) fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
 
 /// Returns an upper bound of the share of the time in which a read or write was in progress at a disk. The share of the
 /// time in which a disk request is in progress is at most the mean number of disk requests in progress. Linux 5.0 to
-/// 6.9 may count a whole clock tick as busy for each short request, so the counted busy share may be many times too
-/// large. Returns 1 if the number of disk requests in progress was sampled too rarely.
+/// 6.9 may count a whole clock tick as busy for each short request. The counted busy share may therefore be many times
+/// too large. Returns 1 if the number of disk requests in progress was sampled too rarely.
 fn out_at_most(view: &View<'_>, disk: &str) -> f64 {
     let mean = |part: &View<'_>| part.side.recording.reading("disk.in_flight", disk, part.window).value();
     spread(view, "disk.in_flight", mean).map_or(1.0, |(_, high)| high.clamp(0.0, 1.0))

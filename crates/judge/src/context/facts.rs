@@ -41,10 +41,10 @@ pub struct Facts<'a> {
     pub unloaded: Option<&'a Trial>,
     /// Trial that represents the run. With a sweep, the decisive trial is the sweep's first step that reaches 97 % of
     /// the sweep's highest rate. In an experiment without a sweep, the decisive trial is the first trial that meets the
-    /// objective and reaches 97 % of the highest rate. If no trial that reaches 97 % of the highest rate meets the
-    /// objective, the decisive trial is the first trial that reaches 97 % of the highest rate. If a run is no
-    /// experiment and has no sweep, the decisive trial is the trial with the highest rate. If the requests differ in
-    /// size, rates in bytes per second are compared.
+    /// objective and reaches 97 % of the highest rate. If no such trial meets the objective, the decisive trial is the
+    /// first trial that reaches 97 % of the highest rate. If a run is no experiment and has no sweep, the decisive
+    /// trial is the trial with the highest rate. If the requests differ in size, rates in bytes per second are
+    /// compared.
     pub decisive: Option<&'a Trial>,
     /// Open-loop step with the lowest offered rate that missed the objective, above all rates that met the objective.
     pub failing: Option<&'a Trial>,
@@ -126,9 +126,9 @@ impl<'a> Facts<'a> {
         if is_beyond { top(&self.search) } else { self.busy_steps() }
     }
 
-    /// Returns the trial that shows which CPU is full: of the trials near the highest rate, the trial in which the
-    /// server used the most CPU time. The decisive step may reach nearly the highest rate before a CPU is completely
-    /// full.
+    /// Returns the trial that shows which CPU is full. Among the trials near the highest rate, it is the one in which
+    /// the server used the most CPU time. The decisive step may reach nearly the highest rate before a CPU is
+    /// completely full.
     pub fn full(&self) -> Option<&'a Trial> {
         let used = |t: &Trial| server_of(t).and_then(|v| v.cpu_used()).unwrap_or(0.0);
         self.fast_trials().into_iter().max_by(|a, b| used(a).total_cmp(&used(b))).or(self.decisive)

@@ -11,7 +11,7 @@ use crate::number::{finite, positive};
 use crate::thresholds::KNEE_REACHED;
 
 /// Returns the knee of the sweep. Returns `None` if the sweep has no knee ([`of_sweep`]), or if another measurement
-/// contradicts the knee; the report then shows a warning. If more clients did more work than R1 allows, R1 and the knee
+/// contradicts the knee. The report then shows a warning. If more clients did more work than R1 allows, R1 and the knee
 /// are too high. If an open loop completed more than the sweep, Xmax and the knee are too low.
 pub(crate) fn knee(facts: &Facts<'_>) -> Option<Knee> {
     let is_valid = beyond_bound(facts).is_none() && facts.beyond_closed_loop().is_none();

@@ -23,9 +23,9 @@ pub(crate) struct RareSlow {
 }
 
 impl RareSlow {
-    /// Finds slow answers in the light loads: those with at most half of the highest rate, at which hardly any request
-    /// waits. If these are too few, uses all loads: if requests waited in the heavier ones, slow answers would be more
-    /// frequent there.
+    /// Finds slow answers in the light loads, which have at most half of the highest rate. At such rates, hardly any
+    /// request waits. If the light loads show no slow answers of this kind, uses all loads. If requests queued in the
+    /// heavier loads, slow answers would be more frequent there.
     pub(crate) fn of(loads: &[&Trial], limits: &Limits) -> Option<Self> {
         let most = highest_rate(loads.iter().copied());
         let mut all = loads.to_vec();
@@ -34,9 +34,9 @@ impl RareSlow {
         [&all[..light], &all[..]].into_iter().find_map(|loads| Self::among(loads, limits))
     }
 
-    /// Finds slow answers in loads, which are ordered by their rates. Answers are slow if they exceed a limit of the
-    /// objective or a delay that a person notices, and take many times as long as usual answers. Returns `None` if the
-    /// slow answers are rarer than that limit allows, or depend on the load.
+    /// Finds slow answers in loads, which are ordered by their rates. Answers are slow if they take many times as long
+    /// as usual answers, and exceed a limit of the objective or a delay that a person notices. Returns `None` if the
+    /// slow answers are rarer than the exceeded limit allows, or depend on the load.
     fn among(loads: &[&Trial], limits: &Limits) -> Option<Self> {
         let allowed = |figure: SummaryFigure| figure.share_above().unwrap_or(REFUSED);
         let bounds = [
@@ -57,8 +57,8 @@ impl RareSlow {
         bounds.into_iter().filter(|(us, _)| *us >= far_us).find_map(|bound| alike(&lighter, &heavier, bound))
     }
 
-    /// Returns true if these slow answers explain that a trial missed a limit on a percentile: they are the answers
-    /// beyond this limit, and no more frequent in the trial than under light loads.
+    /// Returns true if the slow answers explain why a trial missed a limit on a percentile. They must be the answers
+    /// beyond this limit, and must be no more frequent in the trial than under light loads.
     pub(crate) fn explains(&self, trial: &Trial, limits: &Limits) -> bool {
         let is_percentile = |kind| matches!(kind, BreachKind::P99 | BreachKind::P999);
         let missed = breach(trial, limits).filter(|breach| is_percentile(breach.kind));
@@ -158,7 +158,8 @@ mod tests {
         PlantedRun::new(7000.0, 30_000.0).rates(&[0.3, 0.5]).change(change)
     }
 
-    /// An earlier version of loadline named waiting goroutines, because the sweep seemed to stop growing.
+    /// An earlier version of loadline named waiting goroutines as the limit, because throughput seemed to stop growing
+    /// in the sweep.
     #[test]
     fn rare_slow_answers_that_do_not_depend_on_the_load_are_told_and_limit_nothing() {
         let any_load = with_share(|_| 0.015);
@@ -172,7 +173,7 @@ mod tests {
         assert!(found.advice[0].contains("slow without load"), "{:?}", found.advice);
     }
 
-    /// With many clients, the slow answers become more frequent, so they are those of a queue.
+    /// With many clients, the slow answers become more frequent, so a queue causes them.
     #[test]
     fn slow_answers_that_grow_with_the_load_are_no_second_peak() {
         let run = with_share(|p| if p.x > 2000.0 { 0.2 } else { 0.01 }).run();
@@ -182,7 +183,8 @@ mod tests {
         assert!(!none.sentence.contains("at any load"), "{none:#?}");
     }
 
-    /// A server of four workers answers each request after 20 ms. No answers but those that wait in its queue are slow.
+    /// A server of four workers answers each request after 20 ms. Only requests that wait in the server's queue get
+    /// slow answers.
     #[test]
     fn a_queue_makes_no_second_peak() {
         let queue = |t: &mut Trial, p: &Point| times(t, p.r_us, (0.0, 0.0));

@@ -174,7 +174,7 @@ mod tests {
     }
 
     /// One thread of the server is busy even without load, so it is not the bottleneck. An earlier version of loadline
-    /// judged each repeat without the recording before the load, and reported that three of three repeats disagree.
+    /// judged each repeat without the recording before the load, and reported that all three repeats disagree.
     #[test]
     fn each_repeat_is_judged_with_the_recording_before_the_load() {
         let polls = PlantedRun::new(20_000.0, 1e9)
@@ -194,7 +194,7 @@ mod tests {
     }
 
     /// Each repeat had time for two windows, so each repeat alone gives a lower bound: 180/s, by the uncertain count of
-    /// a closed loop. An earlier version of loadline reported 180/s with an interval of width zero.
+    /// a closed loop. An earlier version of loadline reported a capacity of 180/s with an interval of width zero.
     #[test]
     fn lower_bounds_of_repeats_have_no_mean() {
         let parts = (0..3).map(|repeat| {

@@ -174,7 +174,7 @@ fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
 
 /// Returns true if throughput may have grown in proportion to the clients between two steps, and only chance hides it.
 /// If a few answers take far longer than the others, the rate of a short step depends on the number of slow answers in
-/// it. By renewal theory, the relative error of a number of answers is the coefficient of variation of their times,
+/// it. By renewal theory, a number of answers has a relative error: the coefficient of variation of their times,
 /// divided by the square root of their number.
 fn may_have_grown(first: &Trial, last: &Trial, growth: f64) -> bool {
     let error = rate_error(first).hypot(rate_error(last));

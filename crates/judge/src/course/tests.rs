@@ -131,7 +131,7 @@ fn a_ramp_that_failed_for_a_moment_blames_only_the_rates_of_that_moment() {
 }
 
 /// Requests failed only in the last tenth of a second before the rate rose, or only in the first tenth of a second
-/// after the rise. If later requests failed, too, all failures belong to the higher rate.
+/// afterwards. If later requests failed, too, all failures belong to the higher rate.
 #[test]
 fn failures_at_the_edge_of_a_stage_are_blamed_on_neither_neighbour() {
     let step = |rate| Stage { seconds: 2.0, from: rate, to: rate };
@@ -169,8 +169,8 @@ fn a_moment_of_two_stages_shows_neither_that_they_held_nor_that_they_failed() {
     assert_eq!((found.held_rate, found.failed, found.unknown), (None, None, Some(0)), "no time was read: {found:?}");
 }
 
-/// An earlier version of loadline compared a limit of 20 ms with the percentile over all rates of a ramp, although its
-/// last stage missed the limit with 26.8 ms.
+/// In this ramp, only the last stage missed the limit of 20 ms, with 26.8 ms. An earlier version of loadline compared
+/// the limit with the percentile over all rates of the ramp.
 #[test]
 fn an_objective_that_the_last_stage_missed_is_not_met() {
     let step = |rate| Stage { seconds: 2.0, from: rate, to: rate };

@@ -79,10 +79,10 @@ pub(crate) struct CostDrift {
 }
 
 impl CostDrift {
-    /// Finds the growth in a run. Light loads are left out, because a lightly loaded side needs more CPU time per
-    /// answer: loads with less than half of the highest rate and of the largest CPU use. In a run with a single load,
-    /// compares the parts of its window. Returns `None` if the server's CPU time per answer did not grow, or if too few
-    /// loads show it.
+    /// Finds the growth of the server's CPU time per answer in a run. Leaves out light loads, because a lightly loaded
+    /// side needs more CPU time per answer. A light load has less than half of the highest rate and of the largest CPU
+    /// use. In a run with a single load, compares the parts of its window. Returns `None` if the server's CPU time per
+    /// answer did not grow, or if too few loads show it.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let costs = Costs::of(facts);
         let server = Course::of(&costs.server(false), &costs.server(true), FEWEST_POINTS)?;
@@ -178,7 +178,7 @@ impl Cost {
         Some(Self { t_s: began_s + cost.t_s, ..cost })
     }
 
-    /// Returns the costs in a part of a trial's window.
+    /// Returns the CPU time per answer of both sides in a part of a trial's window.
     fn within(trial: &Trial, window: Window) -> Option<Self> {
         let (measured, step_s) = (&trial.measured, trial.measured.step_s());
         let is_inside =

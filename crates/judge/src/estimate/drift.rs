@@ -100,9 +100,9 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
 /// Returns true if the server fell behind the offered rate of an open loop. `slowest_rate` is its completed rate in a
 /// quarter of the window.
 ///
-/// After a backlog at the beginning, an open loop completes more than the offered rate, so a lower rate later does not
-/// show that the server fell behind. Random arrivals make the rate vary, too. If the server fell behind, some requests
-/// are unanswered at the end of the window, or waited as long as the backlog took to arrive.
+/// After a backlog at the beginning, an open loop completes more than the offered rate. A lower rate later therefore
+/// does not show that the server fell behind. Random arrivals make the rate vary, too. If the server fell behind, some
+/// requests are unanswered at the end of the window, or waited as long as the backlog took to arrive.
 fn fell_behind(trial: &Trial, slowest_rate: f64) -> bool {
     let (offered_rate, tally) = (trial.rates.offered_rate, &trial.measured.tally);
     let backlog = (offered_rate - slowest_rate) * trial.measured.length_s / 4.0;
@@ -171,7 +171,7 @@ struct Growth {
     median: f64,
     per_s: f64,
     z: f64,
-    /// Growth over the whole window.
+    /// Growth of the value over the whole window.
     grown: f64,
 }
 
@@ -350,7 +350,7 @@ mod tests {
     }
 
     /// A server that answers at once completes requests at the rate at which they arrive. An earlier version of
-    /// loadline took the scatter of 23 random arrivals in one second for a server that slowed down.
+    /// loadline saw 23 random arrivals in one second, and took their scatter as a server that slowed down.
     #[test]
     fn random_arrivals_at_a_server_that_keeps_up_are_no_change() {
         let of = |max_us: f64, seed: u64| {

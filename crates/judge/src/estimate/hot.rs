@@ -63,8 +63,8 @@ fn is_mostly_kernel(view: &View<'_>, process: &str) -> bool {
 }
 
 /// Returns the functions by the share of their own code, the largest first. Leaves out functions whose share may be
-/// chance. If no function has a large share of own code, appends a function with a large inclusive share (its own code
-/// and all that it calls).
+/// chance. If no function has a large share of own code, appends a function with a large inclusive share. The inclusive
+/// share counts a function's own code and all that it calls.
 pub fn hot(profile: &StackProfile) -> Vec<HotFunction> {
     let stacks = stacks(profile);
     let mut own: BTreeMap<FunctionId<'_>, f64> = BTreeMap::new();
@@ -167,8 +167,8 @@ fn is_beyond(share: f64, limit: f64, samples: u64) -> bool {
     samples > 1 && stats::shares::wilson(share.clamp(0.0, 1.0), samples.max(1) as f64, stats::NORMAL_95).low >= limit
 }
 
-/// Returns true if at least two samples contain a function, and its share is that of a working function even at the
-/// lower end of its sampling error.
+/// Returns true if at least two samples contain a function, and its share is that of a working function. The share must
+/// be large enough even at the lower end of its sampling error.
 fn is_seen_often(share: f64, samples: u64) -> bool {
     (share * samples as f64).round() as u64 >= 2 && is_beyond(share, WORKS, samples)
 }

@@ -133,8 +133,8 @@ fn unloaded_steps(run: &Run) -> Vec<&Trial> {
 
 /// Returns the least 99th percentile of the response times in any step, microseconds. A pause of the machine lengthens
 /// the 99th percentile of one step. A server that answers some requests slowly under any load has a long 99th
-/// percentile in all steps. A step with few answers may have no slow one by chance, so the light steps together replace
-/// the steps with few answers, if they have enough. Returns `None` with fewer than two steps.
+/// percentile in all steps. A step with few answers may have no slow answer by chance. The light steps together
+/// therefore replace the steps with few answers, if they have enough answers. Returns `None` with fewer than two steps.
 fn least_p99_us(run: &Run) -> Option<f64> {
     let steps = unloaded_steps(run);
     let slow = |answers: u64| SummaryFigure::P99.share_above().unwrap_or(0.0) * answers as f64;
@@ -146,8 +146,8 @@ fn least_p99_us(run: &Run) -> Option<f64> {
     each.chain(light).min_by(f64::total_cmp).filter(|_| steps.len() >= 2)
 }
 
-/// Returns the response times of the light steps together: those with at most half of the highest rate, in which hardly
-/// any request waits. Returns `None` if the times of any of them are unknown.
+/// Returns the response times of all light steps together. A light step has at most half of the highest rate, so hardly
+/// any request waits. Returns `None` if the times of any light step are unknown.
 fn light_times(steps: &[&Trial]) -> Option<Hist> {
     let most = highest_rate(steps.iter().copied());
     let light = steps.iter().filter(|step| good(step) <= MUCH_LOWER * most);

@@ -73,7 +73,8 @@ impl Bracket {
         self.tried.keys().next().copied()
     }
 
-    /// Returns the lead of the majority among the windows with `users` users, and the number of these windows.
+    /// Returns two numbers for the windows with `users` users: by how many windows the majority leads, and how many
+    /// windows there are.
     pub fn lead(&self, users: u32) -> (usize, usize) {
         self.tried.get(&users).map_or((0, 0), |windows| (windows.lead(), windows.all()))
     }

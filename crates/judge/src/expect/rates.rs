@@ -51,8 +51,8 @@ impl Seen<'_> {
     }
 }
 
-/// Returns the rate of good answers in each step of a trial. If a run did not record the refusals of each step, all
-/// steps count as having the same share of refusals.
+/// Returns the rate of good answers in each time step (report interval) of a trial. If a run did not record the
+/// refusals of each step, all steps count as having the same share of refusals.
 fn good_series(trial: &Trial) -> Vec<f64> {
     let measured = &trial.measured;
     if measured.series_refused.is_empty() {

@@ -33,8 +33,8 @@ pub(crate) struct UpstreamFailure {
 }
 
 impl UpstreamFailure {
-    /// Returns the cause of the failed answers of a run. Returns `None` in three cases: the server has no upstream,
-    /// most failures are not answers with status 500 to 599, or no counter shows a cause.
+    /// Returns the cause of the failed answers of a run. Returns `None` if the server has no upstream, or if no counter
+    /// shows a cause. Also returns `None` if most failures are not answers with status 500 to 599.
     pub(crate) fn of(facts: &Facts<'_>, failures: &Failures<'_>) -> Option<Self> {
         let view = server_of(failures.trial).filter(|_| fails_itself(failures.trial))?;
         let light = facts.unloaded.filter(|light| !std::ptr::eq(*light, failures.trial)).and_then(server_of);

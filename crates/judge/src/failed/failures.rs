@@ -197,8 +197,8 @@ fn title_or_all(reason: &str) -> Cow<'_, str> {
 const TITLE: &str = "<title>";
 
 /// Returns the trial with the most requests, and the failed share of all trials together. Returns `None` if the
-/// objective allows this share, or if chance does not explain why a trial's share differs from it. Also returns `None`
-/// with a single load, if a load had no failure, or if nearly all requests failed.
+/// objective allows the failed share of all trials, or if the share of a trial differs from it by more than chance
+/// explains. Also returns `None` with a single load, if a load had no failure, or if nearly all requests failed.
 fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let trials = || facts.sweep.iter().chain(&facts.search).copied();
     let counts: Vec<(f64, f64)> = trials().map(failed_and_all).filter(|(_, all)| *all > 0.0).collect();
@@ -213,8 +213,8 @@ fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     (several && is_equal && share > facts.limits.errors).then_some((most, share))
 }
 
-/// Returns true if the server had CPU time left for good answers: neither its CPUs nor any of its threads were likely
-/// to be full, or only refusals filled them.
+/// Returns true if the server had CPU time left for good answers. Either neither its CPUs nor any of its threads were
+/// likely to be full, or only refusals filled them.
 fn had_time(facts: &Facts<'_>, trial: &Trial) -> bool {
     server_of(trial).and_then(|view| fullness_by_good(facts, &view)).is_some_and(|full| full < LIKELY)
 }

@@ -147,10 +147,11 @@ pub(crate) fn held_connections<'a>(facts: &Facts<'a>) -> Option<HeldConnections<
 }
 
 impl<'a> HeldConnections<'a> {
-    /// Returns the held connections of a trial. Returns `None` unless some connections were never answered, no connect
-    /// succeeded in the window, and the accept queue was full or contained the unanswered connections. If a server
-    /// merely accepts slowly, it takes connections from its queue, so some connects succeed in the window. If each
-    /// worker of a server keeps one connection, the server takes no connection from its queue.
+    /// Returns the connections that the server answered while it accepted no other in the whole window. Returns `None`
+    /// unless some connections were never answered, no connect succeeded in the window, and the accept queue was full
+    /// or contained the unanswered connections. If a server merely accepts slowly, it takes connections from its queue,
+    /// so some connects succeed in the window. If each worker of a server keeps one connection, the server takes no
+    /// connection from its queue.
     pub(crate) fn of(trial: &'a Trial) -> Option<Self> {
         let view = server_of(trial)?;
         let (full, never_answered) = (always_full(&view), trial.tally.phantom as f64);
@@ -165,7 +166,7 @@ impl<'a> HeldConnections<'a> {
         })
     }
 
-    /// Returns the sentence about the held connections.
+    /// Returns the sentence about the answered connections and the ones that waited in the accept queue.
     pub(crate) fn text(&self) -> String {
         format!(
             "the server answered on {} and accepted no other in the whole window, while {} waited in its {}accept queue",

@@ -1,8 +1,9 @@
 //! Limits on the number of requests per period, such as 2,000 requests per 10 s. At the beginning of each period, the
-//! server answers requests until their number reaches the limit. It refuses all others until the next period begins.
+//! server answers requests until their number reaches the limit. The server refuses all other requests until the next
+//! period begins.
 //!
 //! A window that is much shorter than the period sees only good answers, or only refusals. The record of the whole run
-//! shows the period: good answers come in bursts that begin at equal intervals, and each burst has the same number of
+//! shows the period. Good answers come in bursts that begin at equal intervals, and each burst has the same number of
 //! good answers. Over a long time, the server gives one burst per period, however fast the burst is.
 
 mod bursts;
@@ -74,7 +75,8 @@ impl PeriodLimit {
     }
 
     /// Finds the limit if at most one period began during the run. The period is then at least as long as the longest
-    /// time that was seen of one. Nothing shows that periods repeat, so a status must name the limit.
+    /// part of it that the run shows. Nothing shows that periods repeat, so only a status that names the limit confirms
+    /// it.
     fn at_least(bursts: &[Burst], record: &[Part]) -> Option<Self> {
         let until_s = record.last()?.to_s;
         let seen_s = match bursts {
@@ -90,8 +92,8 @@ impl PeriodLimit {
         Self::new(&[last.good], bursts, period_s).filter(|_| is_mostly_refused)
     }
 
-    /// Makes the limit from the numbers of good answers in whole periods. Returns `None` unless two bursts that ended
-    /// in refusals have this number of good answers, or the only burst has.
+    /// Makes the limit from the numbers of good answers in whole periods. Returns `None` unless the only burst, or two
+    /// bursts that ended in refusals, have this number of good answers.
     fn new(counts: &[f64], bursts: &[Burst], period_s: Interval) -> Option<Self> {
         let requests = median(counts.to_vec())?;
         let is_near = |count: &f64| (count / requests - 1.0).abs() <= BURSTS_ALIKE;
@@ -103,8 +105,9 @@ impl PeriodLimit {
         is_found.then_some(Self { requests, counts: ends, period_s, bursts: used_up.len(), is_named: false })
     }
 
-    /// Returns true if no burst contradicts the limit. A server with such a limit refuses nothing before the number of
-    /// requests reaches the limit. The first burst of the run may be shorter, because its period began before the run.
+    /// Returns true if no burst contradicts this limit on requests per period. A server with such a limit refuses
+    /// nothing before the number of requests reaches the limit. The first burst of the run may be shorter, because its
+    /// period began before the run.
     fn agrees(&self, bursts: &[Burst]) -> bool {
         let is_too_short = |burst: &Burst| {
             burst.opening.is_some() && burst.is_used_up && burst.good < (1.0 - BURSTS_ALIKE) * self.requests

@@ -24,10 +24,10 @@ pub(super) fn delay_share(trial: &Trial, threads: f64) -> Option<f64> {
     ratio(late_us + of_service * (service_us + blocked_us), trial.latency_us.mean).map(|share| share.clamp(0.0, 1.0))
 }
 
-/// Returns the mean time from a random moment until the generator's thread runs, microseconds. The periods are those in
-/// which a generator thread woke up late or stalled (`held_up`). The probability that a random moment falls into a
-/// period is proportional to the period's length `h`. On average, half of the period (`h / 2`) is then still left
-/// (residual time of a renewal process; Kleinrock, Queueing Systems 1, 1975, section 5.2).
+/// Returns the mean time from a random moment until the generator's thread runs, microseconds. The function considers
+/// the periods in which a generator thread woke up late or stalled (`held_up`). The probability that a random moment
+/// falls into a period is proportional to the period's length `h`. On average, half of the period (`h / 2`) is then
+/// still left (residual time of a renewal process; Kleinrock, Queueing Systems 1, 1975, section 5.2).
 fn until_awake_us(trial: &Trial, threads: f64) -> f64 {
     let window = trial.measured.window;
     let inside = |period: &run::Window| period.end_s.min(window.end_s) - period.begin_s.max(window.begin_s);

@@ -60,8 +60,8 @@ impl<'a> Delayed<'a> {
         Some(Self { one, most, r1_us, quick_us: quick.latency_us.mean, text })
     }
 
-    /// Returns the reason for delayed answers if it is not a rate limit of the server: a CPU quota, or packets that
-    /// wait on the network path.
+    /// Returns the reason for delayed answers if it is not a rate limit of the server. Such a reason is a CPU quota, or
+    /// packets that wait on the network path.
     pub(crate) fn no_limit(&self) -> Option<NoLimit> {
         let quota = sides_of(self.one).iter().filter_map(throttled).find(|held| held.share >= THROTTLED);
         let other = quota.map(|held| held.evidence.text);
@@ -92,8 +92,8 @@ pub(crate) fn fills_alone<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     (facts.limited() && good(one) >= ALONE_REACHES * most).then_some((one, most))
 }
 
-/// Returns the number of CPUs that the server's threads needed: the time for which they ran or waited for a CPU, per
-/// second of the trial.
+/// Returns the number of CPUs that the server's threads needed: per second of the trial, the time for which they ran or
+/// waited for a CPU.
 pub(crate) fn works(trial: &Trial) -> Option<f64> {
     let workers = server_of(trial)?.workers();
     (!workers.is_empty()).then(|| workers.iter().map(Task::wants).sum())

@@ -5,8 +5,8 @@ use crate::context::view::View;
 use crate::number::{positive, ratio};
 use crate::thresholds::LIMIT_CONNECTS;
 
-/// Returns false if a reply on the connections to an upstream takes longer than the slowest request of the load. No
-/// request waits for a reply that is slower than every request: the server polls for news (long polling) or waits for
+/// Returns false if a reply on the connections to an upstream takes longer than the slowest request of the load. If a
+/// reply is slower than every request, no request waits for it. The server polls for news (long polling) or waits for
 /// messages of a queue. By Little's law, the mean time of a reply is the number of awaited replies (`busy`) divided by
 /// the upstream's request rate. Each of the `count` connections may await a reply to a request from before the window.
 ///

@@ -14,7 +14,7 @@ use crate::thresholds::{FULL, LEAST_PLACES, LIKELY, ONE_PLACE, ONE_THREAD, SERIA
 use crate::waits;
 
 /// Returns evidence that a server runs only one request at a time: its threads together use about one CPU. Returns
-/// `None` if the counters do not show this.
+/// `None` if the counters do not show that requests run one at a time.
 pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidence> {
     let flat = matches!(facts.plateau, Plateau::Flat { .. });
     let view = facts.crowded_server().filter(|_| flat)?;

@@ -50,10 +50,10 @@ pub(crate) fn seen(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidenc
     queue(facts, places).map(|queue| queue.evidence)
 }
 
-/// Returns evidence of the requests that wait in a queue at the server, if most waiting requests do. Neither lost
-/// packets nor a full link delay requests that have reached the server. Returns `None` if most requests that the server
-/// handles have an answer that TCP has not sent yet. A worker that cannot send its answer reads no other request, so
-/// the network may cause a queue at the server.
+/// If most waiting requests wait in a queue at the server, returns evidence of this queue. Neither lost packets nor a
+/// full link delay requests that have reached the server. Returns `None` if most requests that the server handles have
+/// an answer that TCP has not sent yet. A worker that cannot send its answer reads no other request, so the network may
+/// cause a queue at the server.
 pub(crate) fn past_the_network(facts: &Facts<'_>) -> Option<Evidence> {
     let queue = queue(facts, Places::of(facts).as_ref())?;
     let unsent = link_queue::unsent_share(&queue.view).unwrap_or(0.0);

@@ -95,9 +95,9 @@ mod tests {
     }
 
     /// Returns the verdict on a load of 64 connections. Client and server have one CPU and one thread each. The array
-    /// `client` describes the client, and the array `server` the server. The first two numbers of an array are the
-    /// share of the time for which the thread runs, and the share for which it waits for a CPU. The third number is the
-    /// number of received bytes per connection that the thread has not read.
+    /// `client` describes the client, and the array `server` the server. The first two numbers of an array are shares
+    /// of the time: the share for which the thread runs, and the share for which it waits for a CPU. The third number
+    /// is the number of received bytes per connection that the thread has not read.
     fn verdict(client: [f64; 3], server: [f64; 3]) -> run::Bottleneck {
         let mut planted_run = PlantedRun::new(1000.0, 4000.0).steps(&[64]).rates(&[]).none(Who::Server, "thread.cpu");
         let sides =

@@ -20,8 +20,8 @@ pub(crate) fn delayed_acks(light: &Trial) -> Option<(View<'_>, f64)> {
 
 /// Returns the number of delayed TCP acknowledgements of answers per request, and the side (client or server) whose
 /// kernel counted them. Only the client acknowledges answers, so the server's counter is ignored if the server is in
-/// another network namespace. There, the server's counter counts late acknowledgements of requests, which are delayed
-/// if the server reads a request late.
+/// another network namespace. In another namespace, the server's counter counts late acknowledgements of requests.
+/// These are delayed if the server reads a request late.
 pub(crate) fn delayed_acks_of_answers(light: &Trial) -> Option<(View<'_>, f64)> {
     if light.server.as_ref().is_none_or(|server| server.same_network(&light.client)) {
         return delayed_acks(light);
@@ -30,9 +30,9 @@ pub(crate) fn delayed_acks_of_answers(light: &Trial) -> Option<(View<'_>, f64)> 
     client.per_request("tcp.delayed_acks").map(|acks| (client, acks))
 }
 
-/// Returns the round trip time to the server in microseconds, if the round trip makes up most of the response time in
-/// the light load `light`. A network round trip of about 40 ms looks like a wait for the delayed-acknowledgement timer
-/// if other programs on the host delay acknowledgements.
+/// Returns the round trip time to the server in microseconds. Returns `None` if the round trip does not make up most of
+/// the response time in the light load `light`. A network round trip of about 40 ms looks like a wait for the
+/// delayed-acknowledgement timer if other programs on the host delay acknowledgements.
 pub(crate) fn distance_us(light: &Trial) -> Option<f64> {
     let least = sides_of(light).into_iter().filter_map(|v| v.value("connection.min_rtt"));
     let trip = least.chain(Some(light.connect_us.p50)).filter(|us| *us > 0.0).reduce(f64::min)?;
@@ -51,15 +51,15 @@ pub(crate) fn transfer_wait_us(light: &Trial) -> Option<f64> {
 }
 
 /// Returns the time in microseconds for which the last part of an answer waits for a delayed acknowledgement at the
-/// lightest load. Returns `None` if a worker of the server stays occupied meanwhile; see [`holds_workers`].
+/// lightest load. Returns `None` if a worker of the server stays occupied during this wait; see [`holds_workers`].
 pub(crate) fn wait_without_worker_us(facts: &Facts<'_>) -> Option<f64> {
     facts.unloaded.and_then(transfer_wait_us).filter(|_| !holds_workers(facts))
 }
 
 /// Returns true if a worker of the server stays occupied while an answer waits for the delayed-acknowledgement timer.
 /// For example, a worker that handles one connection at a time turns to another connection only after the client has
-/// closed the current one. By Little's law, the highest rate (Xmax) times the response time without the wait is a
-/// number of requests at the same time. A number below one shows that the wait occupies a worker, too.
+/// closed the current one. By Little's law, the highest rate (Xmax) times the response time without the wait is the
+/// number of requests in progress. If this number is below one, the wait occupies a worker, too.
 fn holds_workers(facts: &Facts<'_>) -> bool {
     let without_wait = || {
         let light = facts.unloaded?;

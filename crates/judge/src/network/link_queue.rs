@@ -19,9 +19,9 @@ pub(crate) fn on_the_way(trial: &Trial) -> Option<Evidence> {
     longest(trial, |_| true).filter(|_| idle(trial))
 }
 
-/// Returns the evidence of [`on_the_way`] if the load may cause the queue: unsent data waits, or round trips are far
-/// longer than at the lightest load. On a radio link, round trips vary much at every load, so a mean far above the
-/// minimum shows no queue.
+/// Returns the evidence of [`on_the_way`] if the load may cause the queue. The signs are unsent data that waits, or
+/// round trips that are far longer than at the lightest load. On a radio link, round trips vary much at every load, so
+/// a mean far above the minimum shows no queue.
 pub(crate) fn of_the_load(facts: &Facts<'_>, trial: &Trial) -> Option<Evidence> {
     let by_load = |view: &View<'_>| waits_unsent(view) || may_have_grown(facts, view);
     longest(trial, by_load).filter(|_| idle(trial))
@@ -173,8 +173,7 @@ mod tests {
         assert_eq!(one_client_fills(120.0).verdict().id, "server-rate-limit");
     }
 
-    /// This test repeats a situation that was observed on a real link of 10 Mbit/s that lets bursts of 256 kB pass,
-    /// while other programs used both CPUs.
+    /// In this observed case, a real link of 10 Mbit/s lets bursts of 256 kB pass, while other programs use both CPUs.
     #[test]
     fn on_busy_cpus_a_shaped_link_is_no_limit_on_purpose_either() {
         let busy = |who: Who, planted: PlantedRun| planted.per_s(who, "cpu.user", "total", |_| 3.9e6);

@@ -1,5 +1,5 @@
 //! Signs on the network path of QUIC connections (HTTP/3). The kernel counts neither the packets nor the round trips of
-//! QUIC, so all figures come from the generator, which is one end of each connection. Source: RFC 9002.
+//! QUIC. All figures therefore come from the generator, which is one end of each connection. Source: RFC 9002.
 //!
 //! Two facts limit these figures. First, the generator notices only the loss of packets that it sent itself, not the
 //! loss of answers. Second, a program acknowledges the packets, not the kernel. A packet that waits in the socket of a
@@ -49,8 +49,9 @@ pub(crate) fn path_line(trial: &Trial) -> Option<Evidence> {
     Some(measured(&client(trial), ("quic.rtt_us", ""), (rtt_us, FigureUnit::Micros), positive(min_rtt_us), text))
 }
 
-/// Returns the reason why packets of a trial wait neither on the network path nor in the server's socket: the round
-/// trips are hardly longer than the shortest one. Returns `None` if they are longer, or unknown.
+/// Returns the reason why packets of a trial wait neither on the network path nor in the server's socket. The reason is
+/// that the round trips are hardly longer than the shortest one. Returns `None` if the round trips are longer, or
+/// unknown.
 fn waits_nowhere(trial: &Trial) -> Option<String> {
     let paths = trial.quic.as_ref()?;
     let (rtt_us, least_us) = (rtt_us(trial)?, positive(paths.min_rtt_us)?);

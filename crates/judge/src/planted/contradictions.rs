@@ -144,7 +144,7 @@ fn retracts_knee(run: &Run) -> bool {
     run.findings.trust.warnings.iter().any(|warning| words.iter().any(|words| warning.contains(words)))
 }
 
-/// An earlier version of loadline printed a knee beside the warning that it is wrong.
+/// An earlier version of loadline printed a knee together with a warning that this knee is wrong.
 #[test]
 fn a_knee_that_a_warning_retracts_is_not_given() {
     for (warning, planted_run) in PAST_A_BOUND {

@@ -144,9 +144,9 @@ fn a_generator_that_others_starve_is_the_limit_whatever_the_server_looks_like() 
 
 /// Figures of a real run: three programs with high priority run on the generator's CPU. In an open loop with 56
 /// requests in flight, the generator ran for 14.9 % of the time and waited for a CPU for 67.8 %. An earlier version of
-/// loadline gave a starved generator a probability of only 17.5 %, and the verdict was `unknown`. The reason: the waits
-/// for a CPU are short compared with the time that requests wait for a free connection. The generator's own clock shows
-/// the delay: the generator sends 1.4 ms late.
+/// loadline gave a generator that lacks CPU time a probability of only 17.5 % to be the limit, so the verdict was
+/// `unknown`. The reason: the waits for a CPU are short compared with the time that requests wait for a free
+/// connection. The generator's own clock shows the delay: the generator sends 1.4 ms late.
 #[test]
 fn a_generator_that_sends_late_beside_three_neighbours_is_starved() {
     let beside = |late_us: f64, server_waits: f64| {

@@ -1,6 +1,6 @@
-//! Tests of runs in which a full thread or full CPUs are not the limit: threads that spin, work in the background, a
-//! load that is too small, and time that the hypervisor took away. In the run of one test, the CPUs are fully in use
-//! only under an open-loop load.
+//! Tests of runs in which a full thread or full CPUs are not the limit. Threads spin or work in the background, the
+//! load is too small, or the hypervisor took time away. In the run of one test, the CPUs are fully in use only under an
+//! open-loop load.
 
 use run::TrialKind;
 
@@ -12,9 +12,9 @@ fn sleeps() -> PlantedRun {
     PlantedRun::new(20_000.0, 200.0).rates(&[]).level(Who::Server, "connection.receive_queue", "", 60.0)
 }
 
-/// One request at a time holds a spin lock for 1 ms, and the threads that wait for the lock spin, as in HAProxy, in
-/// adaptive mutexes, or in PostgreSQL. With more CPUs, a server that is full of spinning threads would not complete
-/// more requests.
+/// One request at a time holds a spin lock for 1 ms. Threads that wait for the lock spin, as in HAProxy, in adaptive
+/// mutexes, or in PostgreSQL. With more CPUs, a server that is full of spinning threads would not complete more
+/// requests.
 #[test]
 fn cpus_that_are_full_of_spinning_threads_are_no_sure_limit() {
     let planted = PlantedRun::new(1000.0, 1000.0).rates(&[]);

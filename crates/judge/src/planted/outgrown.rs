@@ -6,7 +6,7 @@ use run::{Bottleneck, Run, TrialKind};
 use super::servers::uses;
 use super::{PlantedRun, Point, Who};
 
-/// Highest rate of the sweep, per second.
+/// Highest rate of the closed-loop sweep, requests per second.
 const SWEEP: f64 = 2500.0;
 
 /// Makes a run whose sweep stops at 2,500/s. Open loops with higher offered rates complete up to `later` per second.

@@ -1,4 +1,4 @@
-//! Tests of runs in which a disk is busy, but hardly any request waits for it: the kernel writes pages back, or counts
+//! Tests of runs in which a disk is busy, but hardly any request waits for it. The kernel writes pages back, or counts
 //! the disk as busy for too long. In other runs, requests do wait for the full disk.
 
 use run::{Bottleneck, Upstream};
@@ -62,7 +62,7 @@ fn a_disk_that_is_full_of_asynchronous_reads_may_be_the_limit() {
     assert!(reads.id == "server-disk" && (0.5..=0.6).contains(&reads.confidence), "{reads:#?}");
 }
 
-/// Linux 5.0 to 6.9 may count a whole clock tick (4 ms) as busy for each short write. On Linux 5.0 to 6.9, a disk with
+/// Linux 5.0 to 6.9 may count a whole clock tick (4 ms) as busy for each short write. With these kernels, a disk with
 /// 1,000 writes of 80 µs per second is counted as 98 % busy, although a write is in progress for only 8 % of the time.
 #[test]
 fn a_disk_is_busy_for_no_longer_than_requests_are_in_progress() {

@@ -27,7 +27,8 @@ const MOVES: &[f64] = &[0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
 /// Maximum distance, in time slots, of two slots whose residuals may still be correlated for reasons outside the model.
 const LAGS: usize = 3;
 
-/// Regressors for the time slots of a trial, transformed by the level model.
+/// Regressors for the time slots of a trial: the states of the levers, as their innovations in the local level model
+/// (see the top of this file).
 pub(super) struct Against {
     rows: Vec<Vec<f64>>,
     level: Level,
@@ -43,8 +44,8 @@ impl Against {
     }
 
     /// Builds the regressors for a given variance of the movement of the throughput's level. Each time slot except the
-    /// first gets a row. The row says, for each lever, whether the lever is on, and whether this changed since the
-    /// preceding slot. Finally, each regressor is replaced by its innovations in the level model.
+    /// first gets a row. The row says for each lever whether it is on, and whether it was switched since the preceding
+    /// slot. Finally, each regressor is replaced by its innovations in the level model.
     fn moving(levers: &[LeverSlots], slots: &[usize], moves: f64) -> Self {
         let level = Level::moving(slots, moves);
         let of_slots: Vec<Vec<f64>> = slots.iter().map(|t| of_levers(levers, *t)).collect();

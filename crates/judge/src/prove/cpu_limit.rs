@@ -1,4 +1,4 @@
-//! Kinds of a CPU limit. If throughput follows the CPU's speed, there are four possible kinds of limit: all CPUs are
+//! Kinds of a CPU limit. If throughput follows the CPU's speed, there are four possible kinds of limit. All CPUs are
 //! full, one thread is full, only one thread at a time can work, or there are too few workers. The effect of the CPU's
 //! speed alone does not show the kind. The kind follows from the server's CPU time, its busiest thread, and the effect
 //! of fewer CPUs. A lever is a temporary change that an experiment makes, such as slowing a CPU.

@@ -173,9 +173,9 @@ impl Conclusion {
     }
 
     /// Returns the greatest confidence that the experiment gives to a verdict that replaces another one. A new verdict
-    /// gets the confidence of a proven verdict only if its evidence is as strong as a proof. Such evidence is a lever
-    /// on the new verdict's resource, a measured dose, and a prediction that was made before the experiment and
-    /// confirmed by it.
+    /// gets the confidence of a proven verdict only if its evidence is as strong as a proof. Such evidence has three
+    /// parts: a lever on the new verdict's resource, a measured dose, and a prediction that the experiment then
+    /// confirmed.
     pub(super) fn confidence_in_new(self, test: &Test) -> f64 {
         match self {
             Self::OtherKind if test.is_predicted => SHOWN,

@@ -24,8 +24,8 @@ pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
 
 /// Returns true if more load tests the verdict better than slower CPUs do. Throughput may follow a CPU's speed although
 /// the CPU has idle time. If nothing shows that a resource is full, only more load therefore tests the verdict. If the
-/// verdict names no device, more load is also the better test, provided that all CPUs and threads of server and
-/// generator were mostly idle. Slowing an idle CPU proves nothing, because its elasticity is at most its utilization.
+/// verdict names no device, more load is also the better test. All CPUs and threads of server and generator must then
+/// have been mostly idle. Slowing an idle CPU proves nothing, because its elasticity is at most its utilization.
 pub fn load_comes_first(run: &Run) -> bool {
     may_be_unsaturated(run) || has_idle_devices(run)
 }
@@ -60,8 +60,8 @@ pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {
         // If nothing is full, throughput grows in proportion to the load. If all CPUs are full, throughput falls in
         // proportion to the number of CPUs.
         (LOAD_LEVER, "not-saturated") | (CPU_COUNT_LEVER, "server-cpu") => 1.0 - dose,
-        // These levers (more load, fewer CPUs, more source addresses) do not change other limits, such as a number of
-        // workers, a lock or a pool, so no change of throughput is predicted.
+        // These levers are more load, fewer CPUs and more source addresses. They do not change other limits, such as a
+        // number of workers, a lock or a pool, so no change of throughput is predicted.
         (LOAD_LEVER | CPU_COUNT_LEVER | SOURCES_LEVER, _) => 1.0,
         _ => return None,
     };

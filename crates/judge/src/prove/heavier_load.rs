@@ -8,8 +8,8 @@ use crate::context::single::good;
 use crate::number::figure;
 use crate::thresholds::WIDE;
 
-/// Returns the load of the open-loop search with the most good answers per second. Returns `None` unless it got many
-/// more than `rate` good answers per second, the rate of a closed loop.
+/// Returns the load of the open-loop search with the most good answers per second. Returns `None` unless this load got
+/// many more good answers per second than `rate`, the rate of a closed loop.
 pub fn heavier_load(run: &Run, rate: f64) -> Option<&Trial> {
     heavier(&Facts::of(run), rate)
 }

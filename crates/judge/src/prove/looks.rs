@@ -29,8 +29,8 @@ pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
     })
 }
 
-/// Number of parameters of an estimate with one lever: the level of the throughput, the lever's effect, and the lever's
-/// effect in the following time slot.
+/// Number of parameters of an estimate with one lever: the level of the throughput, and the lever's effects in its own
+/// and in the following time slot.
 const PARAMETERS: f64 = 3.0;
 
 /// Widens a 95 % interval to the interval that this look (interim analysis) requires. Student's t distribution accounts

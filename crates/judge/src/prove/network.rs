@@ -41,7 +41,7 @@ impl Network {
         self.stations.iter().map(|station| rate * station.demand_s).collect()
     }
 
-    /// Simulates one trial. Returns the trial, and the utilizations of each station with a lever: in the time slots
+    /// Simulates one trial. Returns the trial, and the two utilizations of each station with a lever: in the time slots
     /// without this lever, and in a load before the trial. All times are exponential, so the network is a Markov chain:
     /// the next event depends only on the current state.
     pub(super) fn trial(&self, seed: u64) -> (ProofTrial, Vec<Vec<f64>>) {

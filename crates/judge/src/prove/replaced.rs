@@ -78,7 +78,7 @@ pub(super) fn of_cpu(
     let of_kind = match limit {
         CpuLimit::Open => CLOSE,
         CpuLimit::Workers => UNDECIDED,
-        // Only the counters show that one CPU is enough. The experiment did not test this.
+        // Only the counters show that one CPU is enough. The experiment did not test fewer CPUs.
         CpuLimit::Serial { .. } if signs.lacks_count() => SUPPORTED,
         _ => SHOWN,
     };
@@ -204,7 +204,7 @@ mod tests {
 
     /// HAProxy with `balance source`, nginx with `ip_hash` and Kubernetes with `sessionAffinity: ClientIP` send all
     /// requests of one address to one backend. A second address reaches a second backend. An earlier version of
-    /// loadline reported session affinity as a rate limit on purpose, with 90 %.
+    /// loadline reported session affinity as a deliberate rate limit, with a confidence of 90 %.
     #[test]
     fn a_second_address_may_reach_a_second_backend() {
         let with = |change: fn(&mut run::Side)| {

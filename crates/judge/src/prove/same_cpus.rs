@@ -11,8 +11,8 @@ use crate::thresholds::WORKS;
 
 /// Returns the share of CPU time, 0 to 1, that belongs to the processes that the lever slows. The whole is the CPU time
 /// of these processes and of the upstreams on the same CPUs. A program's share of the CPU time is also its share of the
-/// lever's effect, because slower CPUs delay a request in proportion to its CPU time. Returns 1 if no upstream works on
-/// the CPUs of these processes, or if the CPU use is unknown.
+/// lever's effect. Slower CPUs delay a request in proportion to its CPU time. Returns 1 if no upstream works on the
+/// CPUs of these processes, or if the CPU use is unknown.
 pub(super) fn own_share(facts: &Facts<'_>, lever: &str) -> f64 {
     let slowed = match lever {
         "server-cpu" => facts.server(),

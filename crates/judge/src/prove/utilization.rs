@@ -1,6 +1,6 @@
 //! Utilization of the resources that an experiment's levers (temporary changes) slow. The utilization of a resource
-//! gives a lower bound of the resource's elasticity: the relative change of throughput, divided by the relative change
-//! of the resource's speed.
+//! gives a lower bound of the resource's elasticity. The elasticity is the relative change of throughput, divided by
+//! the relative change of the resource's speed.
 //!
 //! A lever that takes the share d of a resource leaves the share 1 - d. If the resource is the limit, 1 - d is also the
 //! throughput ratio. In general, the ratio depends on the utilization U, the share of the time for which the resource
@@ -138,7 +138,7 @@ struct Slowed {
 }
 
 impl Slowed {
-    /// No slowdown.
+    /// Values for a resource that was not slowed.
     const NOT: Self = Self { on: 0.0, ratio: 1.0, left: 1.0 };
 
     fn of(lever: &LeverSlots, effect: &Effect) -> Self {
@@ -221,8 +221,8 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// An earlier version of loadline took a pinned thread for one with time left, although interrupts filled its CPU,
-    /// and did not prove that it is the limit.
+    /// Interrupts fill the CPU of a pinned thread. An earlier version of loadline assumed that the thread has time
+    /// left, and did not prove that it is the limit.
     #[test]
     fn soft_interrupts_on_the_cpu_of_a_pinned_thread_are_its_use() {
         let used = |mask: f64| {
@@ -242,7 +242,7 @@ mod tests {
     }
 
     /// The server of this test flushes its file to the disk after each write. The disk is idle for a moment between a
-    /// flush and the next write, although one of the server's threads is always waiting for a write or a flush.
+    /// flush and the next write. Still, one of the server's threads is always waiting for a write or a flush.
     #[test]
     fn a_disk_that_a_thread_always_waits_for_is_in_use_all_the_time() {
         let line = |counter: &str, value, limit| Evidence {

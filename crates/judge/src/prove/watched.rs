@@ -155,8 +155,8 @@ mod tests {
         })
     }
 
-    /// An earlier version of loadline refuted the verdict on one of four full servers, because all servers together
-    /// lost only 6 % of their throughput.
+    /// One of four full servers is watched, so all servers together lost only 6 % of their throughput. An earlier
+    /// version of loadline therefore refuted the verdict.
     #[test]
     fn one_of_several_full_servers_is_not_refuted_by_its_share() {
         for number in [1, 2, 3, 4] {

@@ -1,6 +1,6 @@
 //! Limits on the number of requests at a time that look like limits on requests per second. A server with few workers
-//! and a bounded queue refuses requests that arrive while the queue is full, and so keeps its rate of good answers as
-//! constant as a rate limit does.
+//! and a bounded queue refuses requests that arrive while the queue is full. Its rate of good answers is therefore as
+//! constant as with a rate limit.
 
 use run::{Evidence, FigureUnit};
 
@@ -96,7 +96,7 @@ mod tests {
 
     /// Passenger (six processes and a queue of 100), HAProxy (`maxconn`, `timeout queue`) and Envoy
     /// (`max_pending_requests`) answer 503 if their queue is full. About a server with four workers and a full queue,
-    /// an earlier version of loadline said "limits the rate on purpose, 95 %".
+    /// an earlier version of loadline said "limits the rate on purpose" with a confidence of 95 %.
     #[test]
     fn workers_with_a_bounded_queue_may_refuse_what_the_queue_cannot_hold() {
         for status in ["503", "429"] {

@@ -57,7 +57,8 @@ mod tests {
 
     /// Connects that fail for lack of descriptors occur with any server whose CPUs are full. An open loop above the
     /// server's capacity opens ever more connections, until the generator has no descriptor left. If an overload used
-    /// up all descriptors, an earlier version of loadline named the generator as the bottleneck, with 95 %.
+    /// up all descriptors, an earlier version of loadline named the generator as the bottleneck, with a confidence of
+    /// 95 %.
     #[test]
     fn connects_that_fail_only_in_the_overload_do_not_hide_a_full_server() {
         let b = lacks_one_above(20_000.0).verdict();

@@ -119,7 +119,7 @@ mod tests {
     }
 
     /// This test repeats a situation that was observed with nginx in front of an upstream behind a shaped link. An
-    /// earlier version of loadline said "limits the rate on purpose, 70 %".
+    /// earlier version of loadline said "limits the rate on purpose" with a confidence of 70 %.
     #[test]
     fn a_server_whose_requests_wait_for_an_upstream_delays_none_itself() {
         const ADDRESS: &str = "10.0.0.2:8000";

@@ -59,7 +59,8 @@ mod tests {
             .verdict()
     }
 
-    /// An earlier version of loadline named the number of workers, but no failed connects.
+    /// An earlier version of loadline named the number of workers as the limit, and did not mention the failed
+    /// connects.
     #[test]
     fn failed_connections_at_the_plateau_are_in_the_sentence() {
         let (none, some, both) = (verdict(0, 0), verdict(40, 0), verdict(40, 13));

@@ -24,8 +24,8 @@ pub(super) fn kept(facts: &Facts<'_>) -> Option<Kept> {
     }
 }
 
-/// If refusals have two possible causes, returns a next step that shows which one is right. Also returns advice if the
-/// limit is on requests in flight. Returns `None` for a limit on the rate. Status 429 may also mean that a queue is
+/// If refusals have two possible causes, returns a next step that shows which cause is right. Also returns advice if
+/// the limit is on requests in flight. Returns `None` for a limit on the rate. Status 429 may also mean that a queue is
 /// full, as in inference servers and search engines.
 pub(super) fn advice(facts: &Facts<'_>) -> Option<String> {
     if let Some(limit) = &facts.period_limit {

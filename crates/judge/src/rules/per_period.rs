@@ -11,7 +11,7 @@ use crate::failed::period_limit::PeriodLimit;
 use crate::number::percent;
 use crate::thresholds::{REFUSED, SUREST, TWO_SIGNS, WEAK_SIGN};
 
-/// Returns the verdict that names the limit.
+/// Returns the verdict that names the limit on requests per period.
 pub(super) fn bind(facts: &Facts<'_>, limit: &PeriodLimit) -> Verdict {
     let Some(worst) = facts.run.trials.iter().max_by(|a, b| refused(a).total_cmp(&refused(b))) else {
         return Verdict::CannotSay(Vec::new());
@@ -37,8 +37,9 @@ pub(super) fn bind(facts: &Facts<'_>, limit: &PeriodLimit) -> Verdict {
     Verdict::Binds { confidence: confidence(limit), sentence, evidence }
 }
 
-/// Returns the probability that the server limits the number of requests per period. With other statuses than 429, a
-/// circuit breaker may also open at equal intervals. A single burst with refusals after it shows no interval.
+/// Returns the probability that the server limits the number of requests per period. Refusals with another status than
+/// 429 may also come from a circuit breaker that opens at equal intervals. A single burst with refusals after it shows
+/// no interval.
 fn confidence(limit: &PeriodLimit) -> f64 {
     match (limit.is_named && limit.is_known(), limit.bursts) {
         (true, _) => SUREST,

@@ -1,6 +1,6 @@
-//! Evidence for a queue inside the server. The evidence is the queue itself, growing response times, or a count (such
-//! as the number of threads) that equals the number of requests handled at a time. Evidence about disks and shared CPUs
-//! is also made here.
+//! Evidence for a queue inside the server. The evidence is the queue itself, growing response times, or a count that
+//! equals the number of requests handled at a time. Such a count is, for example, the number of threads. Evidence about
+//! disks and shared CPUs is also made here.
 
 use run::{Evidence, FigureUnit, SummaryFigure};
 
@@ -24,11 +24,11 @@ use crate::number::{counted, duration, figure, percent, positive, rate, ratio};
 use crate::thresholds::{ADDED_WAIT, DISK_STALLED, DISK_WORKS, SURE, TRIP_SHARE, TWO_SIGNS, WEAK_SIGN};
 use crate::waits;
 
-/// Returns the signs of a queue inside the server, each with its confidence. One sign is the queue itself, if it was
-/// seen directly. Another sign of a queue is a count that equals the number of requests handled at a time. Further
-/// signs of a queue are requests that run one at a time, a full upstream that requests wait for, threads that wait for
-/// one thing, and threads that wait with their requests for another program. The last sign is that connections wait to
-/// be accepted while the server serves other connections.
+/// Returns the signs of a queue inside the server, each with its confidence. The first sign is the queue itself, if it
+/// was seen directly. Another sign is a count that equals the number of requests handled at a time. Four further signs:
+/// requests run one at a time, requests wait for a full upstream, threads wait for one thing, or threads that hold
+/// requests wait for another program. The last sign is that connections wait to be accepted while the server serves
+/// other connections.
 pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(Evidence, f64)> {
     let queue = server_queue::queue(facts, places).map(|queue| match queue.may_wait_for_accept(places) {
         true => (queue.evidence, WEAK_SIGN),

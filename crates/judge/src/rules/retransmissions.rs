@@ -57,8 +57,8 @@ impl Losses<'_> {
     }
 }
 
-/// Returns the losses of each side. For TCP, these are the retransmitted segments without SYNs. Losses of the whole
-/// trial are counted, because the measured window may be shorter than the retransmission timer. Over QUIC, only the
+/// Returns the losses of each side. For TCP, losses are retransmitted segments without SYNs. Losses of the whole trial
+/// are counted, because the measured window may be shorter than the retransmission timer. Over QUIC, only the
 /// generator's losses are known, and all TCP segments belong to other connections.
 pub(super) fn again<'a>(facts: &Facts<'_>, trial: &'a Trial) -> Vec<Losses<'a>> {
     if quic::is_used(facts.run) {
@@ -86,10 +86,11 @@ pub(super) fn of_own_connections(facts: &Facts<'_>, view: &View<'_>) -> Option<f
     view.whole_trial("connection.retrans").filter(|_| lasting).map(|each| each * clients(trial))
 }
 
-/// Returns a signal: how much larger the share of lost segments or packets is at a plateau than under light loads, for
-/// one side. If possible, counts only losses on the load's own connections, per answer. Other programs of the host may
-/// lose segments whatever the load. Returns `None` if losses of single connections may limit the rate: throughput still
-/// grew, the load did not add connections, or the server's workers wait until their answers are sent.
+/// Returns a signal for one side: by how much the share of lost segments or packets at a plateau exceeds the share
+/// under light loads. If possible, counts only losses on the load's own connections, per answer. Other programs of the
+/// host may lose segments whatever the load. Returns `None` if throughput still grew, if the load did not add
+/// connections, or if the server's workers wait until their answers are sent. In these cases, losses of single
+/// connections may limit the rate.
 pub(super) fn growth(facts: &Facts<'_>, view: &View<'_>) -> Option<Signal> {
     if !facts.is_rate_limited() || !server_queue::adds_connections(facts) || server_queue::workers_wait_to_send(facts) {
         return None;

@@ -133,7 +133,8 @@ fn own_sentence(cpu: &ServerCpu<'_>, (used, allowed): (f64, f64)) -> String {
 }
 
 /// Returns a clause about the messages that wait for the generator. Returns an empty text if client and server share
-/// CPUs, if few messages wait for the generator, or if at least as many wait for the server.
+/// CPUs, or if few messages wait for the generator. Also returns an empty text if at least as many messages wait for
+/// the server.
 fn beside_client(facts: &Facts<'_>) -> String {
     let waiting = Waiting::of(facts).filter(|w| !facts.shared() && w.client >= QUEUE_SHARE && w.client > w.server);
     let told = |w: Waiting| {

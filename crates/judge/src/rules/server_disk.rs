@@ -203,7 +203,7 @@ mod tests {
     }
 
     /// In this test, the disk is 99.8 % busy with the requests of four workers, and answers each as fast as with one
-    /// client. An earlier version of loadline called this disk full, with 90 %.
+    /// client. An earlier version of loadline called this disk full, with a confidence of 90 %.
     #[test]
     fn a_busy_disk_without_a_queue_is_not_full() {
         let room = reads(4.0, 32.0);

@@ -1,4 +1,4 @@
-//! Rule for a server without file descriptors left: one of its processes has reached the limit.
+//! Rule for a server without free file descriptors: one of its processes has reached its limit on open files.
 
 use run::FigureUnit;
 

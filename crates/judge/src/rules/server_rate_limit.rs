@@ -146,9 +146,9 @@ fn limited<'r, 'a>(refusals: &'r Refusals<'a>) -> &'r [&'a Trial] {
 }
 
 /// Returns the probability that the server had CPU time left while it refused requests. Returns `None` if the server's
-/// CPU use is unknown. A server without CPU time left refuses requests because it is full, not on purpose; the rate of
-/// good answers is steady in both cases. CPU time of refusals counts as left. Returns 0 for a server that waits for a
-/// full upstream.
+/// CPU use is unknown. A server without CPU time left refuses requests because it is full, not on purpose. The rate of
+/// good answers is steady in both cases. CPU time that refusals use counts as time left. Returns 0 for a server that
+/// waits for a full upstream.
 fn room(facts: &Facts<'_>, limited: &[&Trial]) -> Option<f64> {
     let views = limited.iter().filter_map(|trial| server_of(trial));
     let full = views.filter_map(|view| fullness_by_good(facts, &view)).reduce(f64::min)?;

@@ -20,7 +20,7 @@ pub(super) fn failed(facts: &Facts<'_>, kind: ErrorKind, name: &'static str) -> 
 }
 
 /// Returns the trials in which failed connects may have been the limit. Other functions leave out steps of the sweep in
-/// which the load could not open all connections. This function includes them, unless the other steps show that
+/// which the load could not open all connections. This function includes such steps, unless the other steps show that
 /// throughput stopped growing.
 fn candidates<'a>(facts: &Facts<'a>, kind: ErrorKind) -> Vec<&'a Trial> {
     let nothing = |t: &&Trial| t.tally.attempted > 0 && positive(t.rates.completed_rate).is_none();

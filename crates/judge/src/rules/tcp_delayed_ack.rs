@@ -113,9 +113,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns the reason why answers wait for other requests, and not for the timer. This is the case if the lightest load
-/// has several clients and a queue at the server. The kernel acknowledges a request that waits unread for 40 ms by the
-/// timer, so a queue also causes delayed acknowledgements.
+/// Returns the reason why answers wait for other requests, and not for the timer. Returns `None` unless the lightest
+/// load has several clients, and requests queue at the server near the highest rate. The kernel acknowledges a request
+/// that waits unread for 40 ms by the timer, so a queue also causes delayed acknowledgements.
 fn waits_for_others(facts: &Facts<'_>, one: &Trial) -> Option<String> {
     let queue = server_queue::seen(facts, None).filter(|_| clients(one) > 1.0)?;
     Some(format!("requests wait for other requests: {}", queue.text))
@@ -175,8 +175,8 @@ fn proof(one: &Trial) -> Proof {
         Some(n) if n < least => {
             Proof::Against(format!("{} data segments per request: each answer is one segment", figure(n)))
         }
-        // At least `least` segments per response prove nothing, because the counter includes segments of other
-        // programs.
+        // A count of at least `least` segments per response proves nothing, because the counter includes segments of
+        // other programs.
         _ => Proof::None,
     }
 }

@@ -82,8 +82,8 @@ const LIMITS: &[Limit] = &[
     },
 ];
 
-/// Returns the largest share of the sending time for which a window or buffer stopped a side's connections, as a
-/// signal.
+/// Returns one signal: the largest share of its sending time for which either side was stopped by the TCP window or the
+/// send buffer.
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     let views = facts.decisive.map(sides_of).unwrap_or_default();
     let shares = views.iter().flat_map(|view| LIMITS.iter().filter_map(|limit| view.value(limit.share)));
@@ -174,9 +174,10 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>, bytes: Option<
     })
 }
 
-/// Returns the reason why a window does not keep throughput from growing. A TCP window delays only one connection, so
-/// more connections carry more data, until a shared resource is full. With more clients at the same rate, the wait for
-/// the window takes a smaller share of a request's time. Returns `None` if workers of the server wait for the window.
+/// Returns the reason why a TCP window does not keep throughput from growing. A TCP window delays only one connection,
+/// so more connections carry more data, until a shared resource is full. With more clients at the same rate, the wait
+/// for the window takes a smaller share of a request's time. Returns `None` if workers of the server wait for the
+/// window.
 fn caps_no_rate(facts: &Facts<'_>, limit: &Limit, view: &View<'_>) -> Option<Not> {
     if !facts.is_rate_limited() {
         return None;

@@ -1,5 +1,5 @@
-//! CPU time that a quota or a set of CPUs withholds from the server's threads, although its CPUs are not full. loadline
-//! could not read this limit.
+//! CPU time that a quota or a set of CPUs withholds from the server's threads, although the server's CPUs are not full.
+//! loadline could not read this quota or set.
 
 use super::rule::{Verdict, cannot_say};
 use crate::Facts;
@@ -88,7 +88,7 @@ mod tests {
     }
 
     /// In this test, loadline runs in a debug container, and cannot read the quota of half a CPU of the server's own
-    /// container. An earlier version of loadline said "look for a lock", with 90 %.
+    /// container. An earlier version of loadline said "look for a lock" with a confidence of 90 %.
     #[test]
     fn threads_that_are_ready_and_get_no_cpu_wait_for_no_lock() {
         for (n, ran) in [(1, 0.5), (8, 0.25)] {

@@ -90,9 +90,9 @@ fn most_wanted(view: &View<'_>) -> Option<f64> {
 
 /// Returns the CPU time per request in the view, divided by the CPU time per request with the fewest clients. Returns
 /// `None` unless the ratio is so large that threads may spin while they wait for a lock, or that other work may run.
-/// The server must use at least half of its CPUs (or of the CPUs of its full threads), and less than half at the
-/// smaller CPU time per request. Requests on neighbouring hyper-threads slow each other down, too, but to no less than
-/// half of the speed.
+/// The server must use at least half of its CPUs (or of the CPUs of its full threads). At the smaller CPU time per
+/// request, it would use less than half of them. Requests on neighbouring hyper-threads slow each other down, too, but
+/// to no less than half of the speed.
 pub(crate) fn spins(facts: &Facts<'_>, view: &View<'_>, (used, allowed): (f64, f64)) -> Option<f64> {
     let one = facts.unloaded.filter(|one| !std::ptr::eq(*one, view.trial))?;
     let each_s = ratio(server_of(one)?.cpu_used()?, positive(good(one))?)?;
@@ -195,7 +195,7 @@ impl<'a> ServerCpu<'a> {
         self.of_good.map_or(full, |of_good| full.min(chance(of_good.log_odds() + self.shift)))
     }
 
-    /// Returns the share of the CPUs that good answers need, if refusals use up the rest.
+    /// Returns the share of the CPUs that good answers need, if refusals use up the other CPU time.
     pub(crate) fn filled_by_refusals(&self) -> Option<f64> {
         self.of_good.filter(|of_good| of_good.chance() < LIKELY).map(|of_good| of_good.value)
     }
@@ -247,9 +247,9 @@ impl<'a> ServerCpu<'a> {
 
     /// Returns the probability that server and generator together fill the CPUs that they share, and that one side is
     /// mainly responsible. The function tests the generator if `generator` is true, else the server. Returns 0 for the
-    /// side that uses less CPU time. Other programs lower the returned probability. The probability is multiplied by
-    /// the CPU time of the busier side, divided by the sum of this time and the CPU time of other programs. If other
-    /// programs do more than half of the work, the probability is low.
+    /// side that uses less CPU time. Other programs lower the returned probability. The returned probability is
+    /// multiplied by a share: the CPU time of the busier side, divided by the sum of this time and the CPU time of
+    /// other programs. If other programs do more than half of the work, the probability is low.
     pub(crate) fn in_sum(&self, generator: bool) -> f64 {
         let Some(chain) = self.chain.as_ref().filter(|chain| chain.busy > 0.0) else { return 0.0 };
         let (generator_cpus, serving) = (chain.generator(), chain.serving());

@@ -12,8 +12,8 @@ pub(crate) fn full(name: &'static str, given: f64, share: f64) -> Signal {
     Signal::new(name, share / given, (FULL_MIDDLE, FULL_WIDTH))
 }
 
-/// Returns the larger of two utilizations: the utilization of a side's CPUs, and the utilization of its busiest thread
-/// (time running or waiting for a CPU). Returns `None` if the CPU use of the side is unknown.
+/// Returns the larger of two utilizations: that of a side's CPUs, and that of its busiest thread (time running or
+/// waiting for a CPU). Returns `None` if the CPU use of the side is unknown.
 pub(crate) fn busiest(view: &View<'_>) -> Option<f64> {
     Some(view.workers().iter().map(Task::wants).fold(view.cpu_share()?, f64::max))
 }

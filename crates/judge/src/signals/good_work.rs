@@ -11,10 +11,10 @@ use crate::thresholds::REFUSED;
 
 /// Returns the share of the server's CPUs, or of its busiest thread, that the good answers of a trial need at most.
 ///
-/// Good answers cost what they cost in the heaviest load without refusals, and the result holds for the highest rate of
-/// good answers of any load. A server whose CPUs limit this rate is therefore full by this share, too. If refusals are
-/// so few that they cannot use the rest of the CPU time, the good answers use it. Returns `None` if the trial has
-/// hardly any refusals, or if no load without refusals shows the cost.
+/// The good answers of a trial are assumed to cost as much as in the heaviest load without refusals. The result holds
+/// for the highest rate of good answers of any load. A server whose CPUs limit this highest rate is therefore full by
+/// the returned share, too. If refusals are so few that they cannot use the rest of the CPU time, the good answers use
+/// it. Returns `None` if the trial has hardly any refusals, or if no load without refusals shows the cost.
 pub(crate) fn good_share(facts: &Facts<'_>, view: &View<'_>) -> Option<f64> {
     let share = Some(refused(view.trial)).filter(|share| *share >= REFUSED)?;
     let open = || facts.loaded().filter(|trial| refused(trial) < REFUSED);
@@ -25,7 +25,7 @@ pub(crate) fn good_share(facts: &Facts<'_>, view: &View<'_>) -> Option<f64> {
 }
 
 /// Returns the probability that the good answers of a trial leave the server no CPU time; see [`good_share`]. CPU time
-/// of refusals counts as left. Returns `None` if the server's CPU use is unknown.
+/// that refusals use counts as time left. Returns `None` if the server's CPU use is unknown.
 pub(crate) fn fullness_by_good(facts: &Facts<'_>, view: &View<'_>) -> Option<f64> {
     let chance = |share: f64| full("", view.given(), share).chance();
     Some(chance(busiest(view)?).min(good_share(facts, view).map_or(1.0, chance)))

@@ -1,8 +1,8 @@
 //! Signals: named values with their intervals. Each signal is compared with one threshold.
 //!
 //! A signal near its threshold is weak evidence, and a signal far from its threshold is strong evidence. The distance
-//! from the threshold, divided by the signal's width, is the logarithm of the odds that the true value is above it (a
-//! logistic curve). Evidence adds up as log odds, so no rule switches abruptly at a threshold.
+//! from the threshold, divided by the signal's width, is a logarithm of odds: the odds that the true value is above the
+//! threshold (a logistic curve). Evidence adds up as log odds, so no rule switches abruptly at a threshold.
 
 use run::Window;
 use stats::Sample;

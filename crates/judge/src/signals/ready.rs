@@ -6,17 +6,17 @@ use super::full::full;
 use crate::context::view::Task;
 use crate::thresholds::{CPU_WAIT, FULL_WIDTH, WORKS};
 
-/// Mean values over the working threads. Each value is a share of the measured time, 0 to 1.
+/// Mean values over the working threads, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ReadyThreads {
     /// Share of the time for which a working thread ran or waited for a CPU.
     pub(crate) wants: f64,
-    /// Share of the time for which a working thread waited for a CPU; a part of `wants`.
+    /// Share of the time in `wants` that a working thread spent waiting for a CPU.
     pub(crate) unmet: f64,
 }
 
 impl ReadyThreads {
-    /// Returns the mean times of the threads that work: those that use at least 5 % of a CPU.
+    /// Returns the mean times of the working threads, which use at least 5 % of a CPU.
     pub(crate) fn of(workers: &[Task]) -> Self {
         let working = || workers.iter().filter(|task| task.busy >= WORKS);
         let n = working().count() as f64;

@@ -5,8 +5,7 @@ use run::{Expectation, SizeGoal, SizeStep};
 /// Name of the figure in an expectation about the capacity.
 const CAPACITY: &str = "capacity";
 
-/// Returns the goal of the choice. The goal is the fewest CPUs if the user expects a capacity, else the fewest CPUs per
-/// request.
+/// Returns the cost that the cheapest setting minimizes: CPUs if the user expects a capacity, else CPUs per request.
 pub(super) fn goal(expected: &[Expectation]) -> SizeGoal {
     let expects = expected.iter().any(|one| one.figure == CAPACITY);
     if expects { SizeGoal::Cpus } else { SizeGoal::CpusPerRequest }
@@ -34,7 +33,7 @@ fn order(a: &Price, b: &Price) -> std::cmp::Ordering {
 /// For some settings (sizes of the server), only a lower bound of the capacity is known. The lower bound may be high
 /// enough to show that the setting meets the expectations. The lower bound cannot show how many CPUs the setting needs
 /// per request. The goal may be the fewest CPUs per request. The function returns no cheapest setting if a setting with
-/// only a lower bound may be as cheap as the cheapest setting with a known capacity.
+/// only a lower bound may be as cheap as the cheapest known one.
 pub(super) fn cheapest(steps: &[SizeStep], goal: SizeGoal) -> (Option<usize>, Vec<usize>) {
     let priced = || steps.iter().enumerate().filter_map(|(at, step)| Some((at, step, price(step, goal)?)));
     let counts = |step: &SizeStep| step.meets && (goal == SizeGoal::Cpus || !step.at_least);

@@ -38,8 +38,9 @@ fn causes(left_out: &ExcludedTime) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// An earlier version of loadline said "a host paused 3 times (0.5 s in all) during the search". A reader could not
-    /// tell whether a process, a garbage collection or the machine had paused.
+    /// The warning must say that a whole machine paused. An earlier version of loadline said "a host paused 3 times
+    /// (0.5 s in all) during the search". A reader could not tell whether a process, a garbage collection or the
+    /// machine had paused.
     #[test]
     fn the_warning_says_what_paused() {
         let left_out = ExcludedTime { seconds: 0.5, pauses: 3, rate: Some(950.0), ..ExcludedTime::default() };

@@ -28,8 +28,8 @@ pub(super) fn little_law(trial: &Trial, report: &mut TrustReport) {
         figure(law),
         percent(difference)
     );
-    // Such requests may explain a difference that exceeds `LITTLE_DIFFERS` by at most `edges`. If requests at the
-    // window's edges may explain the difference, the check neither fails nor passes.
+    // Requests at the window's edges may explain a difference that exceeds `LITTLE_DIFFERS` by at most `edges`. If
+    // requests at the window's edges may explain the difference, the check neither fails nor passes.
     if difference > LITTLE_DIFFERS + edges {
         report.warn(Unreliable, format!("Little's law fails, so a count or a time is wrong: {text}"));
     } else if difference <= LITTLE_DIFFERS {

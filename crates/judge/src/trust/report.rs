@@ -27,7 +27,7 @@ impl TrustReport {
         self.warnings.push((severity, text));
     }
 
-    /// Adds a check that the run passed.
+    /// Adds the text of a check that the run passed.
     pub(super) fn hold(&mut self, text: String) {
         self.held.push(text);
     }
@@ -58,8 +58,8 @@ mod tests {
         assert_eq!(report.sorted(), (["d", "c", "e", "b", "f", "a"].map(String::from).into(), vec!["held".into()]));
     }
 
-    /// Earlier versions of loadline listed the warnings in the order of the checks. On a terminal, the two properties
-    /// of the set-up hid the violated law behind "3 more warnings".
+    /// Earlier versions of loadline listed the warnings in the order of the checks. On a terminal, two properties of
+    /// the set-up hid the violated law behind "3 more warnings".
     #[test]
     fn a_wrong_count_comes_before_properties_of_the_set_up() {
         let planted = PlantedRun::new(500.0, 20_000.0).per_s(Who::Server, "cpu.user", "total", |_| 4e6);

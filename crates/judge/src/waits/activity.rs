@@ -100,10 +100,10 @@ fn silent<'a>(profile: &'a WaitProfile, process: &str, groups: &[&WaitGroup]) ->
 }
 
 /// Returns the object, such as a lock, for which at least half of the threads of `groups` wait. The key of a sleeping
-/// thread may name a database that was locked during the sleep. This key does not count as an object, because the
-/// thread need not wait for the database. If there is none, returns the system call in which at least half of the
-/// threads wait. Returns an empty text if there is neither: threads that wait for many objects do not wait for one of
-/// them.
+/// thread may name a database that was locked during the sleep. Such a key does not count as an object, because the
+/// thread need not wait for the database. If no object has half of the threads, returns the system call in which at
+/// least half of the threads wait. Returns an empty text if the threads share neither: threads that wait for many
+/// objects do not wait for one of them.
 fn object(groups: &[&WaitGroup]) -> String {
     let all: f64 = groups.iter().map(|group| group.threads).sum();
     let call = |group: &WaitGroup| match group.key.split_once(OF) {

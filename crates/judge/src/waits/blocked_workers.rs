@@ -1,5 +1,5 @@
-//! Threads that are blocked all the time, while more requests than threads wait in their process. They are either
-//! workers of a pool, or background threads that always sleep. The number of workers of a pool is the number of
+//! Threads that are blocked all the time, while more requests than threads wait in their process. Such threads are
+//! either workers of a pool, or background threads that always sleep. The number of workers of a pool is the number of
 //! requests that the server handles at a time.
 
 use run::{ThreadState, WaitProfile};

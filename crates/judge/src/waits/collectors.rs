@@ -25,8 +25,8 @@ fn is_collector(thread: &str) -> bool {
     THREADS.iter().any(|known| thread.starts_with(known))
 }
 
-/// Returns the processes whose garbage collector computes at least half of the time, and for at least half of the
-/// process' time on a CPU, while requests wait.
+/// Returns the processes whose garbage collector computes for at least half of the time, and uses at least half of the
+/// process' CPU time, while requests wait.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let of = |process| collection(profile, &Activity::of(profile, process), requests);
     profile.processes.iter().filter_map(of).collect()
@@ -95,7 +95,7 @@ mod tests {
         assert!(said(&profile).iter().all(|said| !said.contains("garbage")), "{:?}", said(&profile));
     }
 
-    /// As observed with Java's serial collector, the full thread of the server was the garbage collector's thread. An
+    /// In this observed case, the full thread of the server was the thread of Java's serial garbage collector. An
     /// earlier version of loadline advised more threads.
     #[test]
     fn a_full_thread_of_the_collector_is_named_as_such() {

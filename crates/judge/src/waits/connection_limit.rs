@@ -14,8 +14,8 @@ use crate::context::view::program;
 use crate::thresholds::{LIMIT_CONNECTS, LIMIT_READINGS, WAIT_FEW, WAIT_POOL_BUSY, WAIT_QUEUE};
 
 /// Adds a limit on connections to the sentence, the evidence and the advice of a verdict. Changes only verdicts that a
-/// limit on connections can explain. A process that has another cause among `findings` accepts no further connections
-/// because of this cause. For example, Puma accepts as many connections as it has idle threads.
+/// limit on connections can explain. A process with another cause among `findings` accepts no further connections
+/// because of that cause. For example, Puma accepts as many connections as it has idle threads.
 pub(crate) fn explain_connection_limit(
     verdict: &mut Bottleneck,
     findings: &[WaitFinding],
@@ -126,8 +126,8 @@ pub(crate) fn keeps_connections(trial: &Trial) -> bool {
     fresh as f64 <= LIMIT_CONNECTS * trial.tally.completed as f64
 }
 
-/// Returns true if the server closes the connections that exceed a limit. With a limit on connections, the number of
-/// open connections varies little, and clients want more than the server ever had at a time.
+/// Returns true if the server closes the connections that exceed a limit. Signs: the number of open connections varies
+/// little, and clients want more connections than the server ever had at a time.
 fn refuses(trial: &Trial, clients: &ClientConnections) -> bool {
     let wanted = match &trial.intensity {
         Intensity::Closed { connections, .. } => *connections,

@@ -64,10 +64,10 @@ fn session_cause(database: &DatabaseProfile) -> Option<WaitFinding> {
     Some(with_blocker(database, largest, finding(state, waiting, database.sessions)))
 }
 
-/// Returns false if the requests probably wait elsewhere, because the server awaits few replies of the database, or
-/// mostly replies of sessions that do not wait. The sessions of other programs wait for locks, too. If all connections
-/// to the database are busy, further requests may wait for a free connection. Returns true if the number of awaited
-/// replies is unknown.
+/// Returns false if the requests probably wait elsewhere. The server awaits few replies of the database, or mostly
+/// replies of sessions that do not wait. The sessions of other programs wait for locks, too. If all connections to the
+/// database are busy, further requests may wait for a free connection. Returns true if the number of awaited replies is
+/// unknown.
 pub(super) fn may_hold_requests(profile: &WaitProfile, requests: &Requests, finding: &WaitFinding) -> bool {
     let Some((low, high)) = requests.in_progress().filter(|_| finding.session != Some(SessionState::Running)) else {
         return true;

@@ -36,8 +36,8 @@ pub(crate) fn explain_idle_loop(verdict: &mut Bottleneck, findings: &[WaitFindin
 
 /// Text for objects that may delay the requests, if fewer threads wait than there are requests.
 const OTHERS: &str = "a semaphore, a queue or a timer";
-/// Text for objects that may delay the requests, if at least as many threads wait as there are requests. Only in this
-/// case can a lock delay all requests.
+/// Text for objects that may delay the requests, if at least as many threads wait as there are requests. With fewer
+/// waiting threads, a lock cannot delay all requests.
 const LOCK_OR_OTHERS: &str = "a lock, a semaphore, a queue or a timer";
 
 /// Returns the mean number of threads of `process` that wait for another thread. Idle threads of a pool also wait for

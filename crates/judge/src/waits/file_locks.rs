@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(waits(&with_thread, &[])[0].sentence, wanted);
     }
 
-    /// As observed with PHP-FPM behind nginx, the requests open one PHP session, which is a locked file.
+    /// In this observed case of PHP-FPM behind nginx, the requests open one PHP session, which is a locked file.
     #[test]
     fn workers_behind_the_server_may_wait_for_a_file_lock() {
         let mut behind = workers(8.0);
@@ -132,7 +132,7 @@ mod tests {
         assert!(!names_the_lock(0.0), "replies on kept connections take longer than any request");
     }
 
-    /// As observed with 24 workers of PHP-FPM, all requests open one PHP session, which is a locked file.
+    /// In this observed case of 24 PHP-FPM workers, all requests open one PHP session, which is a locked file.
     #[test]
     fn requests_that_wait_for_a_worker_do_not_hide_the_lock() {
         let full = |accepting: f64| {

@@ -78,9 +78,9 @@ fn look_for_a_lock(pool: &WaitFinding) -> String {
     )
 }
 
-/// Returns true if the server uses one connection to an upstream for each connection of a client, and the server's
-/// limit is on the clients' connections. The pool of connections to an upstream seems used up if each client connection
-/// has one, although the size of the pool is not the limit.
+/// Returns true if the server uses one upstream connection for each client connection, and its limit is on the clients'
+/// connections. If each client connection uses one upstream connection, the pool of upstream connections seems used up,
+/// although its size is not the limit.
 fn is_of_held_connections(pool: &WaitFinding, known: &Known<'_>) -> bool {
     let is_equal = |held: f64| (held - pool.of).abs() <= WAIT_QUEUE;
     pool.cause == ConnectionPool && known.held.is_some_and(is_equal)

@@ -112,8 +112,8 @@ mod tests {
         }
     }
 
-    /// As observed, the holder of a lock flushed a file for half of the time, but only three samples of it existed, all
-    /// of them on a CPU.
+    /// In this observed case, the holder of a lock flushed a file for half of the time. Only three samples of the
+    /// holder existed, all of them on a CPU.
     #[test]
     fn few_samples_do_not_show_what_the_holder_does() {
         let read = |readings, holders: &[_]| {

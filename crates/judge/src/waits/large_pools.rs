@@ -87,8 +87,8 @@ mod tests {
         run.findings
     }
 
-    /// As observed with a pool of nine connections to PostgreSQL, each request takes one advisory lock. An earlier
-    /// version of loadline named the pool as the bottleneck, with a confidence of 90 %.
+    /// In this observed case, requests use a pool of nine connections to PostgreSQL, and each request takes one
+    /// advisory lock. An earlier version of loadline named the pool as the bottleneck, with a confidence of 90 %.
     #[test]
     fn a_pool_far_larger_than_the_requests_at_a_time_is_not_the_limit() {
         let found = judged(1.09, 0.9);

@@ -25,9 +25,8 @@ pub(super) fn is_of_runtime(name: &str) -> bool {
     RUNTIME_LOCKS.iter().any(|(_, known)| *known == name) || super::monitors::is_named(name)
 }
 
-/// Returns the processes that a runtime's lock limits. A runtime's lock limits a process under two conditions. The
-/// runtime's lock is the limit only if, on average, at least half a thread waits for it. At most as many threads may
-/// sleep, or wait for a disk or a peer, as wait for the runtime's lock.
+/// Returns the processes that a runtime's lock limits. Two conditions must hold. On average, at least half a thread
+/// waits for the lock. And at most as many threads sleep, or wait for a disk or a peer, as wait for the lock.
 ///
 /// The waiting threads of all futexes of the lock are added up, because CPython's threads alternate between two
 /// futexes.

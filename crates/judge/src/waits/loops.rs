@@ -10,11 +10,11 @@ use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY};
 
 /// Returns true if the processes handle several requests at a time in an event loop.
 ///
-/// An epoll descriptor alone does not show an event loop. A worker that handles one request at a time, such as a
-/// synchronous worker of uWSGI or a backend of PostgreSQL, also waits with epoll for the data of its only connection.
-/// The parent of synchronous workers also uses epoll, but has no client connection. A process is therefore an event
-/// loop only if it has several accepted connections. Among processes with the same name, one may be a router with an
-/// event loop, and the others its workers. Most of the processes with a connection must therefore have several
+/// An epoll descriptor alone does not show an event loop. Some workers handle one request at a time, such as a
+/// synchronous worker of uWSGI or a backend of PostgreSQL. They also wait with epoll for the data of their only
+/// connection. The parent of synchronous workers also uses epoll, but has no client connection. A process is therefore
+/// an event loop only if it has several accepted connections. Among processes with the same name, one may be a router
+/// with an event loop, and the others its workers. Most of the processes with a connection must therefore have several
 /// connections. If the accepted connections are unknown, an epoll descriptor is the only sign.
 pub(super) fn is_event_loop(process: &WaitProcess) -> bool {
     process.epoll && process.multiplexing.is_none_or(|share| share >= WAIT_MOSTLY)
@@ -35,9 +35,9 @@ pub(super) fn works_in_loop(profile: &WaitProfile, process: &WaitProcess) -> boo
     loops.is_empty() || all < WAIT_FEW || in_loops >= WAIT_MOSTLY * all
 }
 
-/// Returns a profile in which the accepted connections are unknown for processes of the server that had too few of them
-/// for their streams: a single connection of HTTP/2 carries many requests, so the number of connections does not show
-/// if a process handles several requests at a time.
+/// Returns a profile in which the accepted connections are unknown for some processes of the server: those that had too
+/// few connections for their streams. A single HTTP/2 connection carries many requests, so the number of connections
+/// does not show if a process handles several requests at a time.
 pub(super) fn without_shared_connections<'a>(
     profile: &'a WaitProfile,
     run: &Run,
@@ -94,8 +94,8 @@ mod tests {
         assert!(works(&[exec(ThreadState::Sleep, 1.0), exec(ThreadState::OnCpu, 1.0)]), "no thread waits for events");
     }
 
-    /// All requests of the load use one connection. An earlier version of loadline took its server for a worker that
-    /// handles one request at a time.
+    /// All requests of the load use one connection. An earlier version of loadline concluded that the server is a
+    /// worker that handles one request at a time.
     #[test]
     fn a_single_connection_with_many_streams_may_belong_to_an_event_loop() {
         let is_loop = |protocol: Protocol, pipeline: u32, max_open: f64| {

@@ -1,4 +1,4 @@
-//! Size from which a group counts as a pool.
+//! Minimum size of a group that counts as a pool.
 
 use crate::thresholds::WAIT_FEW;
 

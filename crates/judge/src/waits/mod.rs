@@ -86,8 +86,8 @@ pub(crate) fn of_run(run: &Run, is_light: impl Fn(&Trial) -> bool) -> Vec<WaitFi
     run.trials_by_samples().into_iter().find_map(of_trial).unwrap_or_default()
 }
 
-/// Returns a profile without the connections on which a reply takes longer than the slowest request. No request waits
-/// for such a reply: the server polls for news.
+/// Returns a profile without the connections on which a reply takes longer than the slowest request. If a reply takes
+/// longer than the slowest request, no request waits for it: the server long-polls that peer.
 fn without_polls<'a>(profile: Cow<'a, WaitProfile>, view: &View<'_>) -> Cow<'a, WaitProfile> {
     let may_hold = |peer: &PeerConnections| {
         !peer.busy.is_finite() || long_polls::may_hold_requests(view, &peer.address, peer.busy, peer.open)
@@ -246,7 +246,7 @@ fn is_behind(sleep: &WaitFinding, queue: &WaitFinding) -> bool {
 }
 
 /// Returns true if the requests on most connections of a used-up pool wait for a lock in the process at the other end.
-/// With more connections, only more threads would wait for the lock.
+/// With more connections, only more of these requests would wait for the lock.
 fn leads_to_lock(pool: &WaitFinding, lock: &WaitFinding) -> bool {
     pool.cause == WaitCause::ConnectionPool && pool.name == lock.process && lock.threads >= WAIT_MOSTLY * pool.of
 }

@@ -15,9 +15,9 @@ const NAMES: &[(MonitorKind, &str)] = &[
 /// Returns the runtime locks that limit a process.
 ///
 /// A Java monitor limits a process if at least half of the requests in progress wait for the monitor. Ruby's
-/// interpreter lock limits a process if on average at least half a thread waits for the lock, since each waiting thread
-/// has code to run. Ruby's interpreter lock is no limit if more threads sleep, or wait for a disk or a peer, than wait
-/// for the lock.
+/// interpreter lock limits a process if on average at least half a thread waits for the lock. Each thread that waits
+/// for this lock has code to run. Ruby's interpreter lock is no limit if more threads sleep, or wait for a disk or a
+/// peer, than wait for the lock.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let limits = |group: &&MonitorGroup| match group.kind {
         MonitorKind::RubyLock => group.waiting >= WAIT_MOSTLY.max(blocked(profile, &group.process)),

@@ -11,7 +11,7 @@ use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_QUEUE};
 
 /// Returns the wait of the only worker. Returns `None` if the worker is rarely blocked, or if no requests wait for the
-/// worker. The worker's parent may be an additional process.
+/// worker. Besides the worker, only its parent process may exist.
 pub(super) fn blocked(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let all = process.processes.max(1.0);
@@ -62,8 +62,8 @@ fn wait(activity: &Activity<'_>, requests: &Requests) -> Option<(ThreadState, f6
 /// Returns true if the worker works on one request while other requests wait for the worker.
 ///
 /// For a worker of an upstream service, counts the requests that other sampled processes sent to this worker. For any
-/// other worker, returns false if the server has read more than about one request. If the server has read more
-/// requests, an event loop may have read them, so a sleeping program beside it is not the only worker.
+/// other worker, returns false if the server has read more than about one request. An event loop may have read these
+/// requests, so a sleeping program beside it is not the only worker.
 fn is_queue_before(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> bool {
     let all = process.processes.max(1.0);
     if process.behind {

@@ -37,7 +37,7 @@ fn a_pool_is_used_up_if_each_thread_has_a_request_and_others_queue() {
     }
 }
 
-/// An earlier version of loadline took the two compiler threads of a Java program for a pool of two workers.
+/// An earlier version of loadline counted the two compiler threads of a Java program as a pool of two workers.
 #[test]
 fn threads_that_compile_the_program_are_no_workers() {
     let mut profile = pool_of_threads();
@@ -66,7 +66,7 @@ fn busy_children_of_a_parent_are_a_used_up_pool() {
 
 /// The figures come from gunicorn with three sync workers. The parent process has two threads: one waits for events of
 /// a control socket, and the other for a lock. The parent also has an epoll descriptor. An earlier version of loadline
-/// therefore took the workers for a blocked event loop.
+/// therefore concluded that the workers are a blocked event loop.
 #[test]
 fn workers_whose_parent_has_an_event_loop_are_a_used_up_pool() {
     let mut profile = process(3.0, &[(ThreadState::Sleep, "", 2.7), (ThreadState::OnCpu, "", 0.3)]);

@@ -145,8 +145,8 @@ fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFi
 /// Returns the connections of an event loop to one peer, if all of them are busy while more requests wait for a
 /// connection.
 ///
-/// Returns `None` if there were fewer rounds of samples than connections, which are too few to show a constant number
-/// of connections.
+/// Returns `None` if the rounds of samples are fewer than the connections: so few rounds do not show that the number of
+/// connections is constant.
 fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let demand = demand_of(profile, process, requests)?;
@@ -157,8 +157,9 @@ fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Reques
     Some(used_up_connections(process, &peer, demand))
 }
 
-/// Returns the connections of a computing process to one peer, if all of them are busy and the process has read more
-/// requests than it has connections. A full event loop would leave replies and further requests unread.
+/// Returns the connections of a computing process to one peer, if all of them are busy. The process must also have read
+/// more requests than it has connections. In contrast, a full event loop would leave replies and further requests
+/// unread.
 pub(super) fn connections_of_read(
     profile: &WaitProfile,
     activity: &Activity<'_>,

@@ -85,7 +85,7 @@ mod tests {
         ClientConnections { open: 64.0, ..clients(in_progress, 0.0) }
     }
 
-    /// As observed with a threaded server in Python, a semaphore lets only three requests sleep at a time.
+    /// As in an observed threaded Python server, a semaphore lets only three requests sleep at a time.
     fn three_places() -> WaitProfile {
         let states = [
             (ThreadState::ClientRead, "", 57.1),

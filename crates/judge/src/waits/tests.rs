@@ -195,8 +195,8 @@ fn requests_that_wait_elsewhere_leave_the_cause_open() {
 }
 
 /// This test imitates a Python server with one thread per connection. A delayed acknowledgement of 40 ms per answer
-/// keeps 8 of 11 threads idle, although one thread or another holds the lock 93 % of the time. The threads that wait
-/// for the lock also read requests from clients at other times. In contrast, workers that wait for a queue of work
+/// keeps 8 of 11 threads idle. Even so, one thread or another holds the lock for 93 % of the time. The threads that
+/// wait for the lock also read requests from clients at other times. In contrast, workers that wait for a queue of work
 /// never read requests.
 #[test]
 fn a_lock_with_a_short_queue_is_named_if_its_threads_also_read_requests() {

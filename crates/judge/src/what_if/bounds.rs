@@ -10,8 +10,8 @@ use crate::Facts;
 use crate::thresholds::BUSY;
 
 /// Marks the predicted limits of lightly used resources as lower bounds, like the rate of the next bottleneck in a
-/// verdict. If the whole run was light, the rate before the change is the run's own rate, because the model knows no
-/// highest rate for another load.
+/// verdict. If all loads of the run were light, the rate before the change is the run's own rate, because the model
+/// knows no highest rate for another load.
 pub(super) fn mark(answer: &mut WhatIf, facts: &Facts<'_>, now: &Model) {
     let parts = now.resources();
     let is_light = |id: &str| parts.iter().any(|part| part.id == id && is_lightly_used(facts, part));

@@ -166,7 +166,7 @@ fn far(now: &Model, then: &Model) -> Vec<String> {
     let cpus = now.server_cpu.zip(then.server_cpu);
     let pairs = [
         cpus.map(|(a, b)| ("CPUs", a.cpus, b.cpus)),
-        // Without a quota, the server could use all its CPUs in the run.
+        // If the run had no quota, the server could use all its CPUs.
         cpus.filter(|(_, b)| b.quota.is_finite()).map(|(a, b)| ("CPUs of quota", a.quota.min(a.cpus), b.quota)),
         cpus.filter(|(a, _)| a.threads.is_finite()).map(|(a, b)| ("threads", a.threads, b.threads)),
         now.places.zip(then.places).map(|(a, b)| ("workers", a, b)),

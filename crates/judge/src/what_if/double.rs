@@ -50,7 +50,7 @@ fn short(model: &Model, target: f64) -> Vec<Part> {
 /// Returns the factor by which the highest rate that the resources allow must grow to double the capacity. The factor
 /// is 2, or more if clients slow each other.
 ///
-/// If even the largest factor is too small to double the capacity, returns 2; the result then shows the capacity with
+/// If even the largest factor is too small to double the capacity, returns 2. The result then shows the capacity with
 /// resources that allow twice the highest rate.
 fn times(model: &Model) -> f64 {
     let doubles = |times: f64| {

@@ -8,8 +8,8 @@ use crate::number::duration;
 use crate::thresholds::{BETWEEN_RUNS, BUSY};
 
 /// Sets the interval of every figure of a `what-if` answer. A second queueing network may fit the run as well. `other`
-/// is the answer of the second queueing network, and each interval is made wide enough to include the value of the same
-/// figure in `other`.
+/// is the answer of the second queueing network. Each interval is made wide enough to include the value of its figure
+/// in `other`.
 pub(super) fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen, other: Option<&WhatIf>) {
     let of = |figure: &dyn Fn(&WhatIf) -> Option<f64>, value| {
         let found = widened(drawn.iter().filter_map(figure), value, seen);

@@ -78,10 +78,9 @@ pub(super) struct Model {
     pub(super) server_cpu: Option<ServerCpu>,
     /// Disk of the server, threads of the generator, and link.
     pub(super) others: Vec<Part>,
-    /// Rate of the link, bytes per second; `None` if unknown.
+    /// Maximum rate of the link, bytes per second; `None` if unknown.
     pub(super) link_bytes_per_s: Option<f64>,
-    /// Number of requests that the server can handle at the same time; `None` if the limit of the server is another
-    /// one.
+    /// Number of requests that the server can handle at the same time; `None` if this number does not limit the server.
     pub(super) places: Option<f64>,
     /// Response time with one client, seconds, without the wait for a quota.
     pub(super) unloaded_s: f64,
@@ -221,9 +220,8 @@ fn part(id: &'static str, device: String, work_s: f64, units: f64) -> Option<Par
 mod tests {
     use super::*;
 
-    /// A link may carry 6 % more than its nominal rate. An earlier version of loadline took a link that carries 6 %
-    /// more than its nominal rate for two links of half the speed, and predicted half of the real throughput for one
-    /// client.
+    /// A link may carry 6 % more than its nominal rate. An earlier version of loadline modelled such a link as two
+    /// links of half the speed, and predicted half of the real throughput for one client.
     #[test]
     fn a_link_with_slightly_more_than_its_nominal_rate_is_still_one_link() {
         let demand_s =

@@ -78,8 +78,8 @@ fn sleeps(connections: u32) -> Run {
     run
 }
 
-/// An earlier version of the model left out the time for which the server sleeps. Without the server's sleep, the model
-/// predicted 23,500 requests per second for more CPUs, which in fact change nothing.
+/// An earlier version of the queueing model left out the time for which the server sleeps. Without the server's sleep,
+/// the model predicted 23,500 requests per second for more CPUs, which in fact change nothing.
 #[test]
 fn the_model_contains_time_that_no_counter_explains() {
     for connections in [1, 4, 8] {

@@ -10,7 +10,7 @@ use crate::thresholds::HALF_USED;
 
 /// Returns the resource that will be full next if the bottleneck `id` is removed.
 ///
-/// For a resource that is less than half used, no rate is given. On a lightly used resource, wake-ups make up much of a
+/// Gives no rate for a resource that is less than half used. On a lightly used resource, wake-ups make up much of a
 /// request's cost, and a request needs fewer wake-ups under a higher load.
 pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     let full = resource_of(facts, id);

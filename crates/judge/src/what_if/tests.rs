@@ -224,7 +224,7 @@ fn far_extrapolations_are_marked_without_a_quota_and_without_threads() {
     assert!(unknown.iter().any(|a| a.contains("all of these 60 are assumed to work")), "{unknown:?}");
 }
 
-/// Nearly all threads of a server wait for one lock. An earlier version of loadline promised twice the rate for twice
+/// Nearly all threads of a server wait for one lock. An earlier version of loadline predicted twice the rate for twice
 /// the workers.
 #[test]
 fn more_workers_are_no_answer_to_a_lock() {

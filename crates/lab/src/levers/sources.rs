@@ -1,7 +1,7 @@
 //! A lever (temporary change that an experiment makes) that doubles the number of source addresses of the load. With
 //! twice as many addresses, a limit per source address lets twice as many requests through. The load without the lever
-//! uses half of the addresses. If the number of addresses is odd, it uses the smaller half, so the lever more than
-//! doubles the number of addresses.
+//! uses half of the addresses. If the number of addresses is odd, this load uses the smaller half, so the lever more
+//! than doubles the number of addresses.
 
 use std::net::{IpAddr, Ipv4Addr};
 

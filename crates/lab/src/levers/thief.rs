@@ -12,8 +12,8 @@
 //! the slowed process: the time for which it ran, divided by the time for which it ran or waited (schedstat). The
 //! measured speed also shows whether the lever on the other side's CPUs (server or generator) slows this process. If
 //! the speed cannot be measured at the process, the loss of speed is computed from the CPU time that the thief used.
-//! The loss is also computed from the thief's CPU time if thief and process share a CPU quota, or if the load offers a
-//! fixed rate. At a fixed rate, the slowed process is mostly idle.
+//! The loss is also computed from the thief's CPU time in two cases: thief and process share a CPU quota, or the load
+//! offers a fixed rate. At a fixed rate, the slowed process is mostly idle.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -29,21 +29,21 @@ use super::slowed_processes::SlowedProcesses;
 
 /// Share of each CPU that the thief takes under a closed-loop load.
 pub(super) const DOSE: f64 = 0.25;
-/// Shortest and longest turn, nanoseconds. In each turn, the thief uses the CPU once, and leaves the rest of the turn
-/// to the process. Each use must be shorter than the time for which the requests in flight keep the other side (server
-/// or generator) busy. A use as long as a scheduler slice (4 ms) would stop both server and generator, although only
-/// one of them is saturated. Very short turns would cost the process more time than the thief takes, because of two
-/// thread switches per turn (10 to 20 µs together).
+/// Shortest and longest cycle of the thief, nanoseconds. In each cycle, the thief uses the CPU once, and leaves the
+/// rest of the cycle to the process. Each use must be shorter than the time for which the requests in flight keep the
+/// other side (server or generator) busy. A use as long as a scheduler slice (4 ms) would stop both server and
+/// generator, although only one of them is saturated. Very short cycles would cost the process more time than the thief
+/// takes, because each cycle has two thread switches (10 to 20 µs together).
 const TURN_NS: (u64, u64) = (500_000, 4_000_000);
-/// Number of turns within one response time, if the limits in [`TURN_NS`] allow it. With the default share, one piece
-/// (a quarter of a turn) is 1/32 of the response time.
+/// Number of the thief's cycles within one response time, if the limits in [`TURN_NS`] allow it. With the default
+/// share, one piece (a quarter of a cycle) is 1/32 of the response time.
 const TURNS_PER_RESPONSE: f64 = 8.0;
 /// Maximum length of one piece of CPU time, nanoseconds. After a late wake-up, the piece is longer, because it makes up
 /// for missed turns.
 const MAX_PIECE_NS: u64 = 2_000_000;
 /// Scheduler slice that each thread requests, nanoseconds: the shortest that the kernel allows.
 const SLICE_NS: u64 = 100_000;
-/// Shortest time slot, seconds: thirty times the thief's shortest turn. In short time slots, the speed of the machine
+/// Shortest time slot, seconds: thirty times the thief's shortest cycle. In short time slots, the speed of the machine
 /// changes less from one time slot to the next. For nginx, the half-width of an elasticity's confidence interval was
 /// 0.11 with time slots of 60 ms or 30 ms, and 0.07 with 15 ms. The half-widths 0.11 and 0.07 are medians of five
 /// experiments with each length of time slot, in alternation.
@@ -62,7 +62,7 @@ pub(super) fn plan(lever: &str, cpus: &[u32], pids: &[u32], targets: &LeverTarge
     }
 }
 
-/// Returns the length of a turn, nanoseconds, for a load whose response time is `response_s`.
+/// Returns the length of a cycle of the thief, nanoseconds, for a load whose response time is `response_s`.
 fn turn_ns(response_s: f64) -> u64 {
     ((response_s * 1e9 / TURNS_PER_RESPONSE) as u64).clamp(TURN_NS.0, TURN_NS.1)
 }
@@ -162,9 +162,10 @@ impl Theft {
         }
     }
 
-    /// Returns two values for each slot: the speed of the slowed processes, if known, and the share of time in which
-    /// they needed a CPU ([`wanted`]). Only processes that exist at the start of a slot are read, both at its start and
-    /// at its end. If this thread missed a slot, the speed and the share are both NaN (not a number).
+    /// Returns two values for each slot. The first is the speed of the slowed processes, if known. The second is the
+    /// share of time in which they needed a CPU ([`wanted`]). Only processes that exist at the start of a slot are
+    /// read, both at its start and at its end. If this thread missed a slot, the speed and the share are both NaN (not
+    /// a number).
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
         let slowed = SlowedProcesses::new(&self.slot_clock.plan.pids);
         let look = |pids: &[u32]| (SchedReading::of(pids), clock::monotonic_ns());
@@ -190,9 +191,9 @@ impl Theft {
 }
 
 /// Returns the share of time in which the slowed processes needed a CPU, 0 to 1. The result is the larger of two
-/// values: the share of all CPUs that the processes used or waited for, and the mean number of running threads, at most
-/// one. Waiting times alone are not enough, because a process that waits for its quota is not counted as waiting for a
-/// CPU.
+/// values. One is the share of all CPUs that the processes used or waited for. The other is the mean number of running
+/// threads, at most one. Waiting times alone are not enough, because a process that waits for its quota is not counted
+/// as waiting for a CPU.
 fn wanted(times: &SchedTimes, length_ns: f64, cpus: f64) -> f64 {
     let (run, wait) = (times.run_ns as f64 / length_ns.max(1.0), times.wait_ns as f64 / length_ns.max(1.0));
     ((run + wait) / cpus.max(1e-3)).max(run).min(1.0)

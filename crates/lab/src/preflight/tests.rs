@@ -145,7 +145,7 @@ fn a_connect_without_a_local_port_is_explained() {
     assert!(told("[::1]:80").contains("check address and route"), "{}", told("[::1]:80"));
 }
 
-/// An earlier version of loadline asked in an error whether the server speaks HTTP/2, although it had just used
+/// The error of an earlier version of loadline asked whether the server speaks HTTP/2, although loadline had just used
 /// HTTP/2.
 #[test]
 fn an_error_of_a_server_that_speaks_http_2_is_named_without_a_question() {
@@ -156,8 +156,8 @@ fn an_error_of_a_server_that_speaks_http_2_is_named_without_a_question() {
     assert!(error.contains("PUSH_PROMISE") && !error.contains('?'), "{error}");
 }
 
-/// With `tcp://`, the protocol is the user's choice. An earlier version of loadline said that an SSH server speaks
-/// SSH, not tcp.
+/// With `tcp://`, the protocol is the user's choice. An earlier version of loadline reported as an error that an SSH
+/// server speaks SSH, not tcp.
 #[test]
 fn no_protocol_is_foreign_to_tcp() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

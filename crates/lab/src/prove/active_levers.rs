@@ -176,8 +176,8 @@ fn average<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart 
     }
 }
 
-/// Returns the mean of the known readings in the slots with the lever on if `when` is true, otherwise in the slots with
-/// the lever off. Returns `None` if no reading in the selected slots is known.
+/// Returns the mean of the known readings in some of the slots: those with the lever on if `when` is true, otherwise
+/// those with the lever off. Returns `None` if no reading in the selected slots is known.
 fn mean(on: &[bool], seen: &[f64], when: bool) -> Option<f64> {
     let readings = on.iter().zip(seen).filter(|(on, seen)| **on == when && seen.is_finite());
     let readings: Vec<f64> = readings.map(|(_, seen)| *seen).collect();

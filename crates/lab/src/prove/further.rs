@@ -10,8 +10,8 @@ use super::operating_point::OperatingPoint;
 use crate::levers::{LEVERS, Lever};
 use crate::{Lab, TargetSetup};
 
-/// Usual time for a load test with fewer CPUs, seconds. The time covers 18 time slots of 150 ms, the start of the load,
-/// and 1.5 s in case the time slots of the other levers end late.
+/// Usual time for a load test with fewer CPUs, seconds. The time covers 18 time slots of 150 ms and the start of the
+/// load. Another 1.5 s are a reserve, because the time slots of the other levers may end late.
 const COUNT_S: f64 = 4.6;
 /// Shortest time for the load test with fewer CPUs, seconds.
 const MIN_COUNT_S: f64 = 3.1;
@@ -82,9 +82,9 @@ pub(super) fn count_seconds(left_s: f64, slots_s: f64) -> f64 {
     if rest_s >= MIN_COUNT_S { COUNT_S.max(left_s * COUNT_SHARE).min(rest_s) } else { 0.0 }
 }
 
-/// Returns the time to reserve for turns with more load or more source addresses, seconds. This time is slightly longer
-/// than `least_s`, the minimum for these turns, because the time slots before may end late. Returns 0 if too little
-/// time for the time slots of the other levers would remain.
+/// Returns the time to reserve for turns with more load or more source addresses, seconds. The result is slightly more
+/// than `least_s`, the minimum for the turns, because the time slots before the turns may end late. Returns 0 if too
+/// little time for the time slots of the other levers would remain.
 pub(super) fn turns_seconds(left_s: f64, slots_s: f64, least_s: f64) -> f64 {
     let least_s = SLOTS_MARGIN * least_s;
     if left_s - least_s >= needed_for_slots(slots_s) { least_s } else { 0.0 }

@@ -65,7 +65,7 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
     }
     let observed = OperatingPoint::observed(&lab.run, connections);
     let is_other = |row: &&'static Lever| own.is_none_or(|own| own.id != row.id);
-    // The time slots count all answers, so a load that is mostly refused would show the rate of refusals.
+    // The time slots count all answers. A load that is mostly refused would therefore show the rate of refusals.
     let served = unrefused(&lab.run, connections);
     let of_slots = if served == connections { operating_point } else { OperatingPoint::busy(&lab.run, served) };
     let operating_points = of_slots.or_fewer(&lab.run);
@@ -170,8 +170,8 @@ pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     (!fits).then(|| sparse::too_short(&points, 0.0, run.plan.search.budget_s, seconds))
 }
 
-/// Returns the reason why an experiment on a run's server would show nothing: it does not fit into the given seconds,
-/// or the server refuses all requests for a time.
+/// Returns the reason why an experiment on a run's server would show nothing. Either it does not fit into the given
+/// seconds, or the server refuses all requests for a time.
 pub(crate) fn untestable(run: &run::Run, seconds: f64) -> Option<String> {
     refuses_for_a_time(run).or_else(|| too_short(run, seconds))
 }

@@ -13,7 +13,7 @@ use crate::levers::{Lever, LeverTargets, MAX_DOSE_AT_RATE};
 use crate::{Lab, LabError, TargetSetup};
 
 /// Dose as a share of the spare capacity of the fullest resource. With a dose of a third of the spare capacity, the
-/// response time of a single queue with random arrivals and service times grows by half.
+/// response time of a single queue (random arrivals and service times) grows by half.
 const DOSE_SHARE: f64 = 1.0 / 3.0;
 /// Minimum dose (share of its resource that a lever takes). The effect of a smaller dose would be lost in the noise.
 const MIN_DOSE: f64 = 0.02;

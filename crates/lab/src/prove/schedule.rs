@@ -55,9 +55,10 @@ const SHORT: Density =
 /// Requirements for a server that completes few requests per second. A request that spans two time slots is counted as
 /// a fraction in each time slot, so a few completions per time slot are enough. The evaluation therefore leaves out
 /// only a small part at the start of a time slot. A request that spans two time slots also weakens the measured effect
-/// at the end of a time slot, so leaving out more of the start would not help. In a simulation with a true elasticity
-/// of 1, a full CPU handles one request of 0.1 s at a time, and the lever takes half of the CPU. With three requests
-/// per time slot, the measured elasticity is 0.82 if half of each time slot is left out, and 0.86 if a fifth is.
+/// at the end of a time slot. Leaving out more of the start would therefore not help. In a simulation with a true
+/// elasticity of 1, a full CPU handles one request of 0.1 s at a time. The lever takes half of the CPU. With three
+/// requests per time slot, the measured elasticity is 0.82 if half of each time slot is left out. It is 0.86 if a fifth
+/// is left out.
 pub(super) const SPARSE: Density =
     Density { requests: 3.0, responses: 1.5, slots: 0, longest_s: 2.0, settle: 0.2, preferred: 0 };
 /// Requirements for a server that completes few requests per second, used if the budget has time for longer time slots.
@@ -251,7 +252,7 @@ mod tests {
         assert_eq!((on.len(), on.iter().filter(|on| **on).count() / 8), (18, 1));
     }
 
-    /// In an earlier version of loadline, a server with 5 requests per second got no experiment unless the budget was
+    /// In an earlier version of loadline, the experiment on a server with 5 requests per second needed a budget of
     /// several minutes.
     #[test]
     fn a_slow_server_has_slots_with_a_few_requests_in_each() {

@@ -1,5 +1,6 @@
 //! Choice between two kinds of experiments: many short time slots for all levers, or few long time slots for a single
-//! lever if the server is slow. A lever is a temporary change that an experiment makes, such as slowing a CPU.
+//! lever. The second kind is for slow servers. A lever is a temporary change that an experiment makes, such as slowing
+//! a CPU.
 
 use run::ProofTrial;
 

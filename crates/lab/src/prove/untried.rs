@@ -39,7 +39,7 @@ pub(super) fn no_time(part: &str, least_s: f64, (seconds, budget_s): (f64, f64))
 mod tests {
     use super::*;
 
-    /// An earlier version of loadline said "-0.3 s are too short", and asked for a budget of 900 s.
+    /// An earlier version of loadline said that "-0.3 s are too short", and asked for a budget of 900 s.
     #[test]
     fn time_that_ran_out_is_no_negative_time_and_needs_no_huge_budget() {
         let budget_s = longer_budget_s(20.0, 4.5, -0.3);

@@ -135,8 +135,8 @@ impl Budget {
         self.step(0.4, response_s)
     }
 
-    /// Returns the durations of a sweep step that ends within `left_s` seconds and lasts at least `round_s` seconds, so
-    /// that a server at its highest rate can answer each client once.
+    /// Returns the durations of a sweep step that ends within `left_s` seconds and lasts at least `round_s` seconds. In
+    /// this time, a server at its highest rate can answer each client once.
     pub fn chosen_step(&self, response_s: f64, round_s: f64, left_s: f64) -> StepTimes {
         let (step, shortest) = (self.sweep_step(response_s), self.sweep_step(0.0));
         let measure_s = step.measure_s.max(round_s);
@@ -217,8 +217,8 @@ mod tests {
         assert!(budget.search_until_s() > 27.0);
     }
 
-    /// For a server with 8 ms per request and a limit of 80 ms on the median, an earlier version of loadline measured
-    /// only once in 10 s.
+    /// The server needs 8 ms per request, and the median is limited to 80 ms. In 10 s, an earlier version of loadline
+    /// made only one measurement.
     #[test]
     fn a_short_search_of_a_slow_server_has_several_windows() {
         let budget = Budget::new(10.0);

@@ -59,7 +59,7 @@ pub enum DuetMode {
 /// Loads the targets of both plans, in turns or at the same time. The seed of the first plan determines the order of
 /// the loads. If the servers take turns, the runs are written to `dirs` after each load, so an error loses no finished
 /// load. While both servers are measured at the same time, nothing is written, because this would disturb one of them.
-/// `watch` hears which server is measured, and ends the comparison early.
+/// `watch` is told which server is measured, and can end the comparison early.
 pub fn in_turns(
     mut plans: [Plan; 2],
     settings: InTurnsPlan,
@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    /// An earlier version of loadline showed nothing during a comparison of a minute.
+    /// An earlier version of loadline showed nothing on the terminal during a comparison of a minute.
     #[test]
     fn the_watch_of_a_comparison_hears_which_server_is_measured() {
         let mut heard = Phases::default();

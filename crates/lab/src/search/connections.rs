@@ -12,11 +12,11 @@ const SPARE: f64 = 2.0;
 
 /// Returns the number of connections that an open loop needs at a given rate, by Little's law.
 ///
-/// The law uses the longer of two mean response times: the longest mean that the objective allows, and [`SPARE`] times
-/// the mean at the closed loop's highest rate. The closed loop's mean is longer if a few answers take much longer than
-/// the median. Such slow answers may occupy most connections without exceeding a limit on the median or the 99th
-/// percentile. With more connections, too many requests could queue at a slow server, which would recover slowly from
-/// the queue.
+/// The law uses the longer of two mean response times. One is the longest mean that the objective allows, and the other
+/// is [`SPARE`] times the mean at the closed loop's highest rate. The closed loop's mean is longer if a few answers
+/// take much longer than the median. Such slow answers may occupy most connections without exceeding a limit on the
+/// median or the 99th percentile. With more connections, too many requests could queue at a slow server, which would
+/// recover slowly from the queue.
 pub(super) fn connections_for(rate: f64, longest_mean_s: f64, mean_at_best_s: f64) -> u32 {
     (rate * longest_mean_s.max(SPARE * mean_at_best_s)).clamp(MIN_OPEN_LOOP_CONNECTIONS, 65_536.0) as u32
 }
@@ -25,10 +25,10 @@ pub(super) fn connections_for(rate: f64, longest_mean_s: f64, mean_at_best_s: f6
 mod tests {
     use super::*;
 
-    /// As observed, 1 % of the answers took 500 ms, and all others took 60 µs. In the closed loop, 256 connections
-    /// completed 41,000 requests per second. An earlier version of loadline derived only 64 connections for the open
-    /// loop from the objective's median. With 64 connections, the open loop could not exceed 13,000 requests per
-    /// second.
+    /// In this observed case, 1 % of the answers took 500 ms, and all others took 60 µs. In the closed loop, 256
+    /// connections completed 41,000 requests per second. An earlier version of loadline derived only 64 connections for
+    /// the open loop from the objective's median. With 64 connections, the open loop could not exceed 13,000 requests
+    /// per second.
     #[test]
     fn an_open_loop_has_the_connections_with_which_the_closed_loop_was_as_fast() {
         let rare = connections_for(41_000.0, 0.000_93, 256.0 / 41_000.0);

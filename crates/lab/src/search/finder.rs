@@ -129,8 +129,8 @@ impl Finder {
         let search_left_s = left_s - (self.budget.end_s() - self.budget.search_until_s());
         let within = |seconds: f64| length.within(seconds, least_s.min(length.measure_s));
         let in_time = length.whole_s() <= search_left_s;
-        // If no rate has failed yet, or only one was tried, the last step tries another rate instead of an overload:
-        // "10,000 to 12,000/s" is better than "below 12,000/s".
+        // If no rate has failed yet, or only one was tried, the last step tries another rate instead of an overload.
+        // The result "10,000 to 12,000/s" is better than "below 12,000/s".
         let is_last = !in_time && left_s >= least_s;
         let searches = in_time || is_last && search.needs_another_rate();
         let (overload, length) = (within(left_s), within(if in_time { search_left_s } else { left_s }));

@@ -56,9 +56,9 @@ impl Conductor for LiveTarget<'_> {
         self.prove()
     }
 
-    /// Returns the time reserved for the experiment, if this time is too short for an experiment on this server, or if
-    /// the server refuses everything for a time. If the search has several repeats, returns 0: the time reserved for
-    /// the experiment is not divided among the repeats.
+    /// Returns the time reserved for the experiment if the experiment would show nothing: the time is too short, or the
+    /// server refuses everything for a time. If the search has several repeats, returns 0: the time reserved for the
+    /// experiment is not divided among the repeats.
     fn unused_s(&mut self) -> Result<f64, LabError> {
         let is_reserved = self.proof_s > 0.0 && self.lab.run.plan.repeat_count() == 1;
         if is_reserved {

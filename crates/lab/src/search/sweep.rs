@@ -73,8 +73,8 @@ impl Sweep {
         self.flat >= judge::FLAT_STEPS
     }
 
-    /// Returns the time in which a server with the highest rate so far answers each client of the next step once,
-    /// seconds; 0 before the first answer.
+    /// Returns the time in which a server answers each client of the next step once at the highest rate so far,
+    /// seconds. Returns 0 before the first answer.
     pub fn round_s(&self) -> f64 {
         if self.best > 0.0 { f64::from(self.next) / self.best } else { 0.0 }
     }
@@ -109,11 +109,11 @@ impl Sweep {
     }
 
     /// Makes the next step larger, if doubling would not reach the maximum in the remaining steps. If only one step
-    /// remains, this step has the number of clients that the user chose, if any. The number of
-    /// clients more than doubles only while throughput grows with the clients, so that no plateau is skipped. The
-    /// number is limited, so that a server that is already saturated still answers each client
-    /// [`MIN_ANSWERS_PER_CLIENT`] times within `measure_s` seconds. Without the limit on the number of clients, a slow
-    /// server would still work on the clients' first requests long after the end of the step.
+    /// remains, this step has the number of clients that the user chose, if any. The number of clients more than
+    /// doubles only while throughput grows with the clients, so that no plateau is skipped. The number is limited, so
+    /// that a server that is already saturated still answers each client [`MIN_ANSWERS_PER_CLIENT`] times within
+    /// `measure_s` seconds. Without this limit, a slow server would still work on the clients' first requests long
+    /// after the end of the step.
     pub fn hurry(&mut self, steps_left: u32, measure_s: f64) {
         let (clients, most) = (f64::from(self.last.0.max(1)), f64::from(self.most));
         let doublings = ((most / clients).log2() / f64::from(steps_left.max(1))).ceil().clamp(1.0, 31.0);
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(tried(40.0), [1, 2, 8, 16], "what is full is seen at the second step past it, doubled again");
     }
 
-    /// An earlier version of loadline stopped at 16 connections, although the user gave --connections 64.
+    /// An earlier version of loadline ended the sweep at 16 connections, although the user gave --connections 64.
     #[test]
     fn the_number_that_the_user_chose_is_tried_beyond_a_plateau_and_at_the_end_of_the_time() {
         let tried = |r1_s: f64, x_max: f64, steps: u32| {

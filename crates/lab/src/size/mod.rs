@@ -61,8 +61,8 @@ pub fn measure_sizes(setup: SizeSetup<'_>, mut result: SizeResult) -> Result<Siz
             break;
         }
         let step = with_prediction(step, first.as_ref(), &mut result.notes);
-        // If a setting fails before any setting was measured, the failure is not shown at once, because it becomes the
-        // error of the command if all settings fail.
+        // A setting may fail before any setting was measured. The failure is then not shown at once, because it becomes
+        // the error of the command if all settings fail.
         if step.run.is_some() || result.steps.iter().any(|step| step.run.is_some()) {
             (setup.tell)(&step, result.budget_s - begun.elapsed().as_secs_f64());
         }

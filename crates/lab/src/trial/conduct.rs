@@ -98,8 +98,8 @@ pub(crate) fn conduct(
     let patience = patience + READY_PER_AGENT * agents;
     let ready = match group.await_ready(within_budget(patience, budget_end, began, MIN_READY_TIME)) {
         Ok(ready) => ready,
-        // If an agent was killed before the load, the run ends and its earlier results remain valid, as when an agent
-        // is killed during the load.
+        // If an agent was killed before the load, the run ends and its earlier results remain valid. The same holds if
+        // an agent is killed during the load.
         Err(LabError::Killed { name, why }) => {
             let text = format!("the generator {name:?} ended at 0.0 s: {why}");
             return Ok((never_begun(setup.loads, point, text), TrialEnd::Broken));

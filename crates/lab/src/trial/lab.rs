@@ -182,7 +182,7 @@ impl<'w> Lab<'w> {
         }
     }
 
-    /// Stops the run early.
+    /// Marks the run as stopped, so that it ends early.
     pub fn stop(&mut self) {
         self.stopped = true;
     }

@@ -33,7 +33,7 @@ pub(crate) struct RunningTrial<'w> {
     origin: Origin,
     progress: Progress,
     parts: CollectedParts,
-    /// Time between sending a command and the moment that the command names; `None` if all agents and observers are on
+    /// Time between sending a command and the moment that the command names. `None` if all agents and observers are on
     /// this machine and act at once.
     lead: Option<Duration>,
     /// End of the budget; `None` without a budget.
@@ -114,8 +114,8 @@ impl<'w> RunningTrial<'w> {
     }
 
     /// Takes a sample of all observed counters, and then starts a phase on all agents. If agents or observers are on
-    /// other hosts, the command names one moment for the sample and the phase, converted to the clock of each host.
-    /// Returns the times of the first and the last sample.
+    /// other hosts, the command names one moment for the sample and the phase. The moment is converted to the clock of
+    /// each host. Returns the times of the first and the last sample.
     pub(crate) fn enter(&mut self, phase: Phase) -> (f64, f64) {
         let Some(lead) = self.lead else {
             let edge = self.samplers.edge();

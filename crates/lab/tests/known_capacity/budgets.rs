@@ -10,8 +10,8 @@ use crate::disturbances::undisturbed;
 use crate::known::{COVERED, Found, Known, Ratios, SEEDS};
 use crate::models::{m_m_1, median, own_objective, server, slow_application, slow_slots};
 
-/// A search in a third of the usual time finds about the same capacity, with a wider interval. In an earlier version of
-/// loadline, ten seconds were enough for only one measurement, so there was no interval. The server is an M/M/1 queue
+/// A search in a third of the usual time finds about the same capacity, with a wider interval. In ten seconds, an
+/// earlier version of loadline made only one measurement, so the capacity had no interval. The server is an M/M/1 queue
 /// with 8 ms per request and the default limit on the median. The search sends only about six hundred requests, and
 /// each measurement begins with an empty queue. The estimate of the capacity is 8 % too high on average, but the
 /// capacity's interval is wide enough for an error of 8 %.
@@ -86,7 +86,7 @@ fn a_slow_test_request_does_not_end_the_search_far_below_the_capacity() {
 }
 
 /// The server has a hundred workers that need 100 ms per request, so it completes 1,000/s. The closed-loop sweep has
-/// time for 16 clients at most, which complete 160/s. An earlier version of loadline took 160/s for the rate at which
+/// time for 16 clients at most, which complete 160/s. An earlier version of loadline took 160/s as the rate at which
 /// the server is full, and found about half of the capacity.
 #[test]
 fn a_server_of_many_slow_workers_is_found_although_its_sweep_ends_early() {
@@ -118,8 +118,8 @@ fn a_search_without_a_failed_rate_gives_a_lower_bound() {
 }
 
 /// A server with a rate limit of 100/s refuses nearly every request of a closed loop, each within 30 us. An earlier
-/// version of loadline derived the objective from the times of refusals, and searches of 8 s ended with "no answer was
-/// good".
+/// version of loadline derived the objective from the times of refusals. Searches of 8 s therefore ended with "no
+/// answer was good".
 #[test]
 fn a_limit_that_refuses_nearly_all_of_a_closed_loop_is_found() {
     for (seed, budget_s) in (1..=SEEDS).flat_map(|seed| [(seed, 8.0), (seed, 10.0), (seed, 16.0)]) {

@@ -60,8 +60,9 @@ pub(crate) fn beside_many_programs(server: VirtualServer) -> VirtualServer {
     server.beside(&neighbours)
 }
 
-/// Lets another program take much of the server's CPU during the whole search. Its share changes every 0.2 to 3 s, and
-/// is 20 to 90 %. The trials do not record the program, because a program that is always there is no disturbance.
+/// Lets another program take much of the server's CPU during the whole search. The other program's share changes every
+/// 0.2 to 3 s, and is 20 to 90 %. The trials do not record the program, because a program that is always there is no
+/// disturbance.
 pub(crate) fn swamped(server: VirtualServer) -> VirtualServer {
     const SLICE_S: f64 = 0.008;
     let mut random = fastrand::Rng::with_seed(server.seed() ^ 0x5a3a);

@@ -109,7 +109,7 @@ fn a_run_has_both_figures_with_the_pauses_and_without() {
 }
 
 /// If a firewall drops a connect, the client waits for a second. The first measurement therefore had no completed
-/// request, and an earlier version of loadline ended the search after this measurement.
+/// request. An earlier version of loadline ended the search after such a measurement.
 #[test]
 fn a_first_window_in_a_pause_of_the_server_is_repeated() {
     let run = m_m_1().at(1).stalled(0.05, 1.2).find().unwrap();

@@ -17,9 +17,9 @@ fn no_step_uses_more_connections_than_it_is_allowed() {
     assert!(run.trials.len() > 3 && most == Some(3), "{most:?} connections at once, 3 are allowed");
 }
 
-/// A single worker is full with few connections, and an earlier version of loadline stopped there. A server that
-/// completes 5 requests per second needs 13 s to answer 64 connections once. A step of a search of 30 s cannot be so
-/// long.
+/// A single worker is full with few connections. An earlier version of loadline ended the sweep at this number of
+/// connections. A server that completes 5 requests per second needs 13 s to answer 64 connections once. A step of a
+/// search of 30 s cannot be so long.
 #[test]
 fn the_number_of_connections_that_the_user_chose_is_tried() {
     let mut plan = Plan::default();
@@ -91,7 +91,7 @@ fn connections_that_are_all_in_use_are_no_failure_of_the_server() {
     }
 }
 
-/// With a pipeline of 16, sweep and open loop can reach the same rate on one connection: 1600/s, or 16 requests per
+/// With a pipeline of 16, sweep and open loop can reach the same rate on one connection. It is 1600/s: 16 requests per
 /// round trip of 10 ms. With only one request in flight, the open loop would reach only 100/s on its single connection.
 #[test]
 fn the_open_loop_has_the_pipeline_of_the_sweep() {
@@ -108,8 +108,9 @@ fn the_open_loop_has_the_pipeline_of_the_sweep() {
     }
 }
 
-/// The server takes 50 requests at a time, each for 100 ms, and refuses all others. Its rate of good answers is as
-/// constant as with a rate limit. An earlier version of loadline called it a rate limit.
+/// The server takes 50 requests at a time, each for 100 ms, and refuses all others. The server's rate of good answers
+/// is as constant as with a rate limit. An earlier version of loadline called the limit on requests in flight a rate
+/// limit.
 #[test]
 fn a_limit_on_requests_in_flight_is_no_sure_rate_limit() {
     for seed in 1..=SEEDS {

@@ -18,7 +18,7 @@ struct RateChange {
 pub(super) struct ManualRate {
     /// Rate change that was in effect at the most recently converted due time.
     now: RateChange,
-    /// Changes after `now`, sorted by time.
+    /// Changes of the rate after `now`, sorted by time.
     ahead: VecDeque<RateChange>,
 }
 

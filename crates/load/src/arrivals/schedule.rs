@@ -1,16 +1,16 @@
 //! Schedules, which set the rate of arrivals over time: a rate that changes in stages, or recorded times.
 //!
 //! An arrival process with a constant rate gives times; each time, multiplied by the rate, is a number of requests,
-//! `n`. A schedule with the rate `r(t)` makes request number `n` due at the time `t` at which the integral of `r` from
-//! 0 to `t` reaches `n`. The kind of arrivals (constant, Poisson or self-similar) therefore stays the same, whatever
-//! the rate. (Cinlar, *Introduction to Stochastic Processes*, 1975, section 4.7.)
+//! `n`. A schedule with the rate `r(t)` makes request number `n` due at the time `t`. At this time, the integral of `r`
+//! from 0 to `t` reaches `n`. The kind of arrivals (constant, Poisson or self-similar) therefore stays the same,
+//! whatever the rate. (Cinlar, *Introduction to Stochastic Processes*, 1975, section 4.7.)
 
 use std::sync::Arc;
 
 use run::{RecordedTimes, Stage};
 
-/// Due time that means "never", nanoseconds. This time is later than the end of any load. It is small enough that
-/// adding a start time to `NEVER_NS` cannot overflow.
+/// Due time that means "never", nanoseconds. This time is later than the end of any load. `NEVER_NS` is so small that
+/// adding a start time to it cannot overflow.
 const NEVER_NS: u64 = u64::MAX / 4;
 /// Length of the windows in which recorded requests are counted to find the peak of their rate, nanoseconds.
 const PEAK_WINDOW_NS: u64 = 100_000_000;

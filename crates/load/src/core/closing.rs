@@ -125,8 +125,8 @@ impl Core {
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
     }
 
-    /// Frees a connection index. Does nothing in the process that handles the connections of two-process S-Clients
-    /// (sockets that connect again and again), because the driver assigns the connection indexes there.
+    /// Frees a connection index. With two-process S-Clients (sockets that connect again and again), does nothing in the
+    /// process that handles the connections. The driver assigns the connection indexes there.
     fn give_back<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match &self.mode {
             Mode::Handling => {}

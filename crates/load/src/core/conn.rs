@@ -29,8 +29,8 @@ pub(super) struct Conn {
     /// Time at which the connection's timer expires. The connection's entry in the heap of timers may have an earlier
     /// time. When an early entry of the heap expires, the timer is only set again, for the time `deadline_ns`.
     pub(super) deadline_ns: u64,
-    /// Time when the connect started. During a handshake, the time when the connection was established. In an open
-    /// loop, the time of the last send.
+    /// Time at which the connect started. During a handshake, the time at which the connection was established; in an
+    /// open loop, the time of the last send.
     pub(super) began_ns: u64,
     /// Planned start of the first request, for requests that begin with a connect. With an arrival process (S-Clients,
     /// which are sockets that connect again and again), the planned start is the due time. In a closed loop, the

@@ -125,7 +125,7 @@ impl Core {
     }
 
     /// Handles received bytes of the protocol's handshake. Without early data, the client's last handshake bytes are
-    /// sent before its first request, so no send contains bytes of the handshake and of a request.
+    /// sent before its first request. No send therefore contains bytes of both the handshake and a request.
     pub(super) fn handshaking<O: Ops>(&mut self, ops: &mut O, conn: u32, bytes: &[u8]) {
         let counts = &mut self.record.counts;
         counts.handshake_bytes_received += bytes.len() as u64;

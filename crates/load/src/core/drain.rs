@@ -16,7 +16,7 @@ const LISTEN_RESPONSES: f64 = 3.0;
 /// Shortest and longest time to wait for surplus answers, nanoseconds. A server without TCP_NODELAY holds the second
 /// answer back until the client acknowledges the first. If a client has nothing to send, its kernel delays the
 /// acknowledgement by 40 ms, so the shortest time must be longer. Each step of a search for the maximum rate waits for
-/// this time, so the longest time limits how much time a search loses on an overloaded server.
+/// this time. The longest time therefore limits how much time a search loses on an overloaded server.
 const LISTEN_NS: (u64, u64) = (60_000_000, 250_000_000);
 
 impl Core {

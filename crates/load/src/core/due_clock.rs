@@ -5,8 +5,8 @@
 
 use crate::arrivals::Arrivals;
 
-/// Clock of the due requests of an open loop, or of the due connects of S-Clients (sockets that connect again and
-/// again) with an arrival process.
+/// Clock of the due requests of an open loop. Also the clock of the due connects of S-Clients (sockets that connect
+/// again and again) with an arrival process.
 pub(super) struct DueClock {
     due: Arrivals,
     next_ns: u64,

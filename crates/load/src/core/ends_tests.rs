@@ -184,7 +184,7 @@ fn closes_after_equal_numbers_of_answers_are_races_in_an_open_loop_too() {
 }
 
 /// The server reads the eleventh request of each connection, and then fails. If the failing server has read a request,
-/// the end of the connection is no keep-alive race, although each connection had the same number of answers.
+/// the end of the connection is no keep-alive race. This holds even if each connection had the same number of answers.
 #[test]
 fn resets_by_a_server_that_fails_are_no_keep_alive_races() {
     for think_ms in [0.0, 5.0] {
@@ -271,7 +271,8 @@ fn an_open_loop_sees_second_answers_on_idle_connections() {
 }
 
 /// If 1000 requests start per second and each takes 0.3 s, 300 connections are needed at the same time. An earlier
-/// version of loadline did not time answers that end their connection, so its pool stayed at 128 connections.
+/// version of loadline did not time answers that end their connection, so its connection pool stayed at 128
+/// connections.
 #[test]
 fn a_pool_grows_for_a_slow_server_that_closes_after_each_answer() {
     let intensity =

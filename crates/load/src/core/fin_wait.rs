@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 /// server loses its CPU between its answer and its close, the FIN comes only after tens of milliseconds.
 const KNOWN_WAIT_NS: u64 = 100_000_000;
 /// Maximum time to wait for a FIN to test whether the server closes connections, nanoseconds. The client makes this
-/// test if it does not know yet whether the server closes connections, or if the server did not do so in the last test.
-/// On an idle machine, the FIN comes within 0.1 ms after the answer.
+/// test if it does not know yet whether the server closes connections. It also makes the test if the server did not
+/// close in the last test. On an idle machine, the FIN comes within 0.1 ms after the answer.
 const TRIAL_WAIT_NS: u64 = 10_000_000;
 /// Interval between two tests of a server that has left the close to the client, nanoseconds. Each test shows whether
 /// the server now closes connections, and occupies one worker of the server for [`TRIAL_WAIT_NS`], which is 1 % of the

@@ -41,8 +41,8 @@ pub(super) struct Requeued {
     pub(super) sent: bool,
 }
 
-/// Memory for one request. A used slot is linked to the slots of two other requests: the requests that were started
-/// directly before and directly after the slot's own request. A free slot is linked to the next free slot by `newer`.
+/// Memory for one request. A used slot is linked to the slots of two other requests: those that were started directly
+/// before and directly after the slot's own request. A free slot is linked to the next free slot by `newer`.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     begun: InFlightRequest,
@@ -113,8 +113,7 @@ impl InFlight {
         Some(id)
     }
 
-    /// Handles a part of an answer that is not yet complete. Stores the time of the answer's first byte if none is
-    /// stored. Returns the request if the part contains the answer's first byte, or if events of the answer arrived.
+    /// Handles an answer of which more bytes have arrived, but not all.
     pub(super) fn answer_goes_on(&mut self, conn: u32, which: Which, now: u64, events: u32) -> Option<InFlightRequest> {
         let id = self.id_in_flight(conn, which)?;
         let begun = &mut self.slot_mut(conn, id).begun;

@@ -32,8 +32,8 @@ impl Mode {
         }
     }
 
-    /// Returns the maximum number of connections that may wait for a FIN if there are no additional connection indexes;
-    /// otherwise 0.
+    /// Returns the default maximum number of connections that may wait for a FIN: 0 for closed and open loops, and half
+    /// of `capacity` for other modes.
     pub(super) fn max_closing(&self, capacity: usize) -> usize {
         match self {
             Self::SClients(_) | Self::Handling => capacity / 2,

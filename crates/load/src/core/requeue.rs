@@ -9,9 +9,9 @@
 //!   that followed the first one are sent again if they are idempotent (RFC 9112, section 9.3.2).
 //! - Requests of a keep-alive race: they were sent on an idle connection that the server was just closing. A server may
 //!   close a connection after an idle time, or after some number of answers ([`crate::answers_before_close`]). A
-//!   request of a keep-alive race is sent again only if it is idempotent (RFC 9110, section 9.2.2), or if the server
-//!   shows that it did not read the request. An answer with status 408, for example, shows that the server has not read
-//!   the request.
+//!   request of a keep-alive race is sent again only if it is idempotent (RFC 9110, section 9.2.2) or the server shows
+//!   that it did not read the request. An answer with status 408, for example, shows that the server has not read the
+//!   request.
 //! - Commands that a node of a Redis cluster redirected to another node.
 //!
 //! Requests to be sent again use the next connection that can take a request, the oldest request first. Requests to be
@@ -28,10 +28,10 @@ use crate::record::Race;
 
 /// Maximum number of times that one request is sent again after keep-alive races, as in curl (`CONN_MAX_RETRIES`).
 const MAX_RESENDS: u8 = 5;
-/// Maximum number of suspected keep-alive races that are accepted for each connection that the server closed while
-/// idle, or without reading its requests. With a think time equal to the keep-alive timeout, we measured 1.8 races per
-/// closed idle connection with HAProxy, and up to 0.7 with nginx. If the think time differs from the keep-alive
-/// timeout, keep-alive races are much rarer.
+/// Maximum ratio of suspected keep-alive races to connections that the server closed while idle or with unread requests
+/// ([`FREE_RACES`] come on top). With a think time equal to the keep-alive timeout, we measured 1.8 races per closed
+/// idle connection with HAProxy, and up to 0.7 with nginx. If the think time differs from the keep-alive timeout,
+/// keep-alive races are much rarer.
 const MAX_RACES_PER_IDLE_END: u64 = 4;
 /// Number of suspected keep-alive races that are always accepted. [`MAX_RACES_PER_IDLE_END`] allows further races.
 const FREE_RACES: u64 = 8;

@@ -220,9 +220,9 @@ fn classes_are_drawn_told_and_counted_apart() {
     assert!(Fixture::ready(1, 0.0, &[1.0]).part().classes.is_empty());
 }
 
-/// A request is due each millisecond, but the generator wakes up only after 6 ms. An earlier version of loadline sent
-/// each of several due requests in a write of its own. An open loop of the earlier version therefore never put as much
-/// load on the server as a closed loop with the same pipeline.
+/// A request is due each millisecond, but the generator wakes up only after 6 ms. If several requests were due, an
+/// earlier version of loadline sent each of them in a write of its own. An open loop of the earlier version therefore
+/// never put as much load on the server as a closed loop with the same pipeline.
 #[test]
 fn requests_of_an_open_loop_that_are_due_together_leave_together() {
     let (rate, arrival) = (1000.0, run::Arrival::Constant);

@@ -60,7 +60,7 @@ pub(crate) enum Shape {
     Handling { connections: u32, paced: bool },
     /// S-Clients ([`super::sclients`]): number of descriptors D, connect timeout T, and maximum number of established
     /// connections in addition to the D descriptors. `phase` (0 to below 1) delays the first connects of this shard by
-    /// this share of T/D, so that connects of different shards do not coincide.
+    /// this share of T/D. Connects of different shards then do not coincide.
     SClients { descriptors: u32, timeout_ns: u64, think: Think, established: u32, phase: f64, pace: Option<Paced> },
 }
 

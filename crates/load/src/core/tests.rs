@@ -113,7 +113,7 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
 #[test]
 fn a_stall_at_the_end_of_the_window_is_recorded_with_its_age() {
     // While clients of a closed loop wait for an answer, they send nothing. If the measured window ends 0.9 s after the
-    // start of a stall, the window contains no long response time, because the delayed answers come later.
+    // start of a stall, it contains no long response time. The delayed answers come later.
     let server = SimServer {
         service: Service::Constant,
         stalls_ns: vec![(2_100_000_000, 3_500_000_000)],
@@ -174,8 +174,8 @@ fn due_requests_that_never_left_are_counted() {
 
 #[test]
 fn an_open_loop_pipelines_once_its_pool_is_full() {
-    // The round-trip time is 40 ms. 8 connections can complete 200 requests per second if each has one request in
-    // flight, and 1600 per second if each has 8 requests in flight.
+    // The round-trip time is 40 ms. 8 connections can complete 200 requests per second with one request in flight each,
+    // and 1600 per second with 8 requests in flight each.
     let far = SimServer { service: Service::Constant, service_ns: 1000, rtt_ns: 40_000_000, ..SimServer::default() };
     let run = |pipeline| {
         let one = Intensity::Open { rate: 800.0, arrival: Arrival::Poisson, max_connections: 8, pipeline };

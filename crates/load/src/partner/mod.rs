@@ -29,7 +29,7 @@ const MAX_RESULT_BYTES: u64 = 64 << 20;
 /// The process that handles the connections of a generator thread, from the view of the process that establishes them.
 #[derive(Debug)]
 pub(crate) struct Partner {
-    /// End of the socketpair for the driver of the process that establishes connections.
+    /// This process's end of the socketpair to the process that handles connections.
     pub(crate) end: OwnedFd,
     stream: UnixStream,
     child: pass::Child,

@@ -32,15 +32,15 @@ impl Record {
     }
 
     /// Records that the server closed a connection without reading the requests in flight on it. `answers` is the
-    /// number of answers on the connection if the requests were sent right after an answer, and `None` if they were
+    /// number of answers on the connection if the requests were sent right after an answer. It is `None` if they were
     /// sent after an idle time.
     pub(crate) fn closed_unread(&mut self, answers: Option<u64>) {
         self.unread_closes += 1;
         answers.into_iter().for_each(|answers| self.answers_before_close.add(answers));
     }
 
-    /// Returns true if all connections that the server closed right after an answer had `answers` answers, or if all
-    /// connections that it closed while idle had `answers` answers.
+    /// Returns true if all connections that the server closed right after an answer had `answers` answers. Also returns
+    /// true if this holds for all connections that it closed while idle.
     pub(crate) fn closes_after_answers(&self, answers: u64) -> bool {
         self.answers_before_close.is(answers) || self.answers_before_idle_close.is(answers)
     }

@@ -83,8 +83,8 @@ pub(crate) struct Record {
     /// Time from the intended start of a request until the request was sent, for each request that waited for a
     /// connection.
     pub(crate) blocked: Hist,
-    /// Time from the intended start of a request until the request was sent, for each request of an open loop that
-    /// found a connection at once.
+    /// Times from the intended start of a request until the request was sent. Contains only requests of an open loop
+    /// that found a connection at once.
     pub(crate) on_time: Hist,
     pub(crate) start_error: Hist,
     pub(crate) connect: Hist,

@@ -5,7 +5,8 @@ use super::Version;
 use crate::Scope;
 use crate::testing::{Sampled, Tree};
 
-/// An earlier version of loadline wrote the smallest quota instead, and claimed that it had lowered the quota.
+/// If the lower quota was too small, an earlier version of loadline wrote the smallest quota that the kernel accepts.
+/// It still claimed that it had lowered the quota.
 #[test]
 fn a_quota_is_lowered_only_if_the_kernel_accepts_the_lower_quota() {
     let lowered = |text: &str, version| {

@@ -8,9 +8,9 @@
 //!
 //! Even with an empty table, a search for connections takes a millisecond. A sample is therefore kept as long as most
 //! of its connections exist. Each reading asks the kernel only for these connections, by their addresses. A sample with
-//! fewer than [`MAX_SAMPLED`] connections is replaced at the first phase start or end that comes at least a second
-//! after the sample was drawn. An empty sample is replaced at the next phase start or end or after a second, whichever
-//! comes first.
+//! fewer than [`MAX_SAMPLED`] connections is replaced at a phase start or end: the first one at least a second after
+//! the sample was drawn. An empty sample is replaced at the next phase start or end or after a second, whichever comes
+//! first.
 
 use std::io;
 

@@ -1,8 +1,8 @@
 //! Counters of disks, from /proc/diskstats. Source: Documentation/admin-guide/iostats.rst.
 //!
-//! The source reads only whole disks at the lowest level, so that each byte counts once. It leaves out partitions, and
-//! volumes (LVM, RAID, encryption: dm, md), which repeat the counts of the disks below them. Disks in memory and in
-//! files (ram, zram, loop) are left out, too.
+//! The source reads only whole disks at the lowest level, so that each byte counts once. The source leaves out
+//! partitions, and volumes (LVM, RAID, encryption: dm, md), which repeat the counts of the disks below them. Disks in
+//! memory and in files (ram, zram, loop) are left out, too.
 
 use crate::Scope;
 use crate::family::Family;
@@ -106,7 +106,8 @@ mod tests {
         assert!(r.0.columns.iter().all(|c| c.instance == "vda" || c.instance == "sda"));
     }
     /// An encrypted volume on a RAID of two disks: dm-0 on md127 on partitions of sda and sdb. A byte that is written
-    /// once to the volume is in four lines of the file, two of which belong to disks, because the RAID is a mirror.
+    /// once to the volume is in four lines of the file. Two of these lines belong to disks, because the RAID is a
+    /// mirror.
     #[test]
     fn bytes_of_a_volume_count_only_on_its_disks() {
         let line = |name: &str, sectors: u32| format!(" 8 0 {name} 1 0 {sectors} 5 1 0 {sectors} 5 0 7 9\n");

@@ -76,9 +76,9 @@ impl EndedChildren {
         self.followed_ns = self.followed_ns.saturating_add(ns);
     }
 
-    /// Updates the CPU time of unseen children. The CPU time of a followed child is subtracted when the child ends, but
-    /// the parent's counter includes it only after the parent has called wait(2). To prevent a drop in between, the
-    /// highest result so far is kept.
+    /// Updates the CPU time of unseen children. The CPU time of a followed child is subtracted when the child ends. The
+    /// parent's counter includes it only after the parent has called wait(2). To prevent a drop in between, the highest
+    /// result so far is kept.
     fn update(&mut self) -> u64 {
         let grown_ns = self.last_ns.saturating_sub(self.first_ns.unwrap_or(self.last_ns));
         self.unseen_ns = self.unseen_ns.max(grown_ns.saturating_sub(self.followed_ns));

@@ -1,5 +1,5 @@
 //! The sources of counters: one file each, and one row each in [`SOURCES`]. To add a source, write a file in this
-//! folder, a row in the table, and a row per counter in `COUNTERS` of the crate `run`.
+//! folder and a row in the table. Also write a row per counter in `COUNTERS` of the crate `run`.
 
 mod accepted;
 mod cgroup;

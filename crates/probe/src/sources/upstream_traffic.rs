@@ -61,7 +61,7 @@ impl TrafficCounts {
         self.open = now;
     }
 
-    /// Returns the sums of each address.
+    /// Returns the sums of the connections to each upstream address.
     pub(super) fn by_address(&self) -> impl Iterator<Item = (String, AddressTraffic)> {
         let mut all = self.ended.clone();
         for open in self.open.values() {
@@ -88,8 +88,8 @@ mod tests {
         Open { to: "db".into(), traffic, is_unread }
     }
 
-    /// A full upstream left requests unread that its kernel had acknowledged. An earlier version of loadline took these
-    /// requests for answered.
+    /// A full upstream left requests unread that its kernel had acknowledged. An earlier version of loadline treated
+    /// these acknowledged but unread requests as answered.
     #[test]
     fn a_request_that_the_upstream_has_not_read_awaits_a_reply() {
         let busy = |is_unread: bool| {

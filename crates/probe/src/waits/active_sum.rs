@@ -31,7 +31,7 @@ impl ActiveSum {
             }
         }
         // A round that reads only some threads mostly misses the thread that holds a lock. In rounds that read only
-        // some threads, the mean weighted number of active threads is the share of the time in which the lock is held.
+        // some threads, the share of the time in which the lock is held is the mean weighted number of active threads.
         // A torn (interrupted) round may find no holder or two, because it reads threads at different moments, but the
         // mean number is right.
         let at_work = users_at_work.len() as f64 * round.weight;

@@ -18,8 +18,8 @@ const MIN_RESPONSES: u64 = 4;
 /// Minimum share of the connections with [`MIN_RESPONSES`] responses that must fit the numbers of segments.
 const MIN_REGULAR: f64 = 0.9;
 
-/// Returns the numbers of connections that are open, have a request in progress, may have one, have unread data, or are
-/// in the accept queue (`queued`).
+/// Returns five numbers of connections: open, with a request in progress, with a possible request in progress, with
+/// unread data, and in the accept queue (`queued`).
 pub(super) fn count(connections: &[OtherConnection], queued: f64) -> [f64; 5] {
     let mut counts = [connections.len() as f64, 0.0, 0.0, 0.0, queued];
     let exchange = exchange(connections);

@@ -1,4 +1,4 @@
-//! Finds the kind and the owner of the object (such as a lock) that a futex belongs to, from the futex's memory and the
+//! Finds the kind and the owner of the object (such as a lock) that a futex belongs to. Uses the futex's memory and the
 //! arguments of the system call.
 //!
 //! Source: glibc nptl/pthreadP.h, sysdeps/nptl/bits/thread-shared-types.h (`__pthread_mutex_s`, `__pthread_cond_s`),

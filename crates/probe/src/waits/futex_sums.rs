@@ -253,10 +253,10 @@ impl FutexSum {
     }
 
     /// Returns the share of the rounds in which threads wait. A round that reads only some threads often misses the few
-    /// waiting threads, so the share of such rounds with a waiting thread is too small. For the number W of waiting
-    /// threads, P(W > 0) is at least E(W)² / E(W²), and these rounds estimate both means without bias. Source: N. Alon,
-    /// J. H. Spencer, *The Probabilistic Method*, chapter 4; D. G. Horvitz, D. J. Thompson, *A Generalization of
-    /// Sampling Without Replacement from a Finite Universe*, 1952.
+    /// waiting threads. The share of such rounds with a waiting thread is therefore too small. For the number W of
+    /// waiting threads, P(W > 0) is at least E(W)² / E(W²), and these rounds estimate both means without bias. Source:
+    /// N. Alon, J. H. Spencer, *The Probabilistic Method*, chapter 4; D. G. Horvitz, D. J. Thompson, *A Generalization
+    /// of Sampling Without Replacement from a Finite Universe*, 1952.
     fn contended(&self, rounds: u64) -> f64 {
         let (rounds, seen) = (rounds.max(1) as f64, self.contended as f64);
         let estimate = if self.is_partial { self.waiting * self.waiting / self.waiting_squares } else { seen };

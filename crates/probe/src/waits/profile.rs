@@ -43,8 +43,8 @@ struct ProcessSums {
     pids: BTreeSet<u32>,
     processes: f64,
     threads: f64,
-    /// For each thread, two weighted numbers of rounds: in which the thread ran or was ready, and in which it waited in
-    /// the middle of its work.
+    /// For each thread, two weighted numbers of rounds. In the first, the thread ran or was ready. In the second, it
+    /// waited in the middle of its work.
     running: BTreeMap<u32, (f64, f64)>,
     behind: bool,
     /// Number of rounds before the first round that shows a process with this name.
@@ -220,9 +220,9 @@ impl ProfileSums {
         sum / self.rounds_of(process) as f64
     }
 
-    /// Returns the shares of the rounds in which the busiest thread ran or was ready to run, and in which it waited in
-    /// the middle of its work. If rounds read only some threads, a thread that was seen in few rounds is left out,
-    /// because it may have run by chance.
+    /// Returns two shares of the rounds for the busiest thread: those in which it ran or was ready, and those in which
+    /// it waited in the middle of its work. If rounds read only some threads, a thread that was seen in few rounds is
+    /// left out, because it may have run by chance.
     fn busiest(&self, name: &Arc<str>, sums: &ProcessSums) -> [f64; 2] {
         let counts = |tid: u32| !self.is_partial || !self.users.is_short_lived(tid);
         let threads = sums.running.iter().filter(|(tid, _)| counts(**tid)).map(|(_, rounds)| *rounds);

@@ -103,8 +103,8 @@ impl Reader {
             round.threads.extend(tids.into_iter().filter_map(|tid| reader.read(process, tid)));
         }
         round.is_torn = off_cpu_ns().saturating_sub(begin_ns) > MAX_OFF_CPU_NS;
-        // The processes of upstreams are searched only now and then. If the server has connected to a new upstream
-        // since the last search, the thread that waits for the upstream shows the upstream's address at once.
+        // The processes of upstreams are searched only now and then. The server may have connected to a new upstream
+        // since the last search. The thread that waits for the upstream then shows the upstream's address at once.
         for thread in &round.threads {
             if let (ThreadState::Peer, WaitKey::Text(address)) = (thread.state, &thread.key) {
                 self.note_upstream(address);

@@ -29,8 +29,7 @@ pub(super) struct ThreadSample {
     pub(super) full_name: Arc<str>,
     pub(super) state: ThreadState,
     pub(super) key: WaitKey,
-    /// For a thread that runs or is ready to run: share of its time running or ready that it spent on a CPU; `None` if
-    /// unknown.
+    /// For a thread that runs or is ready to run: the share of this time that it spent on a CPU. `None` if unknown.
     pub(super) on_cpu: Option<f64>,
     /// For a waiting thread: stack pointer and program counter.
     pub(super) stack: (u64, u64),
@@ -39,9 +38,9 @@ pub(super) struct ThreadSample {
 /// Number of connections that a process accepted and held at a time, compared with its epoll descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Accepted {
-    /// No connection, as a parent process that leaves all connections to its children.
+    /// No connection: for example, a parent process that leaves all connections to its children.
     None,
-    /// At most one connection for each epoll descriptor, as a worker that handles one request at a time.
+    /// At most one connection for each epoll descriptor: for example, a worker that handles one request at a time.
     OneEach,
     /// More connections than epoll descriptors, as an event loop.
     Several,

@@ -56,8 +56,8 @@ impl StackSampler {
         self.refusal.as_deref()
     }
 
-    /// Samples the CPU time of the given processes from now on. Their stacks begin with the names under which the
-    /// processes are counted.
+    /// Samples the CPU time of the given processes from now on. The stacks of these processes begin with the names
+    /// under which the processes are counted.
     pub(super) fn follow(&mut self, processes: &[ProcessSample], open: &mut Processes) {
         self.forget_ended(processes, open);
         for process in processes.iter().filter(|process| process.kernel_name.is_some()) {

@@ -1,7 +1,8 @@
 //! Divides many threads into groups (turns). Each round of the sampler reads one group. If a server has too many
 //! threads for one round, each round reads the threads of one turn. A hash assigns thread IDs to turns, so each turn
-//! contains threads of every kind and age. The shares of activities in a turn are therefore unbiased estimates of the
-//! shares among all threads. Source: W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, chapter 2.
+//! contains threads of every kind and age. The shares of activities in one group (turn) of threads are unbiased
+//! estimates of their shares among all threads. Source: W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977,
+//! chapter 2.
 
 /// Maximum number of threads that a round reads without turns. Without turns, the files of the threads stay open, and
 /// reading one thread takes 3 µs.

@@ -164,8 +164,8 @@ impl Default for Chunked {
     }
 }
 
-/// Returns true for a byte that may be in the text of a field: a tab, or any byte that is not a control character (RFC
-/// 9110, section 5.5).
+/// Returns true for a byte that may be in the text of a field. These are the tab, and all bytes that are not control
+/// characters (RFC 9110, section 5.5).
 const fn is_text(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }

@@ -1,5 +1,5 @@
-//! Streams of one HTTP/2 connection of the server. Each stream has a request, and the number of bytes sent of its
-//! answer.
+//! Streams of one HTTP/2 connection of the server. Each stream stores its request and the number of sent bytes of the
+//! answer's body.
 
 use std::sync::Arc;
 

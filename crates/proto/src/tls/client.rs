@@ -270,7 +270,7 @@ impl<S: Requester> Requester for ClientSession<S> {
 
     fn peer_closed(&mut self, done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         // After close_notify, no answer is in progress any more. Without close_notify, an answer that lasts until the
-        // end of the connection counts as incomplete (RFC 9112, section 9.8), because anyone can end a TCP connection.
+        // end of the connection counts as incomplete (RFC 9112, section 9.8). Anyone can end a TCP connection.
         self.is_cut = self.ready && self.within.lasts_until_close();
         if self.ready && !self.is_cut { self.within.peer_closed(done) } else { Err(Fault::Short) }
     }

@@ -99,8 +99,8 @@ pub fn with_early_data(config: &ServerConfig) -> ServerConfig {
     let mut config = rustls::ServerConfig::clone(config);
     config.ticketer = Arc::new(NoTicketer);
     config.session_storage = ServerSessionMemoryCache::new(MAX_SESSIONS);
-    // In QUIC, a server that accepts early data must announce the largest possible maximum (RFC 9001, section 4.6.1),
-    // because flow control limits the amount of early data.
+    // In QUIC, a server that accepts early data must announce the largest possible maximum (RFC 9001, section 4.6.1).
+    // Flow control limits the amount of early data.
     config.max_early_data_size = u32::MAX;
     Arc::new(config)
 }

@@ -58,7 +58,7 @@ impl Engine for UnbufferedServerConnection {
     }
 }
 
-/// Content of received records.
+/// Content of the received TLS records, decrypted.
 pub(super) enum Plain<'a> {
     Bytes(&'a [u8]),
     /// The peer announced that it will send nothing more (close_notify).

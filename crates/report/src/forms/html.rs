@@ -61,8 +61,8 @@ struct Figure<'a> {
     title: &'a str,
     caption: &'a str,
     wide: bool,
-    /// Pairs of a screen size and an SVG chart: one pair for a wide page and one for a phone, or a single pair for both
-    /// screens.
+    /// Pairs of a screen size and an SVG chart. There is one pair for a wide page and one for a phone, or a single pair
+    /// for both.
     charts: Vec<(&'static str, String)>,
 }
 

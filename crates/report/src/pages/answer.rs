@@ -115,9 +115,8 @@ fn peak(run: &Run) -> Option<String> {
     })
 }
 
-/// Returns the summary line with the capacity in users or in open streams. The line states the largest number of users
-/// with which the server met the objective, and the smallest number of users with which the server missed the
-/// objective.
+/// Returns the summary line with the capacity in users or in open streams. The line states two numbers of users: the
+/// largest one with which the server met the objective, and the smallest one with which it missed the objective.
 fn of_users(run: &Run, users: &UsersFinding) -> AnswerLine {
     let objective = searched(run).map_or(String::new(), |c| format!(" with {}", c.objective));
     let mean = quantity(users.think.mean_ms * 1e3, Unit::Micros);
@@ -147,8 +146,8 @@ fn of_users(run: &Run, users: &UsersFinding) -> AnswerLine {
     .toned(tone)
 }
 
-/// Returns the summary line about the cause of the server's waits: an upstream service, or an object for which the
-/// server's threads wait, such as a lock.
+/// Returns the summary line about the cause of the server's waits. The cause is an upstream service, or an object for
+/// which the server's threads wait, such as a lock.
 fn seen(run: &Run) -> Option<AnswerLine> {
     let chain = run.findings.bottleneck.waits_for.as_ref().map(|waits| chain(run, waits));
     let threads = || {

@@ -22,8 +22,9 @@ pub(super) fn headline(course: &CourseFinding) -> String {
 }
 
 /// Returns the text that precedes the highest rate that met the objective: `at least `, or nothing for an exact rate.
-/// If the highest good rate comes from a stage with a constant rate, this rate is exact. If it comes from a ramp, which
-/// loadline judges in parts, only a lower bound is known: the lowest rate of the highest part that met the objective.
+/// If the highest good rate comes from a stage with a constant rate, this rate is exact. If this rate comes from a
+/// ramp, which loadline judges in parts, only a lower bound is known. The lower bound is the lowest rate of the highest
+/// part that met the objective.
 fn bound(course: &CourseFinding) -> &'static str {
     let is_step = |part: &CoursePart| part.from == part.to && Some(part.from) == course.held_rate;
     if limit(course).is_none() || course.parts.iter().any(is_step) { "" } else { "at least " }
@@ -57,8 +58,8 @@ pub(super) fn line(course: &CourseFinding) -> AnswerLine {
     AnswerLine::new("Held", value, detail).toned(tone)
 }
 
-/// Returns three cells for the table of trials: the range of offered rates, the range of completed rates, and an empty
-/// cell for the rate of good requests. The hint of the empty third cell explains why the cell is empty.
+/// Returns three cells for the table of trials: the ranges of offered and of completed rates, and an empty cell for the
+/// rate of good requests. The hint of the empty third cell explains why the cell is empty.
 pub(super) fn rates(course: &CourseFinding) -> [Cell; 3] {
     let range = |rates: &mut dyn Iterator<Item = f64>| {
         let (least, most) = rates.fold((f64::INFINITY, 0.0), |(a, b), rate| (rate.min(a), rate.max(b)));

@@ -32,8 +32,8 @@ fn told(run: &Run, name: &str, side: &Side, trial: &Trial) -> Option<String> {
     Some(format!("{}{thread}", cpus(used?)))
 }
 
-/// Returns two numbers: how many CPUs the processes of a side (client or server) used on average in the measured
-/// window, and how many CPUs the host of these processes has.
+/// Returns two numbers of CPUs. The first is the mean number that the processes of a side (client or server) used in
+/// the measured window. The second is the number that their host has.
 pub(super) fn cpus(side: &Side, trial: &Trial) -> (Option<f64>, Option<f64>) {
     let read = |id: &str| side.counters.get(&CounterId(id.to_string().into())).and_then(Reading::value);
     let span_s = Some(side.recording.span_s(trial.measured.window)).filter(|s| *s > 0.0);

@@ -25,7 +25,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 }
 
 /// Returns the summary of a single load: percentiles, rate, errors, CPU time of both sides, and the verdict. If the
-/// rate changed, the highest good rate comes first.
+/// rate changed during the load, the highest rate that met the objective comes first.
 pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let (trial, outcome) = single(run)?;
     let changed = run.findings.course.as_ref();
@@ -60,8 +60,8 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     Some(blocks)
 }
 
-/// Returns the end of the answer section for a run with a single load: a table of the load's stages, if there are
-/// several, and the command that finds the cause, if the verdict names none.
+/// Returns the end of the answer section for a run with a single load. It has a table of the load's stages, if there
+/// are several. If the verdict names no cause, it also has the command that finds one.
 pub(super) fn end_of_answer(run: &Run) -> Vec<Block> {
     let stages = run.findings.course.as_ref().map(|changed| Block::Table(course::table(changed)));
     let next = (!is_known(run)).then(|| Note::block(Tone::Plain, next_command::sentence(run)));

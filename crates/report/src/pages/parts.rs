@@ -7,12 +7,12 @@ use run::{Run, Summary, SummaryFigure, Trial};
 use super::times::percentiles;
 use crate::{AnswerLine, Unit};
 
-/// The report leaves out the transfer (the time from the first byte to the last) if its 99th percentile is at most this
-/// share of the response time's 99th percentile.
+/// Maximum share for which the report leaves out the transfer (the time from the first byte to the last). It is the
+/// transfer's 99th percentile, divided by that of the response time.
 const MIN_TRANSFER_SHARE: f64 = 0.01;
 
-/// Returns true if the time from the first byte of an answer to its last byte is known, and too short for the report to
-/// show it.
+/// Returns true if the report leaves out the time from the first byte of an answer to its last byte, because it is
+/// known and very short.
 pub(super) fn is_transfer_negligible(trial: &Trial) -> bool {
     let (transfer, response) = (&trial.transfer_us, &trial.latency_us);
     transfer.count > 0 && transfer.p99 <= MIN_TRANSFER_SHARE * response.p99

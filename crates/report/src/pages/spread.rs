@@ -73,8 +73,8 @@ mod tests {
         assert!(rows[6].label == "slower" && rows[6].sum() < 1e-3, "{rows:?}");
     }
 
-    /// In a real run, an earlier version of loadline printed "p90 at least 1.75 s" above bars that put 99.9 % of the
-    /// requests below 1.6 s. The bars left out the requests without an answer.
+    /// In a real run, an earlier version of loadline printed "p90 at least 1.75 s". The bars below this line put 99.9 %
+    /// of the requests below 1.6 s. The bars left out the requests without an answer.
     #[test]
     fn requests_without_an_answer_have_a_line_of_their_own() {
         let mut trial = Trial::default();

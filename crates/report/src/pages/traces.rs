@@ -8,7 +8,7 @@ use super::pick;
 use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 
 /// Maximum number of slow requests in the table that is always shown. Further slow requests are in a second table,
-/// which is a detail of the report.
+/// which a terminal does not show and the HTML page hides until it is opened.
 const MAX_SHOWN: usize = 10;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {

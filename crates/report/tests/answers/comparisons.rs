@@ -118,9 +118,8 @@ fn a_comparison_shows_its_verdict_and_the_interval_of_each_figure() {
     }
 }
 
-/// The brief form consists of one sentence, the table of the figures that decide the result, the smallest change that
-/// the comparison would show, and at most two warnings.
-/// The sentence of the brief form names the deciding figure.
+/// The brief form has one sentence, the table of the deciding figures, the smallest change that the comparison would
+/// show, and at most two warnings. The sentence of the brief form names the deciding figure.
 #[test]
 fn a_brief_comparison_is_one_sentence_and_the_figures_that_decide() {
     let listed =

@@ -109,7 +109,8 @@ mod tests {
         assert_eq!(all.found.len(), 2);
     }
 
-    /// An earlier version of loadline sent `http://h/c1,3` as the path `/c1,3` without a remark.
+    /// An earlier version of loadline sent `http://h/c1,3` as the path `/c1,3`, and did not tell the user that the 3
+    /// may be a weight.
     #[test]
     fn numbers_that_may_be_weights_are_named() {
         let remark = |text: &str| read(text).unwrap().left_out_words().unwrap_or_default();

@@ -33,8 +33,8 @@ pub(super) const NEVER_SENT: &[u16] = &[444, 460, 499];
 #[derive(Default)]
 pub(super) struct CollectedLog {
     pub(super) indexes: HashMap<(String, String), u32>,
-    /// For each request: the number of times that it occurs in the log, and the number of its responses with each
-    /// status from 400 to 599.
+    /// For each request: the number of times that it occurs in the log, and the numbers of its responses by status,
+    /// from 400 to 599.
     pub(super) counts: Vec<(u64, HashMap<u16, u64>)>,
     /// Time of each request, seconds since the epoch, and the request's index in `counts`.
     pub(super) times: Vec<(f64, u32)>,

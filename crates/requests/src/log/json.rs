@@ -100,7 +100,7 @@ mod tests {
         assert!(of(r#"{"request":"7f3c"}"#).unwrap_err().1.contains("7f3c"));
     }
 
-    /// An earlier version of loadline lost the query (`?q=1`), so all searches became one request.
+    /// An earlier version of loadline dropped the query (`?q=1`), so all searches became one request.
     #[test]
     fn the_request_line_has_the_query_that_the_path_may_lack() {
         let line = r#"{"uri":"/search","args":"q=1","request":"GET /search?q=1 HTTP/1.0","verb":"PUT","status":200}"#;

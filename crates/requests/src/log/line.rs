@@ -98,8 +98,8 @@ pub(super) fn is_method(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphabetic() || b"-_.".contains(&b))
 }
 
-/// Finds the status in the text around the request. The status is in one of four places: directly after the request, in
-/// a field `status`, after the times of HAProxy or an AWS load balancer, or directly before the request.
+/// Finds the status in the text around the request. The status is in one of four places. It is directly before or after
+/// the request, in a field `status`, or after the times of HAProxy or an AWS load balancer.
 fn status(before: &str, behind: &str) -> Option<u16> {
     let next = fields(behind).next().and_then(code);
     let named = || fields(behind).chain(fields(before)).find_map(named_code);
@@ -111,9 +111,9 @@ fn status(before: &str, behind: &str) -> Option<u16> {
 }
 
 /// Returns the status in a log of an AWS load balancer. In a log of an AWS load balancer, seven fields are directly
-/// before the request: three times, two statuses, and the received and the sent bytes. In the log, the first status is
-/// the status that the client got. In the log, the second status came from the server, or is `-` (Elastic Load
-/// Balancing's manual, "Access logs").
+/// before the request. They are three times, two statuses, and the received and the sent bytes. In the log, the first
+/// status is the status that the client got. In the log, the second status came from the server, or is `-` (Elastic
+/// Load Balancing's manual, "Access logs").
 fn balancer_status(before: &str) -> Option<u16> {
     let mut last: Vec<&str> = fields(before).rev().take(7).collect();
     last.reverse();
@@ -125,8 +125,8 @@ fn balancer_status(before: &str) -> Option<u16> {
 }
 
 /// Returns the status directly before the request, if there is no other number between the time and the request. If
-/// there is another number between the time and the request, the last number may be a size or a duration, so the
-/// function returns `None`.
+/// there is another number between the time and the request, the last number may be a size or a duration. The function
+/// then returns `None`.
 fn only_number(before: &str) -> Option<u16> {
     let after_time = before.rsplit(']').next().unwrap_or_default();
     let is_number = |field: &&str| field.parse::<f64>().is_ok_and(|number| number < time::MIN_EPOCH_S);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     /// In the log of this test, the number of sent bytes is directly before the request. An earlier version of loadline
-    /// therefore took the number of sent bytes for the status of the answer.
+    /// therefore took the number of sent bytes as the status of the answer.
     #[test]
     fn logs_of_aws_load_balancers_have_the_status_before_the_bytes() {
         let application = "2018-07-02T22:23:00.186641Z app/lb/50dc 192.168.131.39:2817 10.0.0.1:80";

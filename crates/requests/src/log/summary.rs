@@ -241,7 +241,7 @@ mod tests {
     }
 
     /// In this test, one of two lines in the log has a wrong year. An earlier version of loadline counted the requests
-    /// of each second of the span, and estimated a Hurst parameter from two requests.
+    /// in each second of the whole span, and estimated a Hurst parameter from two requests.
     #[test]
     fn the_cost_of_a_summary_does_not_grow_with_the_time_that_the_log_covers() {
         let hundred_years_us = 100 * 365 * 86_400 * 1_000_000_u64;

@@ -66,8 +66,8 @@ fn a_time_of_zero_among_dates_is_no_time() {
     assert_eq!(since_start.times, [(0, 0), (250_000, 0)]);
 }
 
-/// Scanners write lines of this kind into every public log. An earlier version of loadline took `index.php` for the
-/// host of all requests, and left out the requests to other hosts.
+/// Scanners write lines of this kind into every public log. An earlier version of loadline took `index.php` as the host
+/// of all requests, and left out the requests to other hosts.
 #[test]
 fn a_target_that_is_no_path_is_left_out_and_names_no_server() {
     let text = [line(1, "GET index.php", 400), line(1, "GET ../x", 400), line(2, "GET http://h/a", 200)].concat();

@@ -16,9 +16,9 @@ pub(super) const MIN_EPOCH_S: f64 = 1e9;
 /// Number of words at the beginning of a line in which loadline looks for a time, if no time is in brackets.
 const MAX_WORDS: usize = 16;
 
-/// Finds the time in a line of text. The first time in brackets takes precedence, then the first word that is a time,
-/// then the first pair of neighbouring words that is a time. A number outside brackets must have a decimal point to
-/// count as a time. Returns `None` if the line contains no time.
+/// Finds the time in a line of text. The first time in brackets takes precedence. Next is the first word that is a
+/// time, and then the first pair of neighbouring words that is a time. A number outside brackets must have a decimal
+/// point to count as a time. Returns `None` if the line contains no time.
 pub(super) fn in_text(text: &str) -> Option<f64> {
     let brackets = text.match_indices('[').filter_map(|(open, _)| {
         let inside = &text[open + 1..];

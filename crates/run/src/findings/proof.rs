@@ -108,8 +108,8 @@ pub struct Proof {
     /// Measurements of one load, alternately with and without a lever.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub switched: Vec<SwitchTrial>,
-    /// Exact counts of all loads of `switched`, added up. The loads of `switched` are not among the run's `trials`.
-    /// Absent if no such load ran.
+    /// Sum of the request counts of all loads in `switched`, exact. The loads of `switched` are not among the run's
+    /// `trials`. Absent if no such load ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switched_counts: Option<Tally>,
     /// Effect of each lever in `switched`, in the order of measurement. If `effects` has several entries for one lever,

@@ -41,7 +41,7 @@ impl Intensity {
 
 impl LoadPlan {
     /// Returns the phase ([`Self::phase`]) of share `i` of `shares` equal shares. The phases shift the shares against
-    /// each other, so that the requests of all shares together are evenly spaced, even if a share is divided again.
+    /// each other. The requests of all shares together are therefore evenly spaced, even if a share is divided again.
     pub fn share_phase(&self, i: u32, shares: u32) -> f64 {
         (self.phase + f64::from(i)) / f64::from(shares.max(1))
     }

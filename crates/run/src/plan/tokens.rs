@@ -1,5 +1,5 @@
-//! Recognizes tokens in texts of other programs, such as a server's error or a shell command: by the word before the
-//! token (`password=…`, `Bearer …`) or by its appearance.
+//! Recognizes tokens in texts of other programs, such as a server's error or a shell command. A token shows by the word
+//! before it (`password=…`, `Bearer …`) or by its appearance.
 
 use super::secret_names::{is_secret_name, looks_like_token};
 

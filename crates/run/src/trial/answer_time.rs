@@ -1,5 +1,5 @@
-//! The times of an answer that the user can limit: until its last byte, until its first byte, until its first event,
-//! and between its events.
+//! The times of an answer that the user can limit. They last until its first byte, its last byte or its first event, or
+//! from event to event.
 
 use std::collections::BTreeMap;
 

@@ -82,8 +82,9 @@ mod tests {
         assert_eq!(blocks(1000, 200_000.0, true).pause_ns(4096), 20_000_000);
         assert_eq!(blocks(4000, 200_000.0, true).pause_ns(4096), 20_000_000);
         assert_eq!(blocks(1000, 200_000.0, false).pause_ns(4096), 20_480_000);
-        // With `compat`, there is no limit if one message on each connection of a block has fewer bytes in total than
-        // the limit allows per second. With `compat` and a limit of 1,000,000 B/s or more, the pause is half as long.
+        // With `compat`, there is no limit if one message on each connection of a block, all together, has fewer bytes
+        // than the limit allows per second. With `compat` and a limit of 1,000,000 B/s or more, the pause is half as
+        // long.
         assert_eq!(blocks(10, 200_000.0, true).pause_ns(4096), 0);
         assert_eq!(blocks(1000, 1_000_000.0, true).pause_ns(4096), 2_000_000);
     }

@@ -49,15 +49,16 @@ pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime
         AnswerTime::FirstByte => times.refused(of(FIRST_BYTE_NO_GOOD_ANSWER)),
         _ => times,
     };
-    // Runs of older versions did not record the requests in flight at the start of the window. For runs of older
-    // versions, an age at the end of the window is used only if it is longer than the response time of every answered
-    // request. A request in flight that is older than the longest response time is a sign of a stall.
+    // Runs of older versions did not record the requests in flight at the start of the window. For such runs, an age at
+    // the end of the window is used only if it is longer than the response time of every answered request. A request in
+    // flight that is older than the longest response time is a sign of a stall.
     let longest = answered.map_or(0, Hist::max_ns);
     let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
     times.in_flight(open(UNDER_WAY).into_iter().filter(|(ns, _)| *ns > from), open(CARRIED_IN))
 }
 
-/// Returns a histogram without the times of requests whose first byte had arrived earlier.
+/// Returns the histogram `name` without requests whose first answer byte had already arrived when their time was
+/// recorded.
 fn without_begun(histograms: &BTreeMap<String, Hist>, name: &str) -> Hist {
     let mut open = histograms.get(name).cloned().unwrap_or_default();
     histograms.get(&format!("{name}{BEGUN}")).into_iter().for_each(|begun| open.take_back(begun));

@@ -49,10 +49,12 @@ pub struct HostFinding {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WindowSkew {
-    /// Time between the first and the last start of a measured window among the generators, microseconds.
+    /// Time from the moment at which the first generator began its measured window until the last one did,
+    /// microseconds.
     #[serde(with = "Figure")]
     pub begin_us: f64,
-    /// Time between the first and the last end of a measured window among the generators, microseconds.
+    /// Time from the moment at which the first generator ended its measured window until the last one did,
+    /// microseconds.
     #[serde(with = "Figure")]
     pub end_us: f64,
     /// Largest difference between the actual and the planned time of a sample at the window's start or end,

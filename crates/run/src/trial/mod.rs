@@ -242,7 +242,7 @@ impl Trial {
     }
 
     /// Returns the number of requests that were due but never sent, because connects failed. If fewer than half of the
-    /// connects failed, an overloaded server may be another reason, so the result is at most the number of failed
+    /// connects failed, an overloaded server may be another reason. The result is then at most the number of failed
     /// connects. Returns 0 if each failed connect already counts as a failed request.
     pub fn never_sent(&self) -> u64 {
         let (tally, requests) = (&self.tally, self.tally.errors.requests());

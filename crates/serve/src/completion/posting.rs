@@ -1,5 +1,5 @@
-//! Decides when receive operations are submitted to io_uring, which kind of receive operation is used, and which
-//! connections get a buffer if there are fewer buffers than connections.
+//! Decides when receive operations are submitted to io_uring, and which kind is used. Also decides which connections
+//! get a buffer if there are fewer buffers than connections.
 
 use super::{MAX_BACKLOG, Operation, Receive, Worker, user_data};
 

@@ -13,8 +13,8 @@
 //! The call poll(2) takes the place of the kernel's select, and scans the list of sockets. The searches of the
 //! descriptor arrays run in this process.
 //!
-//! Cost of a wait with n connections: n searches to build each of the three sets, and n searches of the ready entries
-//! in each set. Each search of an array covers up to n entries. All connections that are ready after a wait share the
+//! Cost of a wait with n connections: n searches to build each of the three sets, and n searches of each set for the
+//! ready entries. Each search of an array covers up to n entries. All connections that are ready after a wait share the
 //! cost of this wait. Under load, most connections are ready.
 
 use std::net::SocketAddr;

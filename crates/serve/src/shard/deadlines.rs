@@ -14,8 +14,8 @@ pub(crate) const SWEEP_NS: u64 = 100_000_000;
 #[derive(Default)]
 pub(crate) struct Overdue {
     /// Connections that the server must close, each with the limit that the connection exceeded. `None` instead of a
-    /// limit means that the server had closed its sending side, and the peer did not close its own sending side in
-    /// time.
+    /// limit has a special meaning. The server had closed its sending side, and the peer did not close its own sending
+    /// side in time.
     pub(crate) close: Vec<(u32, Option<LimitHit>)>,
     /// Idle connections with a worker slot. If other connections wait for a slot, the idle connections lose their
     /// slots.

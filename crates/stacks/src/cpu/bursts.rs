@@ -37,7 +37,8 @@ pub(super) enum State {
     Closed { until_ns: u64 },
     /// The `perf` events are open for a burst, from `since_ns` to `until_ns`.
     Burst { since_ns: u64, until_ns: u64 },
-    /// The `perf` events have been open since `since_ns`. They are not closed and opened again before `kept_until_ns`.
+    /// The `perf` events have been open since `since_ns`. The events are not closed and opened again before
+    /// `kept_until_ns`.
     Open { since_ns: u64, kept_until_ns: u64 },
 }
 

@@ -35,9 +35,9 @@ pub(super) fn mean_variance(n: f64, correlation: f64) -> f64 {
     ((1.0 + correlation) / rest - 2.0 * correlation * (1.0 - correlation.powf(n)) / (n * rest * rest)) / n
 }
 
-/// Moves each outlier to the nearer one of two medians: the median of the values before the outlier, and the median of
-/// the values after it. The first value after a change is close to the values that follow, so it is no outlier and
-/// stays unchanged.
+/// Moves each outlier to the nearer one of two medians: that of the values before the outlier, and that of the values
+/// after it. The first value after a change is close to the values that follow, so it is no outlier and stays
+/// unchanged.
 pub(super) fn without_outliers(values: &[f64], resolution: f64) -> Vec<f64> {
     let limit = OUTLIER_SD * (spread(values, 1) / 2_f64.sqrt()).max(resolution);
     let drawn = |(index, value): (usize, &f64)| {
@@ -51,8 +51,8 @@ pub(super) fn without_outliers(values: &[f64], resolution: f64) -> Vec<f64> {
 }
 
 /// Returns the correlation of neighbouring values, computed from the mean squares of differences at distances one and
-/// two. The estimate leaves out very large differences of neighbours, such as a difference across a change of the mean,
-/// and all differences at distance two that contain such a difference.
+/// two. The estimate leaves out very large differences of neighbours, such as a difference across a change of the mean.
+/// It also leaves out all differences at distance two that contain such a difference.
 pub(super) fn correlation(values: &[f64]) -> f64 {
     let limits = [1, 2].map(|distance| OUTLIER_SD * spread(values, distance));
     let is_usual: Vec<bool> = differences(values, 1).map(|d| d <= limits[0]).collect();

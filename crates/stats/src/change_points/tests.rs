@@ -101,7 +101,7 @@ proptest! {
 }
 
 /// Medians of response times, in microseconds, of a server that works twice as long from the eleventh run on. The
-/// values drift slowly, so an earlier version of loadline took the step for a part of the drift.
+/// values drift slowly, so an earlier version of loadline took the step as a part of the drift.
 #[test]
 fn a_step_is_found_beside_a_drift() {
     let drift = [361.0, 343.0, 348.0, 340.0, 333.0, 338.0, 329.0, 343.0, 363.0, 387.0];

@@ -137,7 +137,7 @@ impl CapacityModel {
     }
 }
 
-/// Returns the logarithm of the share of requests that a rate limiter refuses if the offered rate is `1 + x` times the
+/// Returns the logarithm of the share of requests that a rate limiter refuses. The offered rate is `1 + x` times the
 /// rate that the limiter allows.
 fn refused_ln(x: f64, steep: f64) -> f64 {
     let y = steep * x;
@@ -162,7 +162,7 @@ fn mean_ln(rate: f64, c: f64, steep: f64) -> f64 {
     -(1.0 - steep * (rate - c) / c).max(MIN_SPARE).ln()
 }
 
-/// Minimum distance between the rate and the saturation rate in the formula of the mean, as a share of the distance
+/// Minimum distance between the rate and the saturation rate in the formula of the mean. It is a share of the distance
 /// between the capacity and the saturation rate. At rates closer to saturation, the mean would depend on the length of
 /// the window.
 const MIN_SPARE: f64 = 0.05;

@@ -31,8 +31,8 @@ impl CapacityEstimate {
     }
 
     /// Returns the rate, above the capacity, at which one more window is most informative. At the returned rate, enough
-    /// answers are late to measure their share well. At the returned rate, the server's queue is still empty at times:
-    /// a window in which the queue is never empty would tell less about the capacity.
+    /// answers are late to measure their share well. At the returned rate, the server's queue is still empty at times.
+    /// A window in which the queue is never empty would tell less about the capacity.
     pub fn beyond(&self, constraint: &Constraint) -> f64 {
         match constraint.kind {
             ConstraintKind::Share { allowed, .. } => {

@@ -22,8 +22,8 @@ const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 /// Prior distribution of the variance of the server's unfinished work, in service times: its median, and the standard
 /// deviation of its logarithm. The variance of the unfinished work is 2 for M/M, 1 for M/D, and larger for servers that
 /// work in batches or pause. If the latency limit equals many service times, the share of late answers rises steeply
-/// with the rate. Without a prior of the variance, windows that are too short for late answers would also fit a model
-/// in which the share of late answers hardly rises.
+/// with the rate. Without a prior of the variance, windows that are too short for late answers would also fit another
+/// model. In this model, the share of late answers hardly rises.
 const SCATTERS: (f64, f64) = (4.0, 1.5);
 
 /// Standard deviation of the machine's mean speed during the closed loop, divided by the standard deviation of its
@@ -31,9 +31,9 @@ const SCATTERS: (f64, f64) = (4.0, 1.5);
 /// the speed is averaged.
 const STEPS_SHARE: f64 = 0.5;
 
-/// Prior probability that a window was disturbed without any sign in the counters, for example by a garbage collection,
-/// a checkpoint, or another guest of the machine. A disturbance never makes a server faster. A disturbed window
-/// therefore shows more late requests than the capacity predicts, never fewer.
+/// Prior probability that a window was disturbed without any sign in the counters. Examples are a garbage collection, a
+/// checkpoint, or another guest of the machine. A disturbance never makes a server faster. A disturbed window therefore
+/// shows more late requests than the capacity predicts, never fewer.
 const SPOILED: f64 = 0.05;
 
 /// Axes of the grid: its capacities and its steepnesses.

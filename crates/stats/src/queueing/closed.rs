@@ -25,8 +25,8 @@ impl Closed {
 }
 
 /// Solves a queueing network exactly for `clients` clients (0 gives an empty network). The computing time grows with
-/// the number of clients times the number of stations, and the memory with the number of stations and of their servers.
-/// Each station with several servers doubles the computing time and the memory.
+/// the number of clients times the number of stations. The memory grows with the number of stations and of their
+/// servers. Each station with several servers doubles the computing time and the memory.
 pub fn closed(stations: &[Station], clients: u32) -> Closed {
     let stations: Vec<Station> = stations.iter().map(|s| s.where_some_wait(clients)).collect();
     let mut family = Family::of(&stations);

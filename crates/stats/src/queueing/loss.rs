@@ -12,11 +12,11 @@ pub(super) fn refused_share(fewer: f64, servers: u32, offered: f64) -> f64 {
     offered * fewer / (f64::from(servers) + offered * fewer)
 }
 
-/// Returns the number of servers of a loss system, from two measurements: the mean number of busy servers, and the
-/// share of the requests that it refuses, 0 to 1. Requests arrive at random. With arrivals that are more regular, a
-/// system with fewer servers has the same measurements, but never with fewer servers than `busy`. The result is a whole
-/// number or lies between two whole numbers. The result is infinite if even a system with a million servers does not
-/// have these measurements.
+/// Returns the number of servers of a loss system from two measurements. These are the mean number of busy servers, and
+/// the share of the requests that it refuses (0 to 1). Requests arrive at random. With arrivals that are more regular,
+/// a system with fewer servers has the same measurements, but never with fewer servers than `busy`. The result is a
+/// whole number or lies between two whole numbers. The result is infinite if even a system with a million servers does
+/// not have these measurements.
 pub fn servers_of_loss(busy: f64, refused: f64) -> f64 {
     let offered = busy / (1.0 - refused);
     if !(offered > 0.0 && offered.is_finite() && refused > 0.0) {

@@ -47,7 +47,7 @@ impl Station {
     }
 
     /// Returns a delay if the station has at least as many servers as there are clients, because no request waits
-    /// there; otherwise returns the station unchanged.
+    /// there. Otherwise returns the station unchanged.
     fn where_some_wait(self, clients: u32) -> Self {
         match self.servers {
             Servers::Some(m) if m >= clients.max(1) => Self::delay(self.demand_s),

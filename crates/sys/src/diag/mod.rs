@@ -82,10 +82,10 @@ impl Diag {
         self.each_other(&request(v6, extensions, ESTABLISHED | SYN_SENT), &excluding_port(port), each)
     }
 
-    /// Calls `each` with the local and the remote address of connections that were closed a short time ago (for TCP, up
-    /// to a minute), until `each` returns [`DumpControl::Stop`]. Leaves out connections that use `port` at either end.
-    /// No process holds a closed connection, so it has no inode. After [`DumpControl::Stop`], the caller must drop this
-    /// socket and open another one, because the kernel still keeps the rest of its answer for this socket.
+    /// Calls `each` with the local and the remote address of recently closed connections (for TCP, closed up to a
+    /// minute ago). Ends when `each` returns [`DumpControl::Stop`]. Leaves out connections that use `port` at either
+    /// end. No process holds a closed connection, so it has no inode. After [`DumpControl::Stop`], the caller must drop
+    /// this socket and open another one, because the kernel still keeps the rest of its answer for this socket.
     pub fn closed(
         &mut self,
         v6: bool,

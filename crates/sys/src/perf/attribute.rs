@@ -30,8 +30,8 @@ const TYPE_HARDWARE: u32 = 0;
 const TYPE_SOFTWARE: u32 = 1;
 const INSTRUCTIONS: u64 = 1;
 const TASK_CLOCK: u64 = 1;
-/// Format of a counter's reading, with 8 bytes for each number: the value, the time since the start, and the time for
-/// which the event had a hardware counter.
+/// Format of a counter's reading, with 8 bytes for each number. The numbers are the value, the time since the start,
+/// and the time for which the event had a hardware counter.
 const FORMAT_TIMES: u64 = 1 | 1 << 1;
 const FLAG_INHERIT: u64 = 1 << 1;
 /// Flag that also counts the threads that a counted thread starts later, but not the processes that it starts (Linux

@@ -3,7 +3,7 @@
 //!
 //! To detect the end of the ring, this module puts the write end of a pipe into the ring's file table. This process
 //! then closes its own descriptor of the write end. The read end reports a hang-up once the ring's file table has
-//! released the write end, in the last step of the clean-up (io_ring_ctx_free in io_uring/io_uring.c).
+//! released the write end. This is the last step of the clean-up (io_ring_ctx_free in io_uring/io_uring.c).
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 

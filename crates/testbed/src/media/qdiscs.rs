@@ -13,7 +13,7 @@ use crate::forward::Counts;
 
 /// Maximum lateness of the kernel's timer at which the wire still reaches its full rate, microseconds. After a pause,
 /// the wire may send without delay as much traffic as it normally carries in `MAX_LATENESS_US`. The amount that is sent
-/// without delay may be less than one frame: `htb` first sends a whole frame, and then waits until it has enough tokens
+/// without delay may be less than one frame. `htb` first sends a whole frame, and then waits until it has enough tokens
 /// again. The alternative qdisc `tbf` would need enough tokens for a whole frame before it sends the frame.
 pub(super) const MAX_LATENESS_US: u64 = 400;
 /// Maximum size of a frame on the wire, bytes. If several classes (stations) wait, each class sends this many bytes per

@@ -48,8 +48,8 @@ struct Counts {
     failed: u64,
     /// Number of requests that the server refused after exactly this time.
     refused: u64,
-    /// Number of requests that had waited for exactly this time when the window ended, minus the number that had waited
-    /// for this time when the window started.
+    /// Number of requests that had waited for exactly this time when the window ended. The number that had waited for
+    /// this time when the window started is subtracted.
     left: i64,
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The test draws random response times. The simulated load hides some response times: a timeout cuts off long times,
+/// The test draws random response times. The simulated load hides some response times. A timeout cuts off long times,
 /// some requests are reset early, and the window cuts off requests in flight at its start and end. A percentile that is
 /// reported as exact must not be below the true percentile, apart from random scatter. A reported lower bound must not
 /// be above the true percentile.

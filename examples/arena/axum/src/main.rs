@@ -1,4 +1,4 @@
-//! HTTP server with axum on one thread. It answers every path with `Hello, World!`.
+//! HTTP server with axum on one thread. The server answers every path with `Hello, World!`.
 
 use axum::{Router, routing::get};
 

@@ -177,7 +177,7 @@ fn a_large_terminal_is_filled_from_the_first_step_on() {
     let lines: Vec<&str> = text.lines().map(|line| line.trim_matches('"')).collect();
     let below = lines.iter().skip_while(|line| !line.starts_with("time "));
     let blank = below.filter(|line| line.trim().is_empty()).count();
-    // At most four lines are blank: three lines are reserved for a seventh range of times, for requests without an
+    // At most four lines are blank. Three lines are reserved: for a seventh range of times, for requests without an
     // answer and for a third device. Dividing the other lines among the charts may leave one line.
     assert!(lines.len() == 60 && blank <= 4, "{blank} blank\n{text}");
     let bars = lines.iter().find(|line| line.contains("client CPU")).unwrap();

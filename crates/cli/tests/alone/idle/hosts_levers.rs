@@ -127,7 +127,7 @@ fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
     });
     stage.is_as_it_was(&before);
     let notes = run["notes"].to_string();
-    // In this test, all hosts share the files of one machine, so the conductor may undo the changes of the levers
-    // before the server's host does.
+    // In this test, all hosts share the files of one machine. The conductor may therefore undo the changes of the
+    // levers before the server's host does.
     assert!(notes.contains("changes left by a killed experiment were undone"), "{notes}\n{text}");
 }

@@ -108,9 +108,9 @@ fn gaps_that_grow_with_the_load_are_told() {
     assert!(signs(&run).iter().any(|(id, _)| id == "stream-stalls"), "{:?}", signs(&run));
 }
 
-/// Checks that each stream of a server has 20 events at intervals of 25 ms, and that loadline counts exactly the
-/// streams that the server has ended. The last event of a stream is `[DONE]`, so a stream that lacks events is a broken
-/// one. The server answers the path `/count` with its counts of streams and of events.
+/// Checks that each stream of a server has 20 events at intervals of 25 ms. loadline must count exactly the streams
+/// that the server has ended. The last event of a stream is `[DONE]`, so a stream that lacks events is a broken one.
+/// The server answers the path `/count` with its counts of streams and of events.
 fn check_peer(addr: &str) {
     let url = format!("http://{addr}/");
     let args = ["load", &url, "--stream", "sse", "--stream-end", "[DONE]", "--connections", "3", "--duration", "3s"];

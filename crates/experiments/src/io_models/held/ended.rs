@@ -20,7 +20,7 @@ impl Ended {
     /// Returns the descriptor limit as the reason if the process had nearly as many open descriptors as its limit
     /// allows (`limit`). The function also compares the number of accepted connections with the limit, because
     /// connections of io_uring have no descriptors. The connections of io_uring fill a table that is as large as the
-    /// descriptor limit, so the table is full if the number of accepted connections reaches the limit.
+    /// descriptor limit. The table is full if the number of accepted connections reaches the limit.
     pub(super) fn by_descriptors(most: &Levels, limit: f64) -> Option<Self> {
         let full = most.descriptors.max(most.accepted) + SPARE >= limit;
         let words = format!("descriptors: one process may have {limit} (RLIMIT_NOFILE)");

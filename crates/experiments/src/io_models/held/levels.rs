@@ -4,9 +4,9 @@
 
 use run::{Instance, Recording};
 
-/// If connections wait in the accept queue, a process counts as quiet after so many seconds without a change in its
-/// number of connections or threads. If the accept queue is empty, a process counts as quiet as soon as two successive
-/// samples show equal numbers of connections and threads.
+/// Time after which a process counts as quiet although connections wait in the accept queue, seconds. During this time,
+/// its numbers of connections and of threads must not change. If the accept queue is empty, a process counts as quiet
+/// as soon as two successive samples show equal numbers of connections and threads.
 const STALLED_S: f64 = 2.0;
 
 /// Gauges of a server process at one time, or the maximum of each gauge.
@@ -24,9 +24,9 @@ pub(crate) struct Levels {
     pub(crate) descriptors: f64,
 }
 
-/// Gauges of a process in its first sample (`rest`), their largest values (`most`), and the gauges in a sample at which
-/// the process was quiet (`still`). While connections arrive, the numbers of threads and connections do not match,
-/// because they are read at different moments.
+/// Gauges of a process in three states: in its first sample (`rest`), their largest values (`most`), and in a sample at
+/// which the process was quiet (`still`). While connections arrive, the numbers of threads and connections do not
+/// match, because they are read at different moments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Looks {
     pub(super) rest: Levels,

@@ -21,8 +21,8 @@ use crate::waits::{PoolNeed, of_run, without_large_pools};
 /// Returns the open-loop step with the lowest rate that missed the objective, above all rates that met the objective.
 /// If a step missed the objective at a lower rate than a step that met it, the step that missed counts as disturbed. If
 /// even the lightest load breaks a limit, breaking this limit says nothing about the server's capacity. A limit that
-/// the lightest load breaks is therefore ignored at all loads at which the server keeps up with the offered rate. So is
-/// a limit that only rare slow answers exceed, which are as frequent under light loads.
+/// the lightest load breaks is therefore ignored at all loads at which the server keeps up with the offered rate. A
+/// limit that only rare slow answers exceed is ignored, too, if slow answers are as frequent under light loads.
 fn failing<'a>(
     search: &[&'a Trial],
     (unloaded, rare_slow): (Option<&Trial>, Option<&RareSlow>),
@@ -118,7 +118,8 @@ impl<'a> Facts<'a> {
         let is_light = |t: &Trial| !t.kind.is_auxiliary() && is_outdone(t, loaded(&sweep, &search, decisive));
         let waits = without_large_pools(of_run(run, is_light), PoolNeed { unloaded, decisive, at_a_time });
         let period_limit = PeriodLimit::of(run, stretch.as_ref());
-        // The limit explains why every request failed for a time.
+        // If a limit per period was found, it explains the stretch in which every request failed, so `stretch` is
+        // dropped.
         let stretch = stretch.filter(|_| period_limit.is_none());
         Self {
             run,

@@ -30,8 +30,8 @@ pub(super) struct Load<'a> {
 
 impl<'a> Load<'a> {
     /// Makes the use of a resource with this busy share in a trial. `now` is the load that the trial is compared with.
-    /// A refusal is less work than a good answer, so of the rate of all answers and the rate of good answers, the one
-    /// that differs less between the loads counts.
+    /// A refusal is less work than a good answer. The comparison therefore uses the rate of all answers or the rate of
+    /// good answers, whichever differs less between the loads.
     pub(super) fn of(view: &View<'a>, share: f64, now: &Trial) -> Option<Self> {
         let of_all = ratio(view.trial.rates.completed_rate, now.rates.completed_rate)?;
         let of_good = ratio(good(view.trial), good(now)).unwrap_or(of_all);
@@ -65,9 +65,9 @@ impl<'a> Load<'a> {
 
 /// Returns an upper bound of the probability that a resource with the busy share `share` had time left under every
 /// lighter load. By the utilization law, a resource that limits the rate had time left. A load under which the resource
-/// was full is ignored if the resource was less full at the same or a higher rate: the server may have warmed up. If
-/// only the sweep shows a full resource under a much lower load, the result is at least `CLOSE`, because a server that
-/// warms up is slow at first.
+/// was full is ignored if the resource was less full at the same or a higher rate. The server may have warmed up in
+/// between. If only the sweep shows a full resource under a much lower load, the result is at least `CLOSE`. A server
+/// that warms up is slow at first.
 pub(super) fn room_by_law(loads: &[Load<'_>], share: f64) -> f64 {
     let had_room = |rate: f64| loads.iter().any(|load| load.rate >= rate && load.full < LIKELY);
     let r1_us = r1_us(loads);

@@ -38,8 +38,7 @@ fn a_function_has_the_share_of_its_own_code_in_all_stacks() {
     assert!(hot(&StackProfile::default()).is_empty());
 }
 
-/// This test repeats a situation that was observed with a run of 5 samples: the report listed five functions with 20 %
-/// of the CPU time each.
+/// In this observed case, a run had 5 samples, and the report listed five functions with 20 % of the CPU time each.
 #[test]
 fn a_function_that_few_samples_have_by_chance_is_not_listed() {
     let listed = |samples: u64, sums: &[(&str, f64)]| {

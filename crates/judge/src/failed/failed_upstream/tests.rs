@@ -9,8 +9,8 @@ const ADDRESS: &str = "127.0.0.1:9000";
 /// Number of clients from which on the proxy answers a third of the requests with status 502.
 const FAILS_FROM: f64 = 16.0;
 
-/// Returns a proxy that keeps the connections of its clients open. Its upstream is the process `app:200`. From 16
-/// clients on, the proxy answers a third of the requests with status 502.
+/// Returns a proxy that keeps the connections of its clients open. The proxy's upstream is the process `app:200`. From
+/// 16 clients on, the proxy answers a third of the requests with status 502.
 fn proxy(change: fn(&mut Side, &Point)) -> PlantedRun {
     PlantedRun::new(1000.0, 20_000.0)
         .per_s(Who::Server, "tcp.attempt_fails", "", |_| 0.0)

@@ -16,7 +16,7 @@ pub(super) struct Part {
     good: f64,
     /// Number of failed and refused requests.
     failed: f64,
-    /// Largest number of good answers that does not show that the server answered in this part.
+    /// Number of good answers up to which this part counts as a time without answers.
     ignored: f64,
 }
 
@@ -47,8 +47,8 @@ pub(super) struct Burst {
 impl Burst {
     /// Begins a burst with its first part. `refused_until_s` is the end of the last refusals before it.
     fn begin(first: &Part, refused_until_s: Option<f64>) -> Self {
-        // The counts of a step come from progress reports that are a tenth of a second apart, so an edge may be off by
-        // a tenth of a second.
+        // The counts of a step come from progress reports that are a tenth of a second apart. An edge may therefore be
+        // off by a tenth of a second.
         let is_answered = first.failed <= REFUSED * (first.good + first.failed);
         let latest_s = if is_answered { first.to_s.min(first.from_s + TENTH_S) } else { first.to_s };
         let opening = refused_until_s.map(|until_s| Interval { low: until_s - TENTH_S, high: latest_s });
@@ -65,8 +65,8 @@ pub(super) fn record(run: &Run) -> Option<Vec<Part>> {
     Some(all)
 }
 
-/// Returns the parts of a trial: the time before its window, the steps of the window, and the rest of the window, which
-/// is shorter than a step. The first part also counts the answers after the window, which are few.
+/// Returns the parts of a trial: the time before its window, the steps of the window, and the rest of the window. The
+/// rest is shorter than a step. The first part also counts the answers after the window, which are few.
 fn parts(trial: &Trial) -> Option<Vec<Part>> {
     let (began_s, window) = (trial.measured.load_began_unix_s?, trial.measured.window);
     let steps = steps(trial);
@@ -94,17 +94,16 @@ fn parts(trial: &Trial) -> Option<Vec<Part>> {
     Some(std::iter::once(before).chain(within).chain([after]).collect())
 }
 
-/// Returns the answers of a trial that no step counts: those outside of the window, and those in the rest of the window
-/// after its last step. The counts of the steps come from progress reports at other moments than those of the window,
-/// so both numbers are what is left of the exact counts.
+/// Returns the numbers of answers that no step counts: those outside the window, and those in the rest of the window
+/// after its last step. The counts of the steps come from progress reports, whose times differ from those of the
+/// window. Both numbers are therefore the exact counts minus the counts of the steps.
 fn rests(trial: &Trial, of: fn(&Tally) -> u64, steps: impl Iterator<Item = f64>) -> [f64; 2] {
     let in_steps: f64 = steps.sum();
     let after = (of(&trial.measured.tally) as f64 - in_steps).max(0.0);
     [(of(&trial.tally) as f64 - in_steps - after).max(0.0), after]
 }
 
-/// Largest count that stands for no answer at all. A count between two progress reports may be a fraction of one
-/// answer.
+/// Largest count that still counts as no answer. A count between two progress reports may be a fraction of one answer.
 const NO_ANSWER: f64 = 1.0 - f64::EPSILON;
 
 /// Returns the bursts of good answers in a record. Leaves out bursts with too few answers, such as single slow answers

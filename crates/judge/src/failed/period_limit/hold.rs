@@ -1,4 +1,4 @@
-//! Signs for a search that runs: the server refuses everything for a time, so that lower rates would be refused, too.
+//! Signs for a running search that the server refuses everything for a time, so lower rates would be refused, too.
 
 use run::{Run, Trial};
 
@@ -16,8 +16,8 @@ pub fn knows_period(run: &Run) -> bool {
     PeriodLimit::of(run, None).is_some_and(|limit| limit.is_known())
 }
 
-/// Returns true if the good answers since the last refusals may be the begin of a period: they are not more than in the
-/// longest burst before.
+/// Returns true if the good answers since the last refusals may be the begin of a period: there are no more of them
+/// than in the longest earlier burst.
 pub fn may_have_period(run: &Run) -> bool {
     let bursts = record(run).map(|record| bursts(&record)).unwrap_or_default();
     let Some((last, before)) = bursts.split_last() else { return true };
@@ -25,9 +25,9 @@ pub fn may_have_period(run: &Run) -> bool {
     most.is_none_or(|most| last.good <= (1.0 + BURSTS_ALIKE) * most)
 }
 
-/// Returns true if the server refused all requests of the last load for a time, and not because of the load: it
-/// answered all requests of a load that was at least as large. Lower rates would be refused as well, until the server
-/// answers again. Only statuses such as 429 and 503 count.
+/// Returns true if the server refused all requests of the last load for a time, but not because of the load. The sign
+/// is that it answered all requests of another load that was at least as large, or that a load ended in refusals. Lower
+/// rates would be refused as well, until the server answers again. Only statuses such as 429 and 503 count.
 pub fn refuses_for_a_time(run: &Run) -> bool {
     let trials = run.last_repeat();
     let Some((last, before)) = trials.split_last().filter(|(last, _)| is_all_refused(last)) else { return false };

@@ -14,8 +14,8 @@ const BETWEEN_S: f64 = 0.12;
 /// Requests that a server answers and refuses in a tenth of a second.
 type Answered = (f64, f64);
 
-/// Replaces the answers of all loads by those of a server. For each tenth of a second, `answer` gets the moment, in
-/// seconds since 1970, and the number of requests, and returns the answered and the refused ones.
+/// Replaces the answers of all loads by those of a server. For each tenth of a second, `answer` gets the moment
+/// (seconds since 1970) and the number of requests. It returns the numbers of answered and of refused requests.
 fn answered_by(run: &mut Run, status: &str, mut answer: impl FnMut(f64, f64) -> Answered) {
     let mut now_s = BEGIN_S;
     for trial in &mut run.trials {
@@ -73,8 +73,8 @@ fn judged(status: &str, answer: impl FnMut(f64, f64) -> Answered) -> Run {
     run
 }
 
-/// An earlier version of loadline named no cause, and a capacity of 565/s: each window of 0.5 to 2 s sees only good
-/// answers or only refusals.
+/// Each window of 0.5 to 2 s sees only good answers or only refusals. An earlier version of loadline named no cause,
+/// and a capacity of 565/s.
 #[test]
 fn a_limit_of_requests_per_period_is_told_with_its_rate_over_a_long_time() {
     for (status, least) in [("429", 0.9), ("503", 0.8)] {
@@ -138,7 +138,7 @@ fn refusals_from_time_to_time_are_no_limit_per_period() {
     assert!(wrong <= 2, "{wrong} of 200");
 }
 
-/// No second period begins during the run. The rate over a long time is then known to be below a rate.
+/// No second period begins during the run. Only an upper bound of the rate over a long time is then known.
 #[test]
 fn a_period_longer_than_the_run_gives_an_upper_bound() {
     let run = judged("429", per_period(2000.0, 100.0));

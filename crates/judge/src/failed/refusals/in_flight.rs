@@ -40,7 +40,8 @@ impl InFlight {
 /// Range in which the server's limit on requests in flight must lie to explain one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Range {
-    /// Mean number of good requests that the server handled at the same time. The limit is at least this number.
+    /// Mean number of good requests that the server handled at the same time. The limit on requests in flight is at
+    /// least this number.
     low: f64,
     /// Highest limit that is compatible with the trial.
     high: f64,
@@ -79,7 +80,7 @@ fn times_us(trial: &Trial) -> Option<(f64, f64)> {
     mean_us("response").zip(refused_us)
 }
 
-/// Returns true if one limit on requests in flight explains at least two thirds of the trials, and no trial has far
+/// Returns true if one limit on requests in flight explains at least two thirds of the trials. No trial may have far
 /// more requests in flight than this limit.
 fn may_limit(ranges: &[Range]) -> bool {
     let agrees = |limit: f64| {

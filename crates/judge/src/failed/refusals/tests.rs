@@ -41,8 +41,8 @@ fn a_window_tells_a_limiter_from_a_server_that_fails_a_share() {
 }
 
 /// There are six loads; the heaviest is 3 to 88 times the lightest. The server answers some requests with 429: a
-/// constant share of every load, or all requests beyond a limit. An earlier version of loadline took the status 429 as
-/// proof of a rate limit.
+/// constant share of every load, or all requests beyond a limit. An earlier version of loadline concluded from the
+/// status 429 alone that there is a rate limit.
 #[test]
 fn a_constant_share_of_all_loads_is_no_limit() {
     let mut random = fastrand::Rng::with_seed(22);

@@ -51,7 +51,7 @@ fn children_that_match_the_places_are_named_and_so_is_a_pool() {
     assert_eq!(b.counted.len(), 1, "{:?}", b.counted);
 }
 
-/// For one nginx worker in front of a slow application, an earlier version of loadline advised: "nginx has 1 child:
+/// One nginx worker stands in front of a slow application. An earlier version of loadline advised: "nginx has 1 child:
 /// raise the number of children".
 #[test]
 fn a_child_that_holds_many_connections_is_no_worker_for_one_request() {

@@ -85,8 +85,8 @@ fn replicas(number: u32, busy: f64, change: fn(&mut Planted)) -> Run {
     judged(&before(f64::from(number) * 1000.0, &all))
 }
 
-/// An earlier version of loadline compared each replica's awaited replies with all requests in flight, and reported
-/// "the server handles only about 2.88 requests at a time" with 90 %.
+/// An earlier version of loadline compared each replica's awaited replies with all requests in flight. It reported "the
+/// server handles only about 2.88 requests at a time" with a confidence of 90 %.
 #[test]
 fn several_full_replicas_are_one_full_upstream() {
     for number in [1, 2, 3, 4] {
@@ -130,7 +130,7 @@ fn address(verdict: &Bottleneck) -> &str {
 }
 
 /// Node waits for redis before it replies, so requests that wait for redis also wait for node. An earlier version of
-/// loadline named the nearest full upstream, even if requests queued in front of another one.
+/// loadline named the nearest full upstream as the limit, even if requests queued in front of another one.
 #[test]
 fn of_two_full_upstreams_in_a_chain_the_one_with_the_queue_limits() {
     for (node, redis, queue) in [(0.93, 1.0, REDIS), (0.885, 1.0, REDIS), (0.99, 0.91, NODE), (0.99, 0.99, NODE)] {

@@ -35,8 +35,8 @@ pub(super) struct Work<'v, 'a> {
 }
 
 impl Work<'_, '_> {
-    /// Returns the limit of the upstream, and its probability. Returns `None` if neither the upstream's quota, nor its
-    /// CPUs, nor one of its threads are likely full, and the CPU use shows no lock either.
+    /// Returns the limit of the upstream, and its probability. Returns `None` if probably neither the upstream's quota,
+    /// nor its CPUs, nor one of its threads is full, and the CPU use shows no lock either.
     pub(super) fn limit(&self) -> Option<(UpstreamLimit, f64)> {
         let all = [
             (UpstreamLimit::Quota, self.used_up_quota()),

@@ -123,7 +123,7 @@ mod tests {
 
     /// As with Go, the JVM, .NET and tokio in a container, an upstream has as many threads as its quota has CPUs. Such
     /// a runtime uses its whole quota, but the quota hardly ever runs out. Earlier versions of loadline named a lock or
-    /// a thread, although the quota allows no further thread.
+    /// a thread as the limit, although the quota had no CPU time for a further thread.
     #[test]
     fn a_quota_that_a_runtime_sizes_itself_by_is_the_limit_of_an_upstream() {
         for threads in [2, 6] {

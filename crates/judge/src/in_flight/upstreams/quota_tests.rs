@@ -4,9 +4,9 @@ use run::{Run, Upstream, UpstreamLimit};
 
 use crate::planted::{PlantedRun, Who};
 
-/// Makes a run of a proxy in front of an application. The application uses four fifths of its quota, which runs out in
-/// `out` of ten periods per second. A disk is busy for `disk_us` microseconds per request, and the application and the
-/// proxy write `app_bytes` and `own_bytes` per request.
+/// Makes a run of a proxy in front of an application. The application uses four fifths of its quota. Of the ten quota
+/// periods per second, the quota runs out in `out`. A disk is busy for `disk_us` microseconds per request, and the
+/// application and the proxy write `app_bytes` and `own_bytes` per request.
 fn held(out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
     held_under(&[], out, disk_us, app_bytes, own_bytes)
 }

@@ -98,8 +98,8 @@ pub(crate) fn slower_from(id: &str, confidence: f64, slot: usize) -> (Proof, Bot
     })
 }
 
-/// Makes an experiment on a full server whose throughput falls much more than predicted from the dose (the share of its
-/// resource that the lever takes).
+/// Makes an experiment on a full server whose throughput falls much more than predicted from the dose. The dose is the
+/// share of its resource that the lever takes.
 pub(crate) fn astray() -> (Proof, Bottleneck) {
     in_slots("server-cpu", 1.7, -0.5)
 }

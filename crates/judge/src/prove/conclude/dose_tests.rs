@@ -9,8 +9,8 @@ use super::*;
 use crate::planted::proofs::*;
 use crate::thresholds::UNDECIDED;
 
-/// This test repeats a situation that was observed at 5.5 requests/s: the run had enough time for slots with a lever on
-/// the server's CPU, but not for slots with a lever on the generator's CPU.
+/// In this observed case, the server had 5.5 requests/s. The run had enough time for slots with a lever on the server's
+/// CPU, but not for a lever on the generator's CPU.
 #[test]
 fn a_generator_without_slots_is_excluded_by_the_cpu_that_it_wanted() {
     let sparse = |run: Run| {
@@ -43,7 +43,7 @@ fn a_dose_that_a_quota_hides_is_said() {
     assert!(proof.why.contains("a quota hides the effect") && !proof.why.contains("instead of"), "{}", proof.why);
 }
 
-/// An earlier version of loadline printed the upper bound of the elasticity instead of the dose.
+/// An earlier version of loadline printed the upper bound of the elasticity where it should print the dose.
 #[test]
 fn the_printed_dose_is_the_one_that_was_measured() {
     let (proof, _) = bounded();
@@ -86,8 +86,8 @@ fn a_generator_at_its_quota_is_not_excluded() {
 }
 
 /// A process that is 93 % busy becomes the limit as soon as a lever takes a quarter of its CPU. Without the lever,
-/// another process is the limit, so a faster CPU gains nothing. An earlier version of loadline took a nearly full
-/// process for the proven limit.
+/// another process is the limit, so a faster CPU gains nothing. An earlier version of loadline concluded that the
+/// nearly full process is proven to be the limit.
 #[test]
 fn a_lever_that_fills_its_resource_proves_nothing() {
     for used in [0.91, 0.93, 0.95, 0.97] {
@@ -113,7 +113,7 @@ fn a_resource_whose_utilization_excludes_that_the_lever_filled_it_is_proven() {
 }
 
 /// PostgreSQL starts a process per connection. An earlier version of the lever watched only processes that existed
-/// before the load. loadline therefore excluded the CPU, because these processes hardly needed it.
+/// before the load. These processes hardly needed the CPU, so loadline excluded the CPU as the limit.
 #[test]
 fn a_bound_that_throughput_contradicts_excludes_nothing() {
     let (proof, verdict) = watches_too_few();

@@ -16,9 +16,9 @@ pub(super) fn may_be_a_limit(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<
 }
 
 /// Compares the verdict with the measured kind of limit. The lever `server-cpu` shows a kind of CPU limit. The lever of
-/// more source addresses shows a limit for each address, whose kind is open if the server may choose an upstream by the
-/// address. If the lever on the disk shows that the disk could do more work, it is open whether a faster disk helps.
-/// With any other lever, the verdict counts as agreeing.
+/// more source addresses shows a limit for each address. The kind of this limit is open if the server may choose an
+/// upstream by the address. If the lever on the disk shows that the disk could do more work, it is open whether a
+/// faster disk helps. With any other lever, the verdict counts as agreeing.
 pub(super) fn kind(
     (facts, proof): (&Facts<'_>, &Proof),
     lever: Option<&str>,
@@ -78,9 +78,9 @@ mod tests {
         assert_eq!(one.outcome, ProofOutcome::Proven, "{}", one.why);
     }
 
-    /// An SSD can serve 32 requests at the same time. Four workers keep it busy all the time, but do not fill it, so it
-    /// also serves the requests of the lever. An earlier version of loadline wrongly took this as proof that the disk
-    /// is the limit.
+    /// An SSD can serve 32 requests at the same time. Four workers keep the SSD busy all the time, but do not fill it,
+    /// so it also serves the lever's requests. An earlier version of loadline wrongly took the effect of the lever as
+    /// proof that the disk is the limit.
     #[test]
     fn a_disk_that_does_more_work_with_the_lever_had_room() {
         let with = |work: Option<f64>| {

@@ -77,9 +77,8 @@ fn contradicts_the_sweep(facts: &Facts<'_>, effect: &Effect) -> bool {
     is_flat && effect.low > 1.0 + FLAT && !matches!(grew, PredictionCheck::Confirmed | PredictionCheck::Exceeded)
 }
 
-/// Returns the highest rate of the run's other loads, if it shows that the limit is beyond the larger load with the
-/// effect `effect`. The limit is beyond the larger load if another load completed more requests per second. If the
-/// larger load raised throughput, it is sufficient that a load that missed the objective completed as many.
+/// Returns the highest rate of the run's other loads, if it is higher than the rate under the larger load with the
+/// effect `effect`. The limit is then beyond the larger load.
 pub(super) fn beyond_more_load(facts: &Facts<'_>, effect: &Effect) -> Option<f64> {
     let raised = |factor: f64| facts.decisive.map(|trial| factor * good(trial));
     let most = highest_rate(facts.search.iter().chain(&facts.spoiled).copied());

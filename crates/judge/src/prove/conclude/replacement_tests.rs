@@ -19,7 +19,8 @@ fn a_wrong_verdict_is_refuted_and_both_causes_are_named() {
 }
 
 /// If an experiment refuted a verdict, an earlier version of loadline gave every new verdict the confidence of a proof
-/// (0.95). It did so even without a prediction of the effect, and without counters that show the new cause.
+/// (0.95). The new verdict got this confidence even without a prediction of the effect, and without counters that show
+/// the new cause.
 #[test]
 fn a_new_verdict_is_as_sure_as_what_was_shown() {
     let refuted = |run: Run, predicted: Option<f64>| {

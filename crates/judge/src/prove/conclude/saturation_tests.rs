@@ -1,5 +1,5 @@
 //! Tests of experiments on loads that saturate nothing. While nothing is full, throughput of a closed loop still
-//! depends on the speed of the CPUs, because each request computes for a share of its response time.
+//! depends on the speed of the CPUs. The reason is that each request computes for a share of its response time.
 
 use run::{LOAD_LEVER, ProofOutcome, Run};
 
@@ -22,8 +22,8 @@ fn tried(run: Run, id: &str, own: f64, load: Option<f64>) -> (ProofOutcome, Stri
     (proof.outcome, found.id, found.confidence, proof.why)
 }
 
-/// An earlier version of loadline called one thread full, with 95 %, although each of eight connections had a thread of
-/// its own and half of the CPUs were idle.
+/// Each of eight connections had a thread of its own, and half of the CPUs were idle. An earlier version of loadline
+/// nevertheless called one thread full, with a confidence of 95 %.
 #[test]
 fn a_thread_of_each_connection_is_full_only_if_a_larger_load_changes_nothing() {
     for id in ["server-single-thread", "server-cpu", "unknown", "server-concurrency"] {
@@ -41,8 +41,8 @@ fn a_thread_of_each_connection_is_full_only_if_a_larger_load_changes_nothing() {
     assert!(outcome == ProofOutcome::Refuted && found != "client-cpu" && confidence < SUPPORTED, "{found}: {why}");
 }
 
-/// An earlier version of loadline refuted `not-saturated`, because throughput follows the CPU of a server whose
-/// requests compute most of the time.
+/// An earlier version of loadline refuted the verdict `not-saturated`, because throughput follows the CPU of a server
+/// whose requests compute most of the time.
 #[test]
 fn only_a_larger_load_refutes_that_nothing_is_saturated() {
     for (load, said, found) in [

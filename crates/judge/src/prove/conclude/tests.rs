@@ -18,7 +18,7 @@ fn a_verdict_whose_prediction_came_true_is_proven() {
     assert!(found.0.why.contains("of the server's CPU cut throughput by") && found.1.confidence >= SHOWN, "{found:?}");
 }
 
-/// An earlier version of loadline called an effect that nobody had predicted "more than predicted".
+/// An effect without a prediction was called "more than predicted" by an earlier version of loadline.
 #[test]
 fn an_effect_without_a_prediction_is_not_compared_with_one() {
     let (proof, _) = tried_on(full(), verdict("server-cpu", 0.8), |proof, lever| {
@@ -75,7 +75,8 @@ fn a_server_that_spins_is_told_from_a_full_one() {
     assert!(spins.1.serial && spins.1.sentence.contains("spin"), "{:?}", spins.1);
 }
 
-/// An earlier version of loadline called a verdict proven only because slowing the other resources had no effect.
+/// An earlier version of loadline called a verdict proven if slowing the other resources had no effect, without any
+/// other evidence.
 #[test]
 fn a_verdict_by_exclusion_is_never_proven() {
     let unseen = waits(Run::default(), verdict("server-concurrency", 0.8), None);
@@ -91,7 +92,7 @@ fn a_verdict_by_exclusion_is_never_proven() {
     assert!(held.0.why.contains("with twice the load"), "{}", held.0.why);
 }
 
-/// No lever acts on packet losses. An earlier version of loadline called a verdict of packet losses proven although a
+/// No lever acts on packet losses. An earlier version of loadline called the verdict "packet losses" proven, although a
 /// full listen queue showed another cause.
 #[test]
 fn a_verdict_without_a_lever_is_no_proof_while_another_cause_is_seen() {

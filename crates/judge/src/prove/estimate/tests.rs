@@ -147,8 +147,9 @@ fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
 
 /// A single-threaded application moves between the CPUs of server and generator, which are mostly idle. The CPU thieves
 /// (busy loops) of the levers on these CPUs therefore also slow the application. The estimate must separate the effects
-/// of the CPU thieves from the effect of the application's own lever. A simpler estimate would attribute a part of the
-/// effect of the application's lever to the CPU thief that was more often on together with this lever.
+/// of the CPU thieves from the effect of the application's own lever. One of the idle CPU thieves was more often on
+/// together with the application's lever. A simpler estimate would attribute a part of this lever's effect to that
+/// thief.
 #[test]
 fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     let mut random = fastrand::Rng::with_seed(7);

@@ -72,7 +72,7 @@ fn threads_that_wait_for_a_pipe_with_their_requests_are_a_sign() {
 }
 
 /// Behind a firewall that limits SYNs per second, answers take 5 ms, but connects take seconds. An earlier version of
-/// loadline reported "0.05 requests at a time".
+/// loadline reported that the server handles "0.05 requests at a time".
 #[test]
 fn less_than_one_worker_is_no_number_of_workers() {
     let held_up = |t: &mut run::Trial, _: &crate::planted::Point| {
@@ -105,7 +105,8 @@ fn a_response_time_that_does_not_grow_shows_no_queue() {
 }
 
 /// As observed with Puma, three workers keep their three connections, and 29 other connections get no answer. The mean
-/// of the answered requests was too short, so an earlier version of loadline gave the verdict a confidence of only 0.5.
+/// response time of the answered requests was too short, so an earlier version of loadline gave the verdict a
+/// confidence of only 0.5.
 #[test]
 fn requests_without_an_answer_wait_too() {
     let unanswered = |is_told: bool| {

@@ -32,8 +32,7 @@ pub(super) fn connections_suffer(view: &View<'_>) -> bool {
 
 /// Returns true if a lack of TCP memory may have made windows or send buffers so small that they stopped the load's
 /// connections. Windows of slow or distant clients stop connections under any load. If TCP ran short of memory only a
-/// few times, the windows therefore count only if they stopped connections for a larger share of the time than under
-/// the lightest load.
+/// few times, the windows must have stopped connections for a larger share of the time than under the lightest load.
 pub(super) fn windows_shrank(facts: &Facts<'_>, view: &View<'_>) -> bool {
     if view.value("tcp.memory_pressures").is_some_and(|entries| entries >= LIMIT_HITS) {
         return connections_suffer(view);

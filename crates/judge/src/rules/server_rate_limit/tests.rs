@@ -3,8 +3,8 @@
 use crate::planted::servers::uses;
 use crate::planted::{PlantedRun, Who, refuses_beyond_500, refuses_beyond_500_after};
 
-/// This test repeats a situation that was observed on a busy machine: the generator lacked CPU time, and an earlier
-/// version of loadline named the generator as the bottleneck.
+/// In this observed case, the machine was busy and the generator lacked CPU time. An earlier version of loadline named
+/// the generator as the bottleneck.
 #[test]
 fn a_starved_generator_does_not_hold_the_good_answers_at_one_rate() {
     let mut run = refuses_beyond_500()
@@ -18,9 +18,9 @@ fn a_starved_generator_does_not_hold_the_good_answers_at_one_rate() {
     assert!(!trust.warnings.iter().any(|w| w.contains("starved")), "{trust:#?}");
 }
 
-/// Varnish in front of a backend with at most 30 connections was reported as "limits the rate on purpose, 95 %" by an
-/// earlier version of loadline. A rate limit is still possible, because it would give the same number of open
-/// connections.
+/// Varnish stands in front of a backend with at most 30 connections. An earlier version of loadline said "limits the
+/// rate on purpose" with a confidence of 95 %. A rate limit is still possible, because it would give the same number of
+/// open connections.
 #[test]
 fn a_full_pool_of_connections_that_refuses_is_a_guess() {
     let with_connections = |count: f64| {
@@ -141,9 +141,9 @@ fn no_load_without_refusals_completes_more_than_a_limit() {
     assert_eq!(with_status("429").id, "server-rate-limit", "the status says so");
 }
 
-/// This test repeats a situation that was observed with a Node.js server whose only thread was full: it refused
-/// requests with status 503 while ten others waited. An earlier version of this rule was certain of a deliberate
-/// limit, because the thread used less than half of the host's CPUs.
+/// In this observed case, the only thread of a Node.js server was full. The server refused requests with status 503
+/// while ten others waited. An earlier version of this rule was certain that the server refuses on purpose, because the
+/// thread used less than half of the host's CPUs.
 #[test]
 fn a_server_that_refuses_because_its_thread_is_full_sets_no_limit_on_purpose() {
     let refusing = |thread: f64| {
@@ -162,7 +162,7 @@ fn a_server_that_refuses_because_its_thread_is_full_sets_no_limit_on_purpose() {
 }
 
 /// A circuit breaker opens beyond 1,600 requests per second, and then lets 100 requests per second pass. An earlier
-/// version of this rule said "it serves 100/s" with 95 %.
+/// version of this rule said "it serves 100/s" with a confidence of 95 %.
 #[test]
 fn a_circuit_breaker_that_opened_is_no_limit_of_the_rate() {
     let open = |t: &mut run::Trial, p: &crate::planted::Point| {
@@ -245,8 +245,9 @@ fn a_rate_limit_with_noise_is_sure_if_response_times_change() {
 }
 
 /// A server takes five requests at a time and refuses the rest with status 503. Clients that are refused send again at
-/// once, so refusals fill the four CPUs. An earlier version of loadline named the CPUs. Without refusals, four clients
-/// use half of the CPUs. If `each` (CPUs per 1,000 good answers a second) is larger, good answers fill the CPUs, too.
+/// once, so refusals fill the four CPUs. An earlier version of loadline named the CPUs as the limit. Without refusals,
+/// four clients use half of the CPUs. If `each` (CPUs per 1,000 good answers a second) is larger, good answers fill the
+/// CPUs, too.
 fn takes_5_at_a_time(each: f64) -> PlantedRun {
     let good = |n: f64| match n {
         n if n <= 4.0 => 875.0 * n,

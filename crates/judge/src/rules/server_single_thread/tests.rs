@@ -43,7 +43,7 @@ fn beside_guests(steal: [f64; 4], mask: f64) -> run::Bottleneck {
 }
 
 /// The hypervisor takes a quarter of the time of one CPU. An earlier version of loadline corrected the busy share of
-/// every thread for the stolen time, even of threads on other CPUs.
+/// every thread for stolen time, even if another CPU had lost this time.
 #[test]
 fn time_stolen_from_a_cpu_counts_for_the_threads_that_run_there() {
     let elsewhere = beside_guests([0.25, 0.0, 0.0, 0.0], 14.0);
@@ -80,7 +80,7 @@ fn several_full_threads_are_counted() {
 }
 
 /// Two threads of a server spin while they wait for a lock, and two of four CPUs are idle. With one client a request
-/// costs 100 µs of CPU time. An earlier version of loadline advised to start more threads, with 95 %.
+/// costs 100 µs of CPU time. An earlier version of loadline advised to start more threads, with a confidence of 95 %.
 #[test]
 fn full_threads_that_spin_are_told_from_full_threads_that_work() {
     let used = |p: &crate::planted::Point| if p.n > 1.0 { 1.96e6 } else { p.x * 100.0 };

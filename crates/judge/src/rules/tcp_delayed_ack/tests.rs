@@ -33,8 +33,8 @@ fn a_timer_limits_no_rate_that_stopped_growing() {
     }
 }
 
-/// This test repeats a situation that was observed on loopback: a measured round trip of 19 ms, a minimum of 6 µs,
-/// and data that Nagle's algorithm kept in the send queues.
+/// This case was observed on loopback. A round trip of 19 ms was measured, and the minimum was 6 µs. Nagle's algorithm
+/// kept data in the send queues.
 #[test]
 fn data_that_waits_for_a_delayed_ack_waits_on_no_link() {
     let mut run = PlantedRun::new(41_000.0, 500.0)

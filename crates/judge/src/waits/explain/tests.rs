@@ -148,8 +148,8 @@ fn a_lock_inside_a_full_upstream_comes_before_the_wait_of_the_proxy() {
     assert!(!told("app:7", UpstreamLimit::Disk, Some(cpu)), "a computing holder leaves the disk idle");
 }
 
-/// An earlier version of loadline began with the pool. On a terminal with 80 columns, the sentence was shortened to its
-/// first clause, and the full thread of Redis behind the pool was lost.
+/// The sentence of an earlier version of loadline began with the pool of connections. On a terminal with 80 columns,
+/// the sentence was shortened to its first clause, and the full thread of Redis behind the pool was lost.
 #[test]
 fn a_full_upstream_comes_before_the_connections_that_wait_for_it() {
     let behind = || Bottleneck { waits_for: Some(run::WaitsFor::default()), ..verdict("server-concurrency") };

@@ -134,7 +134,7 @@ fn servers_are_ranked_and_the_budget_is_kept() {
     assert_eq!(arena.saved, state);
 }
 
-/// Ten servers take part in comparisons of ten minutes. Their turns scatter by up to 1 % to both sides.
+/// Ten servers take part in comparisons of ten minutes. The servers' turns scatter by up to 1 % to both sides.
 #[test]
 fn ten_servers_from_20_to_22_us_come_out_in_planted_order_and_groups() {
     let costs = [21.0, 22.0, 20.0, 22.0, 20.0, 21.0, 20.0, 22.0, 21.0, 21.0];

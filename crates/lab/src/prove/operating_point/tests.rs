@@ -31,8 +31,8 @@ fn more_connections_are_taken_where_a_lever_would_stop_both_sides() {
 }
 
 /// The figures are those of a real server whose answers take 40 ms. The closed loop ended with 50 clients, but the
-/// server's thread was full only with about 900 requests in flight. An experiment with 50 connections wrongly refuted
-/// that the thread is the limit.
+/// server's thread was full only with about 900 requests in flight. An experiment with 50 connections wrongly excluded
+/// the server's thread as the limit.
 #[test]
 fn the_experiment_has_as_many_requests_in_flight_as_the_heaviest_open_loop() {
     let mut run = sweep(&[(1, 25), (2, 49), (10, 246), (50, 1171)]);
@@ -53,10 +53,10 @@ fn the_experiment_has_as_many_requests_in_flight_as_the_heaviest_open_loop() {
     assert_eq!(OperatingPoint::busy(&run, 50).connections, 50);
 }
 
-/// An earlier version of loadline kept the number of connections if the experiment needed more than eight times as many
-/// (the maximum factor). Three of ten searches on a server with two almost equally full resources therefore kept 8
-/// connections, although the experiment needed 66. In the three searches with 8 connections, the sum of the measured
-/// elasticities was 1.6 instead of 1.
+/// An experiment may use at most eight times as many connections as the run. If it needed more, an earlier version of
+/// loadline kept the number of connections. Three of ten searches on a server with two almost equally full resources
+/// therefore kept 8 connections, although the experiment needed 66. In the three searches with 8 connections, the sum
+/// of the measured elasticities was 1.6 instead of 1.
 #[test]
 fn eight_times_the_connections_are_used_even_if_more_would_be_needed() {
     let mut run = sweep(&[(8, 116_000), (16, 90_000)]);
@@ -76,7 +76,7 @@ fn if_four_connections_fill_a_server_more_are_used_if_the_sweep_tried_them() {
 }
 
 /// As observed with Python threads that share the interpreter lock, one client saturated the server, and the sweep
-/// ended at 4 connections without a gain. After a sweep of 4 connections, an earlier version of loadline made the
+/// ended at 4 connections without a gain. After a sweep up to 4 connections, an earlier version of loadline made the
 /// experiment with one connection, and so with one request in flight.
 #[test]
 fn a_server_that_one_client_fills_is_tested_with_several_requests_in_flight() {
@@ -144,7 +144,7 @@ fn a_short_sweep_has_fewer_connections_too() {
 }
 
 /// The turns that measure costs come after the search, with the connections of the load test on which the verdict
-/// relies. An earlier version of loadline used the rate and the pipeline depth of these turns.
+/// relies. An earlier version of loadline used the rate and the pipeline depth of the cost turns for the experiment.
 #[test]
 fn turns_that_measure_costs_are_not_the_load_of_the_verdict() {
     for kind in [TrialKind::Handshakes, TrialKind::Classes] {
@@ -161,8 +161,8 @@ fn turns_that_measure_costs_are_not_the_load_of_the_verdict() {
     }
 }
 
-/// An earlier version of loadline used pipelines of 16 requests in the sweep, but of 1 request in the experiment.
-/// Because the pipelines differed, the experiment rejected a correctly named bottleneck.
+/// An earlier version of loadline used pipelines of 16 requests in the sweep, but sent one request at a time in the
+/// experiment. Because the pipelines differed, the experiment rejected a correctly named bottleneck.
 #[test]
 fn the_load_is_that_of_the_trial_with_the_verdict() {
     let mut run = sweep(&[(8, 9000), (16, 9000)]);
@@ -177,7 +177,8 @@ fn the_load_is_that_of_the_trial_with_the_verdict() {
 }
 
 /// In this test, the server completes 80 requests per second, four at a time. 128 clients pause for 1 s after each
-/// answer. An earlier version of loadline offered 16 and 8 connections, which leave the server idle most of the time.
+/// answer. An earlier version of loadline used 16 and 8 connections for the experiment, which leave the server idle
+/// most of the time.
 #[test]
 fn clients_that_pause_fill_a_server_only_if_there_are_enough_of_them() {
     let mut run = sweep(&[(1, 1), (64, 61), (128, 80)]);
@@ -220,8 +221,8 @@ fn cpus_are_taken_from_a_server_with_enough_requests_for_them() {
     assert!(of(2, 1).unwrap_err().contains("1 request in flight"));
 }
 
-/// A server refuses requests beyond five in flight. With eight connections, most answers are refusals, and an earlier
-/// version of loadline measured how many refusals the CPUs allow.
+/// A server refuses requests beyond five in flight. With eight connections, most answers are refusals. An earlier
+/// version of loadline therefore measured how many refusals the CPUs allow.
 #[test]
 fn time_slots_use_no_load_that_is_mostly_refused() {
     let mut run = sweep(&[(1, 800), (2, 1600), (4, 3100), (8, 7500)]);

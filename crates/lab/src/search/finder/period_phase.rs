@@ -1,5 +1,5 @@
-//! Search on a server that refuses all requests for a time, and not because of the load: it limits the number of
-//! requests per period. Only the record of several periods shows this limit.
+//! Search on a server that refuses all requests for a time: not because of the load, but because it limits the number
+//! of requests per period. Only the record of several periods shows this limit.
 
 use run::{Intensity, Limits, Trial, TrialKind};
 

@@ -6,8 +6,8 @@ use run::{ComparisonOutcome, Run};
 use super::windows::{MIN_WINDOWS, Windows};
 
 /// Shares of the measuring time after which the measurements so far are judged, in addition to the judgement at the
-/// end. Interim judgements find a difference earlier: three of them after 76 % of the measurements on average, two
-/// after 87 %, and twelve after 71 % (simulated in `stats::sequential`). In the simulation of `stats::sequential`, a
+/// end. Interim judgements find a difference earlier: after 76 % of the measurements on average with three of them, 87
+/// % with two, and 71 % with twelve (simulated in `stats::sequential`). In the simulation of `stats::sequential`, a
 /// comparison with the whole budget finds the difference in nine of ten cases. Each interim judgement uses all
 /// measurements so far, so twelve judgements need more computing time than three.
 pub(super) const SHARES: [f64; 3] = [0.25, 0.5, 0.75];

@@ -37,8 +37,8 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
     ..DriverSpec::DEFAULT
 };
 
-/// Runs one shard (generator thread) with the epoll driver. For two-process S-Clients (sockets that connect again and
-/// again), this process establishes the connections, and adds the result of the process that handles connections to its
+/// Runs one shard (generator thread) with the epoll driver. With two-process S-Clients (sockets that connect again and
+/// again), this process establishes the connections. It adds the result of the process that handles connections to its
 /// own result.
 pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let mut driver = EpollDriver::new(&shard.setup).map_err(failed)?;

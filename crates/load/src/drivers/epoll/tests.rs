@@ -10,7 +10,7 @@ use super::*;
 const FULL_READS: usize = 3;
 
 /// The kernel has received the answer before the driver reads it, so one event covers several reads. The test pauses
-/// after each read. An earlier version of the epoll driver gave all these reads the same time.
+/// after each read. An earlier version of the epoll driver gave all reads of one event the same time.
 #[test]
 fn each_full_read_of_a_long_answer_has_its_own_time() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -163,8 +163,8 @@ fn bytes_that_the_server_never_read_are_known_at_its_close() {
     }
 }
 
-/// An earlier version of loadline never added buffers. In a load with 12,000 connections, the lack of buffers doubled
-/// the CPU time per request.
+/// An earlier version of loadline never added receive buffers. In a load with 12,000 connections, the lack of buffers
+/// doubled the CPU time per request.
 #[test]
 fn buffers_that_run_out_are_added() {
     const CONNECTIONS: u32 = 1000;

@@ -2,10 +2,10 @@
 //! it after the reply, such as nginx without `keepalive`. Such a connection may end after the kernel listed it, and
 //! before the search through the descriptors of the processes reaches its holder. The search then finds no holder.
 //!
-//! If a connection without a holder is still open after the search, it belongs to another program, because the search
-//! read the server's descriptors while the connection was open. If the connection has ended, it may be one of the
-//! server's. A connection to a known upstream then counts for this upstream. For any other address, the search is
-//! repeated until it finds a holder. Closed connections, which the kernel lists for a while, show further addresses.
+//! If a connection without a holder is still open after the search, it belongs to another program. The search read the
+//! server's descriptors while the connection was open. If the connection has ended, it may be one of the server's. A
+//! connection to a known upstream then counts for this upstream. For any other address, the search is repeated until it
+//! finds a holder. Closed connections, which the kernel lists for a while, show further addresses.
 
 use std::collections::HashSet;
 use std::io;

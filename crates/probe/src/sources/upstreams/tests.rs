@@ -79,9 +79,9 @@ fn forking_service() -> (Child, BufReader<std::process::ChildStdout>, SocketAddr
     (child, said, line.trim().parse().unwrap())
 }
 
-/// PostgreSQL starts a process for each connection, and a connection pool grows with the load. An earlier version of
-/// loadline followed only 2 of the 20 processes of a pool, and attributed the CPU time of the other 18 to other
-/// programs.
+/// PostgreSQL starts a process for each connection, and a connection pool grows with the load. An upstream had a pool
+/// of 20 processes. An earlier version of loadline followed only 2 of them, and attributed the CPU time of the other 18
+/// to other programs.
 #[test]
 fn processes_that_an_upstream_starts_later_are_followed() {
     let dir = tempfile::tempdir().unwrap();

@@ -77,8 +77,8 @@ impl Reader {
 
     /// Notes how many accepted connections each process holds. `loops` has the sockets of processes with epoll. Without
     /// known listeners, the accepted connections are unknown: a server that only uses UDP (HTTP/3) has no TCP listener.
-    /// A server that uses both receives datagrams at the same port. Its few connections do not show how many requests
-    /// it handles at a time.
+    /// A server that uses both receives datagrams at the same port. The few TCP connections of such a server do not
+    /// show how many requests it handles at a time.
     fn note_accepted(&mut self, loops: &[FreshSockets]) {
         if self.sockets.listening_ports().is_empty() {
             return;

@@ -69,8 +69,8 @@ print('ready', flush=True)
 loop.poll(60)
 ";
 
-/// An earlier version of loadline noted that a server without TCP listeners had accepted no connection, and so did not
-/// recognise its event loop.
+/// An earlier version of loadline recorded that a server without TCP listeners had accepted no connection. It therefore
+/// did not recognise the server's event loop.
 #[test]
 fn the_connections_of_a_server_without_tcp_listeners_are_unknown() {
     let Some(python) = testkit::program("python3") else {
@@ -87,8 +87,8 @@ fn the_connections_of_a_server_without_tcp_listeners_are_unknown() {
     assert!(process.epoll && process.accepted.is_none(), "{process:?}");
 }
 
-/// Python program that waits for UDP datagrams with epoll, and listens for TCP connections at the same port, as a
-/// server of HTTP/3 and of HTTP/1.1 does.
+/// Python program that waits for UDP datagrams with epoll, and listens for TCP connections at the same port. A server
+/// of HTTP/3 and HTTP/1.1 does the same.
 const RECEIVES_BOTH: &str = "
 import select, socket
 listener = socket.create_server(('127.0.0.1', 0))
@@ -100,8 +100,8 @@ print('ready', flush=True)
 loop.poll(60)
 ";
 
-/// An earlier version of loadline took a server of HTTP/3 that also listens for TCP connections for the parent of
-/// workers, because it had accepted no connection.
+/// This server of HTTP/3 also listens for TCP connections, but had accepted none. An earlier version of loadline
+/// therefore took it for the parent of workers.
 #[test]
 fn the_connections_of_a_server_with_datagrams_are_unknown() {
     let Some(python) = testkit::program("python3") else {

@@ -70,9 +70,9 @@ impl Work {
         self.children.done(monotonic_ns(), thread_cpu_ns() - before, paced::CHILDREN, 1.0);
     }
 
-    /// Reads the stacks of threads that hold a lock, the names of one futex, and the stacks of the round's waiting
-    /// threads, if these tasks are due. Threads that hold a lock are read first, because the lock may soon have another
-    /// holder.
+    /// Reads three things if they are due: the stacks of threads that hold a lock, the names of one futex, and the
+    /// stacks of the round's waiting threads. Threads that hold a lock are read first, because the lock may soon have
+    /// another holder.
     fn add_stacks(&mut self, round: &Round) {
         if self.stacks.is_none() {
             return;

@@ -1,4 +1,4 @@
-//! HTTP/3 server without I/O. One shard serves the connections of one UDP socket: datagrams with the addresses of their
+//! HTTP/3 server without I/O. One shard serves the connections of one UDP socket. Datagrams with the addresses of their
 //! senders come in, and groups of datagrams with addresses go out.
 
 mod answer;

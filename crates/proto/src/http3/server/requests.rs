@@ -43,8 +43,8 @@ pub(super) struct RequestStream {
     unsent_head: Vec<u8>,
     /// Number of bytes of the answer's body that were passed to QUIC.
     sent: usize,
-    /// Number of bytes of the answer's body whose DATA frames have begun. Their heads are in `unsent_head`, or were
-    /// passed to QUIC.
+    /// Number of bytes of the answer's body whose DATA frames have begun. The heads of these frames are in
+    /// `unsent_head`, or were passed to QUIC.
     framed: usize,
     is_answering: bool,
     /// Times at which parts of the answer's body may be sent; absent if the answer is not a stream of events.

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Timers of connections, by number. The heap may have outdated entries: a timer that was moved to a later time keeps
-/// its earlier entry, and [`Timers::pop_due`] returns the connection too early. If a connection was returned too early,
-/// the caller sets the timer of this connection again.
+/// Timers of connections, by number. The heap may have outdated entries. A timer that was moved to a later time keeps
+/// its earlier entry, and [`Timers::pop_due`] then returns the connection too early. If a connection was returned too
+/// early, the caller sets the timer of this connection again.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(u64, usize)>>,

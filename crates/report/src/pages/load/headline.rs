@@ -9,8 +9,8 @@ use run::number::{number, quantity};
 
 /// Returns the headline of a load that the user chose; `None` for a search. If no answer was good, the headline states
 /// this fact and its reason. If some answers were good and a limit was exceeded, the headline begins with the exceeded
-/// limit. The headline of a load with good answers also states the rates that met the objective (if the rate changed),
-/// or the percentiles and the rate of good answers.
+/// limit. For a load with good answers, the headline also states the percentiles and the rate of good answers. If the
+/// rate changed, it states the rates that met the objective instead.
 pub(crate) fn title(run: &Run) -> Option<String> {
     let all: Vec<(&Trial, Outcome)> = of_load(run).filter(|_| asked(run)).collect();
     let (trial, first) = all.first()?;
@@ -50,8 +50,8 @@ fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> Strin
 }
 
 /// Describes an exceeded limit, for the beginning of a headline. Returns `None` for an exceeded limit on a time. If the
-/// offered rate changes, also returns `None` for a server that did not keep up, because another sentence of the report
-/// already states this fact.
+/// offered rate changes, also returns `None` for a server that did not keep up. Another sentence of the report already
+/// states this fact.
 fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     let value = breach.value.map(|value| quantity(value, Unit::Share))?;
     match breach.kind {

@@ -39,9 +39,9 @@ pub(super) fn sent(trial: &Trial) -> Option<AnswerLine> {
     Some(AnswerLine::new("Sent", share, format!("of the offered rate{lag}")).optional())
 }
 
-/// Returns the mean number of requests in flight at the server, and the mean number of requests that waited in the
-/// generator for a free stream (HTTP/2, HTTP/3). Returns `None` for an open loop, or if no request had to wait because
-/// of the server's limit on streams.
+/// Returns two mean numbers of requests: those in flight at the server, and those that waited in the generator for a
+/// free stream (HTTP/2, HTTP/3). Returns `None` for an open loop, or if no request had to wait because of the server's
+/// limit on streams.
 pub(super) fn waiting_for_streams(trial: &Trial) -> Option<(f64, f64)> {
     let Intensity::Closed { connections, pipeline, .. } = trial.intensity else { return None };
     let limit = trial.stream_limit.filter(|limit| *limit < pipeline)?;

@@ -183,8 +183,8 @@ fn found(entry: Entry) -> Result<Found, String> {
     Ok(Found { recorded_us, ..Found::new(request, url) })
 }
 
-/// Returns the reason why the server never got or never answered a request, or answered it by opening a WebSocket;
-/// `None` if the recording shows no such reason.
+/// Returns the reason why the server never got or never answered a request, or answered by opening a WebSocket. `None`
+/// if the recording shows no such reason.
 fn never_sent(entry: &Entry, status: Option<i64>) -> Option<String> {
     let is_set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
     let fetched = entry.fetched.as_ref().and_then(Value::as_str).unwrap_or_default();

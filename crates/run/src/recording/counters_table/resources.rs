@@ -163,8 +163,8 @@ pub(super) const ROWS: &[CounterSpec] = &[
     c("medium.queue", "Medium", Bytes, Gauge, "bytes that wait for the wire"),
     c("medium.rate", "Medium", BytesPerSecond, Gauge, "rate of the wire, both directions together if it is shared")
         .largest(),
-    // The record server of an experiment counts the values of the kind `Records` itself, because no kernel file shows
-    // if a record came from the cache.
+    // The record server of an experiment counts the values of the kind `Records` itself. No kernel file shows if a
+    // record came from the cache.
     c("record.cache_hits", "Records", Count, Cumulative, "records read from the page cache"),
     c("record.disk_reads", "Records", Count, Cumulative, "records read from the disk, in whole or in part"),
     c("record.large_reads", "Records", Count, Cumulative, "reads above 4096 bytes that got a large buffer"),

@@ -137,8 +137,8 @@ impl Pair {
     }
 
     /// Returns true if the proxy might not notice that the client has closed its connection. The close can stay
-    /// unnoticed if an exchange is in progress, the proxy does not read from the client, and no event would report a
-    /// reset.
+    /// unnoticed under three conditions: an exchange is in progress, the proxy does not read from the client, and no
+    /// event would report a reset.
     pub(super) fn may_miss_client(&self, level: bool) -> bool {
         (self.client.ended || level && self.client.readable) && self.leaves_client_unread()
     }

@@ -5,7 +5,7 @@ use fastrand::Rng;
 use crate::{Options, ServeError};
 
 /// Fraction of the gaps of [`Profile::Tokens`] that are 0. Gaps that are neither 0 nor long lie between 0.5 and 1.5
-/// times the requested mean gap, so the mean of all gaps is the requested one.
+/// times the requested mean gap. The mean of all gaps is therefore the requested one.
 const TOGETHER: f64 = 0.08;
 /// Fraction of the gaps of [`Profile::Tokens`] that are long.
 const LONG: f64 = 0.02;

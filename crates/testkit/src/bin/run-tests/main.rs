@@ -8,10 +8,10 @@
 //! other:
 //!
 //! 1. Tests that measure nothing run side by side.
-//! 2. Tests that measure, but leave the CPUs idle, run side by side, one per CPU. These are the tests in modules called
+//! 2. Tests that measure, but leave the CPUs idle, run side by side, one per CPU. Such tests are in modules called
 //!    `idle`.
 //! 3. Tests that measure, but whose checks hold while a few similar tests run, also run side by side, one per two CPUs.
-//!    These are the tests of the targets after `--light`, and the tests in modules called `light`.
+//!    Such tests are in the targets after `--light`, and in modules called `light`.
 //! 4. All other tests of each TARGET measure, and run one at a time.
 //!
 //! In group 1, several tests run on each CPU, because most tests wait for timers. While the CPUs are partly idle, more

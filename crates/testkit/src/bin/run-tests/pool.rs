@@ -13,7 +13,7 @@ use crate::summary;
 /// are already running.
 const MIN_IDLE_SHARE: f64 = 0.3;
 /// Time over which the idle share of the CPUs is measured. While more than [`Workers::fewest`] tests run, at least one
-/// second passes between the starts of two tests, so that the first test's CPU time is known.
+/// second passes between the starts of two tests. The first test's CPU time is then known.
 const MEASURE: Duration = Duration::from_secs(1);
 
 /// Numbers of tests that run at the same time.

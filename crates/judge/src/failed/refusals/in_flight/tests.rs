@@ -118,7 +118,8 @@ fn trial(good: Hist, refused: Hist) -> Trial {
 }
 
 /// Returns the quantity that a server keeps constant in a simulated search. The search has two open loops above the
-/// limit, and two closed loops with several times as many clients; in these, a request takes `slower` times as long.
+/// limit, and two closed loops with several times as many clients. In the closed loops, a request takes `slower` times
+/// as long.
 fn kept(limit: Limit, (service_s, way_s): (f64, f64), slower: f64, random: &mut fastrand::Rng) -> Option<Kept> {
     let (most, rate) = match limit {
         Limit::InFlight(most) => (most, f64::from(most) / service_s),
@@ -157,8 +158,8 @@ fn counts(seeds: u64, slower: fn(&mut fastrand::Rng) -> f64) -> [[usize; 3]; 2] 
     found
 }
 
-/// An earlier version of loadline took a limit of 50 requests in flight for a rate limit (95 % sure), because response
-/// times differed by 6 %.
+/// A limit of 50 requests in flight was reported as a rate limit (95 % sure) by an earlier version of loadline, because
+/// response times differed by 6 %.
 #[test]
 fn a_response_time_that_hardly_changes_separates_no_limits() {
     let [in_flight, rate] = counts(100, |random| 1.0 + 0.1 * random.f64());
