@@ -61,13 +61,13 @@ impl CpuUsers {
     }
 
     /// Lists the programs that use the most CPU time first: `other programs 2.40, server 1.00 of 4 CPUs`. Leaves out
-    /// parts that rounding may explain.
-    pub(crate) fn text(&self) -> String {
+    /// parts that rounding may explain. Returns `None` if no part is left.
+    pub(crate) fn text(&self) -> Option<String> {
         let is_seen = |(_, used): &&(&str, f64)| *used >= MORE_THAN_ALL * self.online;
         let mut parts: Vec<&(&str, f64)> = self.parts.iter().filter(is_seen).collect();
         parts.sort_by(|a, b| b.1.total_cmp(&a.1));
         let each: Vec<String> = parts.iter().map(|(name, used)| format!("{name} {}", figure(*used))).collect();
-        format!("{} of {}", each.join(", "), cpus(self.online))
+        (!each.is_empty()).then(|| format!("{} of {}", each.join(", "), cpus(self.online)))
     }
 }
 

@@ -59,7 +59,7 @@ fn around(facts: &Facts<'_>, view: &View<'_>, sides: &[View<'_>]) -> Option<Busi
 
 /// Describes the programs that use the CPUs of a machine.
 fn of_machine(facts: &Facts<'_>, view: &View<'_>, sides: &[View<'_>]) -> Option<String> {
-    CpuUsers::of(facts, view, sides).map(|users| users.text())
+    CpuUsers::of(facts, view, sides)?.text()
 }
 
 #[cfg(test)]
@@ -94,6 +94,21 @@ mod tests {
         let unseen = full().no_server().verdict().sentence;
         let users = "(server and other programs 3.40, generator 0.400, soft interrupts 0.200 of 4 CPUs)";
         assert!(unseen.contains(users), "{unseen}");
+    }
+
+    #[test]
+    fn idle_cpus_have_no_users() {
+        let idle = [Who::Client, Who::Server].into_iter().fold(full(), |planted, who| {
+            let process = if who == Who::Server { "srv:100" } else { "loadline:50" };
+            planted
+                .per_s(who, "process.cpu", process, |_| 100.0)
+                .per_s(who, "cpu.user", "total", |_| 200.0)
+                .per_s(who, "cpu.softirq", "total", |_| 0.0)
+                .per_s(who, "cpu.idle", "total", |_| 4e6)
+        });
+        let verdict = idle.verdict();
+        let all = format!("{} {:?}", verdict.sentence, verdict.evidence);
+        assert!(all.contains("CPUs were") && !all.contains("( of"), "{all}");
     }
 
     #[test]
