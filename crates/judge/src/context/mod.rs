@@ -4,6 +4,7 @@
 pub(crate) mod client_hosts;
 pub(crate) mod cost_table;
 pub(crate) mod costs;
+pub(crate) mod cpu_users;
 pub(crate) mod demand;
 pub(crate) mod devices;
 pub(crate) mod disks;

@@ -3,12 +3,9 @@
 
 use run::{Run, Trial};
 
-use crate::Facts;
-use crate::context::facts::loopback;
 use crate::context::single::sides_of;
 use crate::context::view::View;
-use crate::number::{cpus, figure};
-use crate::thresholds::{MORE_THAN_ALL, OTHERS_USE};
+use crate::thresholds::OTHERS_USE;
 
 /// Returns the CPU use of other programs in one trial, as [`crate::Facts::other_processes_cpu`] does; the trial's
 /// derived figures must be filled in.
@@ -21,7 +18,7 @@ pub(crate) fn other_processes_cpu_of(trial: &Trial) -> Option<(f64, f64)> {
 
 /// Returns the CPU use of processes that belong to neither client nor server, in CPUs, on the machine of `view`. Also
 /// returns the machine's number of CPUs.
-fn taken_on_machine_of(view: &View<'_>, views: &[View<'_>]) -> Option<(f64, f64)> {
+pub(super) fn taken_on_machine_of(view: &View<'_>, views: &[View<'_>]) -> Option<(f64, f64)> {
     let known: Option<f64> = on_machine_of(view, views).map(|v| Some(v.cpu_used()? + v.upstream_cpu())).sum();
     let host = view.host()?;
     // The time of soft interrupts counts as work for the load, although the kernel may charge it to another process.
@@ -29,46 +26,8 @@ fn taken_on_machine_of(view: &View<'_>, views: &[View<'_>]) -> Option<(f64, f64)
 }
 
 /// Returns the views of the sides that run on the machine of `view`.
-fn on_machine_of<'v, 'a>(view: &'v View<'a>, views: &'v [View<'a>]) -> impl Iterator<Item = &'v View<'a>> {
+pub(super) fn on_machine_of<'v, 'a>(view: &'v View<'a>, views: &'v [View<'a>]) -> impl Iterator<Item = &'v View<'a>> {
     views.iter().filter(move |other| std::ptr::eq(other.side, view.side) || other.side.same_cpus(view.side))
-}
-
-/// Programs that use the CPUs of one machine.
-pub(crate) struct CpuUsers {
-    /// Names of the programs, each with its CPU use, in CPUs.
-    parts: Vec<(&'static str, f64)>,
-    /// Number of the machine's CPUs.
-    online: f64,
-}
-
-impl CpuUsers {
-    /// Finds the programs that use the CPUs of the machine of `view`, in one trial whose sides are `views`. Returns
-    /// `None` if the CPU use of the server or of the generator is unknown.
-    pub(crate) fn of(facts: &Facts<'_>, view: &View<'_>, views: &[View<'_>]) -> Option<Self> {
-        let (others, online) = taken_on_machine_of(view, views)?;
-        let of_role = |role: &str| {
-            let of_role = on_machine_of(view, views).filter(|view| view.role == role);
-            of_role.filter_map(View::cpu_used).sum::<f64>()
-        };
-        let (server, generator) = (of_role("server"), of_role("client"));
-        let upstreams = on_machine_of(view, views).map(View::upstream_cpu).sum::<f64>();
-        let interrupts = view.host()?.busy - others - server - generator - upstreams;
-        let is_server_unread = loopback(facts.run) && views.iter().all(|view| view.role != "server");
-        let others = (if is_server_unread { "server and other programs" } else { "other programs" }, others);
-        let known = [("server", server), ("generator", generator), ("upstreams", upstreams)];
-        let parts = known.into_iter().chain([others, ("soft interrupts", interrupts)]);
-        Some(Self { parts: parts.collect(), online })
-    }
-
-    /// Lists the programs that use the most CPU time first: `other programs 2.40, server 1.00 of 4 CPUs`. Leaves out
-    /// parts that rounding may explain. Returns `None` if no part is left.
-    pub(crate) fn text(&self) -> Option<String> {
-        let is_seen = |(_, used): &&(&str, f64)| *used >= MORE_THAN_ALL * self.online;
-        let mut parts: Vec<&(&str, f64)> = self.parts.iter().filter(is_seen).collect();
-        parts.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let each: Vec<String> = parts.iter().map(|(name, used)| format!("{name} {}", figure(*used))).collect();
-        (!each.is_empty()).then(|| format!("{} of {}", each.join(", "), cpus(self.online)))
-    }
 }
 
 /// Returns the CPU time, in CPUs, that was taken from the server's machine: by programs of neither side, and by other
@@ -99,6 +58,7 @@ pub fn stolen(trial: &Trial) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Facts;
     use crate::context::single::good;
     use crate::planted::{PlantedRun, Who};
 

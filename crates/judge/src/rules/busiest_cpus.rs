@@ -1,7 +1,7 @@
 //! The busiest CPUs of a load, and the programs that use them.
 
 use crate::Facts;
-use crate::context::other_programs::CpuUsers;
+use crate::context::cpu_users::CpuUsers;
 use crate::context::single::sides_of;
 use crate::context::view::View;
 use crate::generator::client_limit_threads;
