@@ -131,10 +131,12 @@ fn explain_end(exchange: &Exchange, error: Option<&std::io::Error>, protocol: &s
 
 /// Explains an answer that is no answer of the plan's protocol.
 fn explain_fault(exchange: &Exchange, fault: &Fault, plan: &LoadPlan) -> String {
-    let protocol = spoken(plan);
     // With `tcp://`, the server may speak any protocol.
-    let foreign = foreign_protocol(&exchange.answer.0).filter(|_| !matches!(plan.protocol, Protocol::Raw { .. }));
-    match foreign {
+    if matches!(plan.protocol, Protocol::Raw { .. }) {
+        return format!("{fault}; its answer begins {}", exchange.answer.beginning());
+    }
+    let protocol = spoken(plan);
+    match foreign_protocol(&exchange.answer.0) {
         // The server uses HTTP/2, so no other protocol is suggested. `fault` already contains the server's error.
         Some("HTTP/2") if protocol == "http2" => fault.to_string(),
         Some("HTTP/2") if proto::spec(&plan.protocol).alpn == "h2" => {
@@ -144,7 +146,6 @@ fn explain_fault(exchange: &Exchange, fault: &Fault, plan: &LoadPlan) -> String 
         None if plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/1.") => {
             format!("{fault}; its answer begins {}", exchange.answer.beginning())
         }
-        None if protocol == "tcp" => format!("{fault}; its answer begins {}", exchange.answer.beginning()),
         None => {
             format!("{fault}; its answer begins {}: does it speak {protocol}?", exchange.answer.beginning())
         }
