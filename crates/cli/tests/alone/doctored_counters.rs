@@ -82,7 +82,7 @@ fn old_form(run: &mut Value) -> &mut Value {
 }
 
 /// Checks that the share of CPU time in the report is the share that the experiment took from the server. An earlier
-/// version of loadline named a dose (share) that no experiment had taken.
+/// version of loadline printed a share that the experiment had not taken.
 fn the_printed_dose_was_given(run: &Value) {
     let proof = &run["findings"]["proof"];
     let why = proof["why"].as_str().unwrap();

@@ -4,7 +4,7 @@
 //! sweep, or one load that was tried in several trials. The load of the alternating windows of two servers is a
 //! condition, too. The ratio comes from means of logarithms, with equal weights for all conditions. The module
 //! `contrast` explains how the interval of a ratio is computed. Only the interval of a figure decides its result word,
-//! such as "faster". All figures of a family share one significance level (`levels`).
+//! such as "faster". Figures that are tested together (a family) share one significance level (`levels`).
 
 mod capacities;
 mod contrast;

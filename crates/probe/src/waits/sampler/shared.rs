@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use run::WaitProfile;
 
-/// State that the sampler and its thread share.
+/// What the sampler's owner asks of the sampling thread, and the thread's answers.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pub(super) stop: bool,
