@@ -1,5 +1,6 @@
 //! Histograms of durations: nanoseconds in memory, microseconds in figures, HdrHistogram V2 on disk.
 
+mod narrow;
 mod payload;
 
 use hdrhistogram::Histogram;
@@ -12,7 +13,8 @@ const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// Number of significant digits that the histogram keeps. With three digits, stored values are off by at most 0.1 %.
 const DIGITS: u8 = 3;
 
-/// A histogram of durations. Recording a duration never allocates.
+/// A histogram of durations. Recording a duration never allocates, except once in a histogram that was read from a
+/// text: such a histogram has memory only for the durations that the text contains.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hist {
     inner: Histogram<u64>,
@@ -41,23 +43,44 @@ impl Hist {
     /// Records one duration in nanoseconds.
     #[inline]
     pub fn record_ns(&mut self, ns: u64) {
-        if ns > HIGHEST_NS {
-            self.saturated += 1;
+        if ns > self.inner.high() {
+            self.beyond_range(ns, 1);
         }
         self.inner.saturating_record(ns.clamp(1, HIGHEST_NS));
     }
 
     /// Records `count` durations of one length.
     pub fn record_many_ns(&mut self, ns: u64, count: u64) {
-        if ns > HIGHEST_NS {
-            self.saturated = self.saturated.saturating_add(count);
+        if ns > self.inner.high() {
+            self.beyond_range(ns, count);
         }
         self.inner.saturating_record_n(ns.clamp(1, HIGHEST_NS), count);
     }
 
+    /// Prepares the histogram to record `count` durations that are longer than its range.
+    #[cold]
+    fn beyond_range(&mut self, ns: u64, count: u64) {
+        if ns > HIGHEST_NS {
+            self.saturated = self.saturated.saturating_add(count);
+        }
+        self.widen();
+    }
+
+    /// Extends the range to one hour. Only a histogram that was read from a text has a smaller range.
+    fn widen(&mut self) {
+        if self.inner.high() < HIGHEST_NS {
+            let narrow = std::mem::replace(&mut self.inner, Self::new().inner);
+            // The new range contains the old one, so the addition cannot fail.
+            let _ = self.inner.add(&narrow);
+        }
+    }
+
     /// Adds all counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
-        // Both histograms have equal bounds, so the addition cannot fail.
+        if other.max_ns() > self.inner.high() {
+            self.widen();
+        }
+        // The range contains all durations of the other histogram, so the addition cannot fail.
         let _ = self.inner.add(&other.inner);
         self.saturated = self.saturated.saturating_add(other.saturated);
     }
@@ -65,7 +88,7 @@ impl Hist {
     /// Subtracts all counts of another histogram from the counts of this histogram. If any of the counts would fall
     /// below 0, subtracts nothing.
     pub fn take_back(&mut self, other: &Self) {
-        let is_recorded = |at: u64, count: u64| self.inner.count_at(at) >= count;
+        let is_recorded = |at: u64, count: u64| at <= self.max_ns() && self.inner.count_at(at) >= count;
         if other.inner.iter_recorded().all(|v| is_recorded(v.value_iterated_to(), v.count_at_value())) {
             let _ = self.inner.subtract(&other.inner);
         }
@@ -182,55 +205,4 @@ impl Hist {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_counts_are_taken_back_or_none() {
-        let of = |times: &[u64]| {
-            let mut hist = Hist::new();
-            times.iter().for_each(|ns| hist.record_ns(*ns));
-            hist
-        };
-        let mut hist = of(&[1_000, 1_000, 9_000_000, 700]);
-        hist.take_back(&of(&[1_000, 9_000_000]));
-        assert_eq!(hist, of(&[1_000, 700]));
-        hist.take_back(&of(&[700, 5_000]));
-        assert_eq!(hist, of(&[1_000, 700]), "5 us was never recorded");
-    }
-
-    #[test]
-    fn merging_equals_recording_in_one() {
-        let (mut a, mut b, mut both) = (Hist::new(), Hist::new(), Hist::new());
-        for i in 1..500u64 {
-            if i % 2 == 0 {
-                a.record_ns(i * 977)
-            } else {
-                b.record_ns(i * 977)
-            }
-            both.record_ns(i * 977);
-        }
-        a.merge(&b);
-        assert_eq!(a, both);
-    }
-
-    #[test]
-    fn arrivals_meet_a_duration_in_proportion_to_its_length() {
-        let mut even = Hist::new();
-        (0..1000).for_each(|_| even.record_ns(100_000));
-        // Of arrivals that are spread evenly over durations of 100 us, 1 % wait longer than 99 us.
-        assert!((even.wait_of_arrivals_us(0.99) - 99.0).abs() < 0.5, "{}", even.wait_of_arrivals_us(0.99));
-        // The 1,000 short durations last 100 ms in total, so one further stall of 50 ms covers a third of all moments.
-        even.record_ns(50_000_000);
-        let wait = even.wait_of_arrivals_us(0.99);
-        assert!((wait - 48_500.0).abs() < 100.0 && even.quantile_us(0.99) < 101.0, "{wait}");
-        assert_eq!(Hist::new().wait_of_arrivals_us(0.99), 0.0);
-    }
-
-    #[test]
-    fn durations_above_an_hour_are_counted_as_saturated() {
-        let mut hist = Hist::new();
-        hist.record_ns(u64::MAX);
-        assert_eq!((hist.len(), hist.saturated()), (1, 1));
-    }
-}
+mod tests;

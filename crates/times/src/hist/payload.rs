@@ -11,6 +11,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
 use serde::{Deserialize, Serialize};
 
+use super::narrow::{HEADER_BYTES, narrow};
 use super::{DIGITS, HIGHEST_NS, Hist};
 
 /// Histograms of which loadline uses only the summary: the name, and the number of significant digits with which a file
@@ -18,8 +19,6 @@ use super::{DIGITS, HIGHEST_NS, Hist};
 const SUMMARIZED: [(&str, u8); 3] = [("service", 2), ("blocked", 1), ("start_error", 1)];
 /// Identifier at the start of an uncompressed payload.
 const COOKIE: u32 = 0x1c84_9313;
-/// Number of bytes before the counts of an uncompressed payload.
-const HEADER_BYTES: usize = 40;
 /// Identifier at the start of a compressed payload.
 const COMPRESSED_COOKIE: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
 /// Number of bytes before the compressed data of a compressed payload.
@@ -49,7 +48,7 @@ impl Hist {
     }
 
     /// Returns the compressed HdrHistogram V2 payload in base64, with `digits` significant digits.
-    fn to_short_base64(&self, digits: u8) -> String {
+    pub(super) fn to_short_base64(&self, digits: u8) -> String {
         let coarse = || {
             let mut coarse = Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, digits).ok()?;
             coarse.add(&self.inner).ok()?;
@@ -66,16 +65,19 @@ impl Hist {
     /// durations above one hour ([`Hist::saturated()`]).
     pub fn from_base64(text: &str) -> Result<Self, HistError> {
         let bytes = STANDARD.decode(text)?;
-        let bytes = inflated(&bytes).map_err(HistError::Payload)?;
+        let mut bytes = inflated(&bytes).map_err(HistError::Payload)?.into_owned();
         check_header(&bytes).map_err(HistError::Payload)?;
+        narrow(&mut bytes);
         let read: Histogram<u64> =
             Deserializer::new().deserialize(&mut &*bytes).map_err(|e| HistError::Payload(format!("{e:?}")))?;
-        if (read.low(), read.high(), read.sigfig()) == (1, HIGHEST_NS, DIGITS) {
+        if (read.low(), read.sigfig()) == (1, DIGITS) {
             return Ok(Self { inner: read, saturated: 0 });
         }
-        let mut hist = Self::new();
-        hist.inner.add(&read).map_err(|e| HistError::Payload(e.to_string()))?;
-        Ok(hist)
+        let fails = |e: &dyn std::fmt::Display| HistError::Payload(e.to_string());
+        let mut inner =
+            Histogram::new_with_bounds(1, read.high().clamp(2, HIGHEST_NS), DIGITS).map_err(|e| fails(&e))?;
+        inner.add(&read).map_err(|e| fails(&e))?;
+        Ok(Self { inner, saturated: 0 })
     }
 }
 
