@@ -188,7 +188,8 @@ pub struct Trial {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<crate::Moment>,
     /// Histograms of the summarized times, by name: `response` for `latency_us`, `service` for `service_us`, and so on.
-    /// A file keeps two significant digits of `service`, one of `blocked` and `start_error`, and three of all others.
+    /// A file keeps two significant digits of `service`, `wait` and `transfer`, one of `blocked` and `start_error`, and
+    /// three of all others.
     #[serde(serialize_with = "times::short")]
     #[cfg_attr(test, schemars(with = "BTreeMap<String, crate::schema::tests::HistText>"))]
     pub histograms: BTreeMap<String, Hist>,

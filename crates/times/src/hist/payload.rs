@@ -16,7 +16,7 @@ use super::{DIGITS, HIGHEST_NS, Hist};
 
 /// Histograms of which loadline uses only the summary: the name, and the number of significant digits with which a file
 /// stores the histogram. The file also stores the summaries of these histograms, with all digits.
-const SUMMARIZED: [(&str, u8); 3] = [("service", 2), ("blocked", 1), ("start_error", 1)];
+const SUMMARIZED: [(&str, u8); 5] = [("service", 2), ("wait", 2), ("transfer", 2), ("blocked", 1), ("start_error", 1)];
 /// Identifier at the start of an uncompressed payload.
 const COOKIE: u32 = 0x1c84_9313;
 /// Identifier at the start of a compressed payload.
@@ -97,7 +97,7 @@ fn inflated(bytes: &[u8]) -> Result<Cow<'_, [u8]>, String> {
 }
 
 /// Writes histograms by name as compressed payloads in base64. Writes the histograms of which loadline uses only the
-/// summary (`service`, `blocked` and `start_error`) with fewer digits.
+/// summary (such as `service`) with fewer digits.
 ///
 /// # Errors
 /// Returns the errors of the serializer.
