@@ -95,6 +95,8 @@ const SHORT_HELP: &[&str] = &[
     "header",
     "body",
     "requests",
+    "replay",
+    "speed",
     "connections",
     "users",
     "rate",

@@ -15,18 +15,19 @@ impl Seen<'_> {
     /// Returns a figure of the response time, or of another time such as the time to the first byte, in microseconds.
     /// If at least one request got no answer, only a lower bound of the mean is known.
     pub(super) fn time(&self, time: AnswerTime, figure: &str) -> Figure {
-        let of = SummaryFigure::of_label(figure).unwrap_or(SummaryFigure::Mean);
-        let quantile = of.share();
+        let summarized = SummaryFigure::of_label(figure);
+        let quantile = summarized.map_or_else(|| share(figure), SummaryFigure::share);
         if self.none_good() {
             return Figure::default();
         }
         let hist = self.hist(time);
         let times = hist.as_ref().map(|_| self.times(time));
-        let several = times.as_ref().filter(|_| self.0.len() > 1);
-        let found = match (several, quantile) {
-            (Some(times), Some(share)) => times.percentile(share),
-            (Some(times), None) => times.mean(),
-            (None, _) => self.0[0].answer_summary(time).figure(of),
+        let several = times.as_ref().filter(|_| self.0.len() > 1 || summarized.is_none());
+        let found = match (several, quantile, summarized) {
+            (Some(times), Some(share), _) => times.percentile(share),
+            (Some(times), None, _) => times.mean(),
+            (None, _, Some(figure)) => self.0[0].answer_summary(time).figure(figure),
+            (None, _, None) => TimeFigure::Unknown,
         };
         let open = !matches!(found, TimeFigure::Exact(_)) && (quantile.is_some() || self.lost() > 0.0);
         let lost = Some(self.lost()).filter(|_| open && found != TimeFigure::Unknown);
@@ -108,4 +109,10 @@ impl Seen<'_> {
         let sample = Sample::of(&shares).filter(|sample| sample.error() > error)?;
         Some(t95(sample.n - 1.0) * sample.error()).filter(|half| half.is_finite())
     }
+}
+
+/// Returns the share of requests that are at most as long as the percentile named `label`: 0.95 for `p95`. The summary
+/// of a window lacks some percentiles that users expect; these come from its histogram.
+fn share(label: &str) -> Option<f64> {
+    label.strip_prefix('p')?.parse::<f64>().ok().map(|percent| percent / 100.0)
 }

@@ -32,7 +32,7 @@ fn an_expectation_applies_to_the_mean_of_repeats() {
 #[test]
 fn every_figure_that_can_be_expected_has_an_interval() {
     let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).run();
-    run.plan.expect = ["p50<1", "p99<1", "mean<1", "rate>1e9", "errors<=0"].map(expect).into();
+    run.plan.expect = ["p50<1", "p99<1", "mean<1", "rate>1e9", "errors<=0", "p95<1", "p90<1"].map(expect).into();
     for trial in &mut run.trials {
         let mut hist = Hist::new();
         (1..=400u64).for_each(|us| hist.record_ns(us * 1000));
@@ -51,6 +51,8 @@ fn every_figure_that_can_be_expected_has_an_interval() {
     assert!((mean.high.unwrap() - mean.low.unwrap() - 2.0 * 11.3).abs() < 0.5, "{mean:?}");
     let errors = &run.findings.expected[4];
     assert!(errors.value == Some(0.0) && errors.high.unwrap() > 0.0, "{errors:?}");
+    let percentiles = [5, 6].map(|at: usize| run.findings.expected[at].value.unwrap());
+    assert!((percentiles[0] - 380.0).abs() < 1.0 && (percentiles[1] - 360.0).abs() < 1.0, "{percentiles:?}");
 }
 
 #[test]
