@@ -160,7 +160,7 @@ pub use trial::summary::Summary;
 pub use trial::tally::Tally;
 pub use trial::tasks::{TaskGroup, TaskRuntime, TaskState};
 pub use trial::tenths::{LateCounts, TENTH_S, Tenths};
-pub use trial::time_figure::{LowerBounds, SummaryFigure};
+pub use trial::time_figure::{LowerBounds, SummaryFigure, share_of_percentile};
 pub use trial::traced::{MAX_TRACES, TracedRequest};
 pub use trial::unanswered_times::UnansweredTimes;
 pub use trial::upstream::{Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};

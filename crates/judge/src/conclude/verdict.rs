@@ -8,6 +8,7 @@ use crate::context::sweep::Plateau;
 use crate::failed::failed_upstream::UpstreamFailure;
 use crate::failed::failures::Failures;
 use crate::in_flight::inside::Inside;
+use crate::network::ack_timer;
 use crate::number::percent;
 use crate::rules::{RULES, Rule, Tier, Verdict, lack_of_cpus, no_good_answers};
 use crate::thresholds::{LIKELY, SURE};
@@ -149,6 +150,7 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
         true => advice_without_a_cause(facts, &missing, answers),
         false => winner.advice_on(facts),
     };
+    let of_timer = ack_timer::advice(facts).filter(|_| winner.id != "tcp-delayed-ack");
     let inside = if looks_inside { Inside::of(facts) } else { Inside::default() };
     let of_rule = inside.advice.unwrap_or(of_rule);
     let mut verdict = Bottleneck {
@@ -157,7 +159,7 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
         evidence: evidence.clone(),
         ruled_out,
         missing,
-        advice: of_upstream.into_iter().chain(of_rule).collect(),
+        advice: of_upstream.into_iter().chain(of_rule).chain(of_timer).collect(),
         waits_for,
         serial: inside.serial,
         caveats: (winner.caveat)(facts).into_iter().collect(),

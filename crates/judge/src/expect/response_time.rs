@@ -4,7 +4,7 @@
 //! is therefore divided into stretches, which are parts of equal length. The scatter between the stretches shows how
 //! many answers count as one independent draw (method of batch means; A. Law, *Simulation Modeling and Analysis*).
 
-use run::{AnswerTime, CensoredTimes, Hist, SummaryFigure, TimeFigure, Trial};
+use run::{AnswerTime, CensoredTimes, Hist, SummaryFigure, TimeFigure, Trial, share_of_percentile};
 use stats::student::t95;
 use stats::{NORMAL_95, Sample};
 
@@ -16,7 +16,7 @@ impl Seen<'_> {
     /// If at least one request got no answer, only a lower bound of the mean is known.
     pub(super) fn time(&self, time: AnswerTime, figure: &str) -> Figure {
         let summarized = SummaryFigure::of_label(figure);
-        let quantile = summarized.map_or_else(|| share(figure), SummaryFigure::share);
+        let quantile = summarized.map_or_else(|| share_of_percentile(figure), SummaryFigure::share);
         if self.none_good() {
             return Figure::default();
         }
@@ -109,10 +109,4 @@ impl Seen<'_> {
         let sample = Sample::of(&shares).filter(|sample| sample.error() > error)?;
         Some(t95(sample.n - 1.0) * sample.error()).filter(|half| half.is_finite())
     }
-}
-
-/// Returns the share of requests that are at most as long as the percentile named `label`: 0.95 for `p95`. The summary
-/// of a window lacks some percentiles that users expect; these come from its histogram.
-fn share(label: &str) -> Option<f64> {
-    label.strip_prefix('p')?.parse::<f64>().ok().map(|percent| percent / 100.0)
 }

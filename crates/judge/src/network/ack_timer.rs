@@ -5,6 +5,7 @@ use crate::Facts;
 use crate::context::single::{r1_us, server_of, sides_of};
 use crate::context::view::View;
 use crate::network::link_queue::unsent_share;
+use crate::number::duration;
 use crate::thresholds::{ACK_TIMER_HIGH_US, ACK_TIMER_LOW_US, ACKS_BY_TIMER, LEAST_PLACES, TRIP_SHARE, WINDOW_WAIT};
 use run::Trial;
 
@@ -48,6 +49,14 @@ pub(crate) fn transfer_wait_us(light: &Trial) -> Option<f64> {
         && server_of(light).and_then(|server| unsent_share(&server)).is_none_or(|share| share >= WINDOW_WAIT)
         && delayed_acks_of_answers(light).is_some_and(|(_, acks)| acks >= ACKS_BY_TIMER);
     waits.then_some(light.transfer_us.p50)
+}
+
+/// Returns the advice to end the wait of each answer's last part, if answers wait under a light load. The wait limits no
+/// rate, so the advice holds whatever the bottleneck is.
+pub(crate) fn advice(facts: &Facts<'_>) -> Option<String> {
+    let wait_us = facts.unloaded.and_then(transfer_wait_us)?;
+    let wait = duration(wait_us);
+    Some(format!("Set TCP_NODELAY, or send each answer in one write: its last part would come {wait} sooner."))
 }
 
 /// Returns the time in microseconds for which the last part of an answer waits for a delayed acknowledgement at the

@@ -165,8 +165,7 @@ pub(super) fn acknowledgement_line(facts: &Facts<'_>) -> Option<Evidence> {
     let light = facts.unloaded?;
     let (wait_us, (view, acks)) = (ack_timer::transfer_wait_us(light)?, ack_timer::delayed_acks_of_answers(light)?);
     let text = format!(
-        "under a light load, the last part of each answer waits {} for a delayed acknowledgement: set TCP_NODELAY, or send \
-         each answer in one write",
+        "under a light load, the last part of each answer waits {} for a delayed acknowledgement",
         duration(wait_us)
     );
     Some(measured(&view, ("tcp.delayed_acks", ""), (acks, FigureUnit::Plain), None, text))

@@ -11,7 +11,7 @@ use crate::context::single::{clients, server_of};
 use crate::context::sweep::Plateau;
 use crate::context::view::View;
 use crate::in_flight::server_queue;
-use crate::network::ack_timer::{TIMER_US, delayed_acks_of_answers, distance_us};
+use crate::network::ack_timer::{TIMER_US, delayed_acks_of_answers, distance_us, transfer_wait_us};
 use crate::network::{link_queue, quic};
 use crate::number::{counted, duration, figure, percent, positive, ratio};
 use crate::signals::Signal;
@@ -66,9 +66,14 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
     let floor = one.latency_us.p50;
     if !TIMER_US.contains(&floor) {
-        return Verdict::RuledOut(format!(
-            "the median response took {} with the least load, not about 40 ms",
-            duration(floor)
+        return Verdict::RuledOut(transfer_wait_us(one).map_or_else(
+            || format!("the median response took {} with the least load, not about 40 ms", duration(floor)),
+            |wait_us| {
+                let wait = duration(wait_us);
+                format!(
+                    "the last part of each answer waits {wait} for a delayed acknowledgement, but this limits no rate"
+                )
+            },
         ));
     }
     if let Some(trip_us) = distance_us(one) {

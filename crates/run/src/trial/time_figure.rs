@@ -69,6 +69,12 @@ impl SummaryFigure {
     }
 }
 
+/// Returns the share of requests whose response time is at most the percentile named `label`: 0.95 for `p95`. A summary
+/// lacks some percentiles for which users state expectations.
+pub fn share_of_percentile(label: &str) -> Option<f64> {
+    label.strip_prefix('p')?.parse::<f64>().ok().map(|percent| percent / 100.0)
+}
+
 /// Set of figures whose values are only lower bounds. In JSON, the set is a list of names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<SummaryFigure>", into = "Vec<SummaryFigure>")]

@@ -33,6 +33,23 @@ fn a_timer_limits_no_rate_that_stopped_growing() {
     }
 }
 
+/// The figures of this test were seen with Python's `http.server` and a handler that sleeps for 20 ms. Head and body of
+/// an answer are two writes, and the body waits for the acknowledgement of the head.
+#[test]
+fn a_wait_in_the_middle_of_longer_answers_is_advice_beside_any_verdict() {
+    let mut run = PlantedRun::new(64_000.0, 200.0)
+        .per_s(Who::Client, "tcp.delayed_acks", "", |p| p.x)
+        .nagle(1400.0)
+        .change(|trial, _| trial.transfer_us.p50 = 43_400.0)
+        .run();
+    crate::judge(&mut run);
+    let b = run.findings.bottleneck;
+    assert_ne!(b.id, "tcp-delayed-ack");
+    assert!(b.advice.iter().any(|advice| advice.contains("would come 43.4 ms sooner")), "{b:#?}");
+    let out = b.ruled_out.iter().find(|out| out.id == "tcp-delayed-ack").map(|out| out.why.as_str());
+    assert!(out.is_some_and(|why| why.contains("waits 43.4 ms for a delayed acknowledgement, but")), "{b:#?}");
+}
+
 /// This case was observed on loopback. A round trip of 19 ms was measured, and the minimum was 6 µs. Nagle's algorithm
 /// kept data in the send queues.
 #[test]
