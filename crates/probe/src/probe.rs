@@ -2,13 +2,13 @@
 
 use run::{CpuUse, Recording};
 
-use crate::Scope;
 use crate::column_writer::ColumnWriter;
 use crate::cpu_use::CpuUseMeter;
 use crate::process_set::ProcessSet;
 use crate::source::{Effort, Round, Source};
 use crate::sources::{Exported, Exporter, SOURCES};
 use crate::tree::Tree;
+use crate::{Scope, process_tree};
 
 /// Reads the counters of one side (server or load generator). A probe may move between threads, but only one thread at
 /// a time may use it.
@@ -115,7 +115,7 @@ impl Probe {
     /// Follows other processes from the next sample on. Files that are not about a process stay open. Call this
     /// function before the next load test, because a load test may have other processes (for example a new generator).
     pub fn follow(&mut self, processes: &[u32]) {
-        self.process_set = ProcessSet::after(&self.process_set, processes.to_vec());
+        self.process_set = ProcessSet::after(&self.process_set, processes.to_vec(), process_tree::started_ticks);
         // The next sample reads every source, because readings of the previous load test do not count for the next
         // recording.
         self.readers.iter_mut().for_each(|reader| (reader.rest, reader.read_ns) = (0, None));

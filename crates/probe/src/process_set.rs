@@ -3,13 +3,22 @@
 
 use run::Upstream;
 
+/// A followed process of an upstream.
+#[derive(Debug)]
+struct UpstreamProcess {
+    pid: u32,
+    instance: String,
+    /// Start time in ticks since boot. A later process with the same ID has another start time.
+    started_ticks: Option<u64>,
+}
+
 /// The followed processes of one side, and those of its upstreams.
 #[derive(Debug, Default)]
 pub struct ProcessSet {
     wanted: Vec<u32>,
     members: Vec<(u32, String)>,
     wanted_behind: Vec<u32>,
-    members_behind: Vec<(u32, String)>,
+    members_behind: Vec<UpstreamProcess>,
     met: Vec<(Upstream, Vec<u32>)>,
     /// Instances with the CPU time of unseen children (children that ended before a sample could find them). Each comes
     /// with the ID of the parent.
@@ -24,9 +33,19 @@ impl ProcessSet {
         Self { wanted, ..Self::default() }
     }
 
-    /// Creates a set that replaces the followed processes of `before` by `wanted`.
-    pub fn after(before: &Self, wanted: Vec<u32>) -> Self {
-        Self { wanted, edition: before.edition + 1, ..Self::default() }
+    /// Creates a set that replaces the followed processes of `before` by `wanted`. Upstreams of `before` stay known,
+    /// and their processes must be followed from now on, too. Leaves out upstream processes that have ended.
+    /// `started_ticks` returns the start time of a process (ticks since boot), or `None` if there is no such process.
+    pub fn after(before: &Self, wanted: Vec<u32>, started_ticks: impl Fn(u32) -> Option<u64>) -> Self {
+        let still_runs = |process: &&UpstreamProcess| {
+            process.started_ticks.is_some() && process.started_ticks == started_ticks(process.pid)
+        };
+        let running: Vec<u32> = before.members_behind.iter().filter(still_runs).map(|process| process.pid).collect();
+        let with_running = |(behind, pids): &(Upstream, Vec<u32>)| {
+            (behind.clone(), pids.iter().copied().filter(|pid| running.contains(pid)).collect())
+        };
+        let met = before.met.iter().map(with_running).collect();
+        Self { wanted, wanted_behind: running, met, edition: before.edition + 1, ..Self::default() }
     }
 
     /// Returns a number that changes when the followed processes are replaced. When the number changes, sources must
@@ -53,7 +72,7 @@ impl ProcessSet {
 
     /// Returns true if a process is already followed.
     pub fn holds(&self, pid: u32) -> bool {
-        self.members.iter().chain(&self.members_behind).any(|(p, _)| *p == pid)
+        self.all_pids().any(|followed| followed == pid)
     }
 
     /// Returns the IDs of the followed processes, without those of upstreams.
@@ -63,7 +82,7 @@ impl ProcessSet {
 
     /// Returns the IDs of the followed processes, including those of upstreams.
     pub(crate) fn all_pids(&self) -> impl Iterator<Item = u32> + '_ {
-        self.members.iter().chain(&self.members_behind).map(|(pid, _)| *pid)
+        self.pids().chain(self.members_behind.iter().map(|process| process.pid))
     }
 
     /// Adds the instance with the CPU time of the unseen children of `parent`.
@@ -78,11 +97,14 @@ impl ProcessSet {
         self.members.iter().chain(ended).map(|(_, instance)| instance.as_str())
     }
 
-    /// Adds an upstream service of the server. The processes `pids`, which listen at the upstream's address, will be
-    /// followed, too.
+    /// Adds an upstream service of the server, or processes to a known one. The processes `pids`, which listen at the
+    /// upstream's address, will be followed, too.
     pub fn met(&mut self, behind: Upstream, pids: Vec<u32>) {
         self.wanted_behind.extend(&pids);
-        self.met.push((behind, pids));
+        match self.met.iter_mut().find(|(known, _)| known.address == behind.address) {
+            Some((_, known)) => known.extend(pids),
+            None => self.met.push((behind, pids)),
+        }
     }
 
     /// Adds a process that the upstream process `parent` started, to each upstream of the parent.
@@ -108,13 +130,14 @@ impl ProcessSet {
     }
 
     /// Adds a new upstream process.
-    pub fn add_behind(&mut self, pid: u32, instance: &str) {
-        self.members_behind.push((pid, instance.to_owned()));
+    pub fn add_behind(&mut self, pid: u32, instance: &str, started_ticks: Option<u64>) {
+        self.members_behind.push(UpstreamProcess { pid, instance: instance.to_owned(), started_ticks });
     }
 
     /// Returns all upstreams, each with the IDs and the instances of its processes.
     pub fn behind(&self) -> Vec<Upstream> {
-        let named = |pid: &u32| self.members_behind.iter().find(|(p, _)| p == pid).map(|(_, name)| name.clone());
+        let process = |pid: &u32| self.members_behind.iter().find(|process| process.pid == *pid);
+        let named = |pid: &u32| process(pid).map(|process| process.instance.clone());
         let with = |(behind, pids): &(Upstream, Vec<u32>)| {
             let (pids, mut processes): (Vec<u32>, Vec<String>) =
                 pids.iter().filter_map(|pid| Some((*pid, named(pid)?))).unzip();
@@ -123,5 +146,32 @@ impl ProcessSet {
             Upstream { processes, pids, ..behind.clone() }
         };
         self.met.iter().map(with).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An earlier version of loadline forgot the upstreams at each new load. Until the second sample of the load, it
+    /// attributed their CPU time to other programs.
+    #[test]
+    fn upstream_processes_stay_known_while_they_run() {
+        let upstream = |address: &str| Upstream { address: address.into(), ..Upstream::default() };
+        let mut first = ProcessSet::new(vec![1]);
+        first.met(upstream("a"), vec![10, 11]);
+        first.met(upstream("b"), vec![20]);
+        for pid in first.take_wanted_behind() {
+            first.add_behind(pid, &format!("service:{pid}"), Some(u64::from(pid) * 100));
+        }
+        first.add_behind(12, "service:12", Some(1200));
+        first.add_child_behind(11, 12);
+        // Process 10 has ended, and another program has the ID of process 20.
+        let started_ticks = |pid| (pid != 10).then_some(if pid == 20 { 9999 } else { u64::from(pid) * 100 });
+        let mut second = ProcessSet::after(&first, vec![1], started_ticks);
+        assert_eq!(second.take_wanted_behind(), [11, 12]);
+        assert_eq!((second.pids_behind("a"), second.pids_behind("b")), (vec![11, 12], vec![]));
+        second.met(upstream("b"), vec![21]);
+        assert_eq!((second.pids_behind("b"), second.behind().len()), (vec![21], 2), "it was started again");
     }
 }

@@ -178,7 +178,7 @@ impl Processes {
         let mut member = Member::open(round, pid, spare, &mut self.buffer)?;
         member.behind = behind;
         match behind {
-            true => round.process_set.add_behind(pid, &member.instance),
+            true => round.process_set.add_behind(pid, &member.instance, process_tree::started_ticks(pid)),
             false => round.process_set.add(pid, &member.instance),
         }
         self.members.push(member);

@@ -142,8 +142,9 @@ impl UpstreamChain {
         sockets::read(diag, tree, listen, describe, &mut self.same_port)
     }
 
-    /// At the first sample of a load test, adds the upstreams that earlier load tests found to the process set. An
-    /// upstream whose processes have all ended may have been started again, so its processes are searched again.
+    /// At the first sample of a load test, adds the upstreams that earlier load tests found to the process set, unless
+    /// the set still has running processes of the upstream. An upstream whose processes have all ended may have been
+    /// started again, so its processes are searched again.
     fn begin(&mut self, round: &mut Round<'_>) {
         let edition = round.process_set.edition();
         if self.edition.replace(edition) == Some(edition) {
@@ -151,12 +152,14 @@ impl UpstreamChain {
         }
         self.holders.clear();
         for at in 0..self.stops.len() {
-            if !self.stops[at].pids.iter().any(|pid| round.tree.process(*pid, "stat").exists()) {
-                let pids = who_answers(&self.stops[at].to, round.tree.netns_pid());
-                let throttles = self.throttles(&pids, round.tree);
-                (self.stops[at].pids, self.stops[at].throttles) = (pids, throttles);
+            let running = round.process_set.pids_behind(&self.stops[at].behind.address);
+            if self.stops[at].pids.iter().any(|pid| running.contains(pid)) {
+                continue;
             }
-            let stop = &self.stops[at];
+            let pids = who_answers(&self.stops[at].to, round.tree.netns_pid());
+            let throttles = self.throttles(&pids, round.tree);
+            let stop = &mut self.stops[at];
+            (stop.pids, stop.throttles) = (pids, throttles);
             round.process_set.met(stop.behind.clone(), stop.pids.clone());
         }
     }
