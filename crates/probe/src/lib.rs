@@ -15,6 +15,7 @@ mod family;
 mod find;
 mod half_open;
 mod host;
+mod new_children;
 mod observer;
 mod probe;
 mod process_set;

@@ -53,6 +53,12 @@ impl TreeCpu {
         Self { processes, debts: BTreeMap::new() }
     }
 
+    /// Adds processes that started after this reading, so that all of their CPU time counts in the next reading. Does
+    /// not change processes of this reading.
+    pub(crate) fn start_at_zero(&mut self, started: impl Iterator<Item = u32>) {
+        started.for_each(|pid| _ = self.processes.entry(pid).or_default());
+    }
+
     /// Returns the CPU time since an earlier reading, nanoseconds. Only processes of the earlier reading count, with
     /// their children that ended in between.
     pub(crate) fn since_ns(&self, earlier: &Self) -> u64 {
