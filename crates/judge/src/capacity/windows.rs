@@ -38,7 +38,8 @@ pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits
 fn pooled_of(search: &[&Trial], trials: &[Trial], limits: &Limits, usual: UsualShare) -> Option<Pooled> {
     let at = |trial| At::offered(trial, usual);
     let windows: Vec<At<'_>> = search.iter().copied().filter_map(at).collect();
-    let spoiled = trials.iter().filter(|t| is_searched(t) && usual.spoils(t));
+    let is_left_out = |t: &Trial| usual.spoils(t) && !search.iter().any(|used| std::ptr::eq(*used, t));
+    let spoiled = trials.iter().filter(|t| is_searched(t) && is_left_out(t));
     let spoiled: Vec<At<'_>> = spoiled.filter_map(at).collect();
     all_together(&windows, &spoiled, limits, full(trials, usual))
 }

@@ -15,7 +15,7 @@ use crate::thresholds::{ASKED_FOR_MORE, CONTRADICTED, DISTURBED, LIKELY, OTHERS_
 type Circumstance = fn(&Facts<'_>, &Bottleneck) -> Option<Caveat>;
 
 /// Circumstances that weaken every verdict.
-const CIRCUMSTANCES: &[Circumstance] = &[incident, other_programs, outdone_sweep];
+const CIRCUMSTANCES: &[Circumstance] = &[incident, other_programs, outdone_sweep, disturbed_steps];
 
 /// Returns the caveat for an incident, such as a server that died or stopped answering.
 fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
@@ -55,6 +55,12 @@ fn outdone_sweep(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     let is_refuted = matches!(facts.plateau, Plateau::Flat { .. }) && !(is_of_work && is_full);
     let words = "; less sure because an open loop completed more than the sweep".into();
     is_refuted.then_some(Caveat { most: UNDECIDED, words, always_told: false })
+}
+
+/// Returns the caveat for a verdict from disturbed steps, which are only used if a single load level would be left.
+fn disturbed_steps(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
+    let words = "; less sure because it also uses disturbed steps: other programs disturbed all but one load level";
+    facts.has_spoiled.then(|| Caveat { most: UNDECIDED, words: words.into(), always_told: true })
 }
 
 /// Lowers the confidence of a verdict because of the circumstances of its run. Keeps the caveats that lowered the

@@ -35,6 +35,8 @@ pub struct Facts<'a> {
     /// Disturbed steps of the sweep and the search, which `sweep` and `search` leave out: other programs ran during
     /// most of each step.
     pub spoiled: Vec<&'a Trial>,
+    /// True if `sweep` and `search` contain disturbed steps, because a single load level would be left without them.
+    pub(crate) has_spoiled: bool,
     /// Rates of the steps that `search` leaves out because their load had too few connections.
     pub own_pool: Vec<OwnLimit>,
     /// Step with the fewest clients.

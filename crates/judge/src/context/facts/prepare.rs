@@ -7,7 +7,7 @@ use super::{Facts, loaded};
 use crate::capacity::neighbours::UsualShare;
 use crate::context::lighter::LighterLoads;
 use crate::context::rare_slow::RareSlow;
-use crate::context::single::{closed, good, good_bytes, keeps_up, several_sizes};
+use crate::context::single::{clients, closed, good, good_bytes, keeps_up, several_sizes};
 use crate::context::sweep::{Plateau, is_outdone, is_outgrown, lightest, plateau, plateau_of_open_loops, sweep, top};
 use crate::context::view::View;
 use crate::estimate::objective::{breach, holds, limits};
@@ -41,19 +41,43 @@ fn failing<'a>(
     search.iter().copied().filter(|t| asked(t) > held).filter(by_load).min_by(|a, b| asked(a).total_cmp(&asked(b)))
 }
 
-/// Returns the trials that the rules use, and the trials that other programs disturbed. The trial in which a server or
-/// generator died is used only if there is no other trial. Trials with requests in a failed stretch are also used only
-/// if there is no other trial.
-fn usable<'a>(
-    completed: &[&'a Trial],
-    usual: &UsualShare,
-    stretch: Option<&FailedStretch<'a>>,
-) -> (Vec<&'a Trial>, Vec<&'a Trial>) {
+/// Trials of a run, sorted by whether other programs disturbed them.
+struct Usable<'a> {
+    /// Trials that the rules use.
+    used: Vec<&'a Trial>,
+    /// Disturbed trials that the rules do not use.
+    spoiled: Vec<&'a Trial>,
+    /// True if the rules also use disturbed trials, because the others have too few load levels.
+    has_spoiled: bool,
+}
+
+/// Sorts out the trials that other programs disturbed. The trial in which a server or generator died is used only if
+/// there is no other trial. Trials with requests in a failed stretch are also used only if there is no other trial.
+fn usable<'a>(completed: &[&'a Trial], usual: &UsualShare, stretch: Option<&FailedStretch<'a>>) -> Usable<'a> {
     let unbroken = completed.iter().copied().filter(|t| t.broken().is_none());
     // The search repeated the steps that other programs spoiled, so these steps are left out.
     let (spoiled, mut sound): (Vec<&Trial>, Vec<&Trial>) = unbroken.partition(|t| usual.spoils(t));
-    sound.retain(|t| stretch.is_none_or(|stretch| !stretch.holds(t)));
-    if sound.is_empty() { (completed.to_vec(), Vec::new()) } else { (sound, spoiled) }
+    let is_outside = |t: &&Trial| stretch.is_none_or(|stretch| !stretch.holds(t));
+    sound.retain(is_outside);
+    if sound.is_empty() {
+        return Usable { used: completed.to_vec(), spoiled: Vec::new(), has_spoiled: false };
+    }
+    // A single load level cannot show a limit. Disturbed levels show more than no levels.
+    let all: Vec<&Trial> = completed.iter().copied().filter(|t| t.broken().is_none()).filter(is_outside).collect();
+    match levels(&sound) < 2 && levels(&all) >= 2 {
+        true => Usable { used: all, spoiled: Vec::new(), has_spoiled: true },
+        false => Usable { used: sound, spoiled, has_spoiled: false },
+    }
+}
+
+/// Returns the number of load levels of a sweep and a search: different numbers of clients and different offered rates.
+fn levels(trials: &[&Trial]) -> usize {
+    let is_step = |t: &&&Trial| matches!(t.kind, TrialKind::Sweep | TrialKind::Search | TrialKind::Overload);
+    let level = |t: &&Trial| if closed(t) { (true, clients(t)) } else { (false, t.rates.offered_rate) };
+    let mut all: Vec<(bool, f64)> = trials.iter().filter(is_step).map(level).collect();
+    all.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    all.dedup();
+    all.len()
 }
 
 /// Returns the open-loop steps by rising offered rate, and the rates of the steps whose load had too few connections.
@@ -91,7 +115,7 @@ impl<'a> Facts<'a> {
         let completed: Vec<&Trial> = run.trials.iter().filter(of_load).collect();
         let stretch = FailedStretch::of(run);
         let usual = UsualShare::of(run.trials.iter());
-        let (alive, spoiled) = usable(&completed, &usual, stretch.as_ref());
+        let Usable { used: alive, spoiled, has_spoiled } = usable(&completed, &usual, stretch.as_ref());
         let limits = limits(run);
         let sweep = sweep(&alive);
         let (search, own_pool) = searched(run, &alive, &limits);
@@ -129,6 +153,7 @@ impl<'a> Facts<'a> {
             outgrown,
             search,
             spoiled,
+            has_spoiled,
             own_pool,
             decisive,
             failing,
@@ -149,7 +174,30 @@ mod tests {
     use run::Key;
 
     use super::*;
-    use crate::planted::PlantedRun;
+    use crate::planted::{PlantedRun, Point};
+    use crate::thresholds::UNDECIDED;
+
+    /// Other programs disturbed all steps of the sweep except the first one. An earlier version of loadline left them
+    /// out, and then said that a single load level cannot show a limit.
+    #[test]
+    fn disturbed_steps_are_used_if_a_single_level_would_be_left() {
+        let judged = |is_disturbed: fn(&Point) -> bool| {
+            let others = move |t: &mut Trial, p: &Point| {
+                t.measured.others = vec![if is_disturbed(p) { 0.6 } else { 0.02 }; 40];
+            };
+            let mut run = PlantedRun::new(20_000.0, 200.0).steps(&[2, 4, 8]).rates(&[]).change(others).run();
+            crate::judge(&mut run);
+            (Facts::of(&run).has_spoiled, run.findings.bottleneck)
+        };
+        let (has_spoiled, verdict) = judged(|p| p.n > 2.0);
+        assert!(has_spoiled && verdict.id == "server-concurrency", "{verdict:#?}");
+        assert!(
+            verdict.confidence <= UNDECIDED && verdict.sentence.contains("also uses disturbed steps"),
+            "{verdict:#?}"
+        );
+        let (has_spoiled, verdict) = judged(|p| p.n > 4.0);
+        assert!(!has_spoiled && !verdict.sentence.contains("disturbed steps"), "{verdict:#?}");
+    }
 
     const DELAY_MS: run::ValueName<f64> = run::ValueName::new("delay_ms");
 
