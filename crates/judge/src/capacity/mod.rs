@@ -6,6 +6,7 @@ pub(crate) mod early_end;
 mod held_twice;
 mod left_out;
 mod left_over;
+mod long_run;
 pub(crate) mod neighbours;
 mod observed;
 mod own_pool;
@@ -85,8 +86,9 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
         left_out: whole.and_then(|p| p.left_out),
         own_limit: own_limit(facts),
         variation: None,
+        long_run: None,
     };
-    Some(Found { capacity, trial, failing })
+    Some(long_run::kept_up(facts, chances, Found { capacity, trial, failing }))
 }
 
 /// Returns the capacity of a server that limits the number of requests per period: the rate of good answers over whole

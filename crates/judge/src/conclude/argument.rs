@@ -132,7 +132,8 @@ fn objective(facts: &Facts<'_>, findings: &Findings) -> Option<String> {
         (true, None) => ", the highest load that was tried",
         (true, Some(_)) => ", and too few rates were tried between",
     };
-    let source = c.closed_loop.map_or(String::new(), |source| format!(" ({})", source.words()));
+    let source = c.closed_loop.map(|source| source.words()).or(c.long_run.map(|long| long.words()));
+    let source = source.map_or(String::new(), |source| format!(" ({source})"));
     Some(format!("The objective ({}) held up to {}{interval}{source}{failed}{least}.", c.objective, rate(c.rate)))
 }
 

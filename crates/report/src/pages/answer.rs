@@ -57,7 +57,7 @@ fn of_rate(run: &Run, c: &Capacity) -> AnswerLine {
     let broken = if c.held { None } else { failure(c) };
     let broken = broken.map_or(String::new(), |broken| format!(": {broken}"));
     let tone = if c.held { Tone::Plain } else { Tone::Bad };
-    let source = rate::source(c).map_or(String::new(), |source| format!(" ({source})"));
+    let source = rate::unusual_source(c).map_or(String::new(), |source| format!(" ({source})"));
     AnswerLine::new("Rate", rate::capacity(c, &rate::unit(run)), format!("with {}{source}{broken}", c.objective))
         .toned(tone)
 }

@@ -30,6 +30,12 @@ pub(super) fn source(c: &Capacity) -> Option<String> {
     c.closed_loop.filter(|_| c.held).map(|source| source.words())
 }
 
+/// Describes the closed loop, or the long load, from which the capacity comes. Returns `None` for the usual source, the
+/// windows of an open loop.
+pub(super) fn unusual_source(c: &Capacity) -> Option<String> {
+    source(c).or_else(|| c.long_run.filter(|_| c.held).map(|long| long.words()))
+}
+
 /// Returns the rate of the capacity as text, without a unit.
 pub(super) fn rate(c: &Capacity) -> String {
     rounded(c, c.rate)

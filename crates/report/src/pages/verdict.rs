@@ -38,7 +38,7 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
     let mut figures = Vec::new();
     if let Some(c) = answered::searched(run).filter(|_| !in_answer) {
         let (value, tone) = (rate::capacity(c, &rate::unit(run)), if c.held { Tone::Plain } else { Tone::Bad });
-        let detail = rate::source(c).map_or(c.objective.clone(), |source| format!("{}; {source}", c.objective));
+        let detail = rate::unusual_source(c).map_or(c.objective.clone(), |source| format!("{}; {source}", c.objective));
         figures.push(KeyFigure { name: "Capacity".into(), value, detail: capital(&detail), tone });
     }
     if let Some(k) = &found.knee {

@@ -58,6 +58,34 @@ pub struct Capacity {
     /// given a higher rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own_limit: Option<OwnLimit>,
+    /// Set if `rate` is the rate of a long load, because short windows completed more than the server can keep up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub long_run: Option<LongRun>,
+}
+
+/// Long load that shows the capacity of a server that stores credit while it is idle, such as a burst that a rate
+/// limiter allows, or free room in a buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct LongRun {
+    /// Length of the load, seconds.
+    #[serde(with = "Figure")]
+    pub length_s: f64,
+    /// Capacity by the windows of the search, which is too high, requests per second.
+    #[serde(with = "Figure")]
+    pub first_rate: f64,
+}
+
+impl LongRun {
+    /// Describes in words the long load from which the capacity comes.
+    pub fn words(&self) -> String {
+        format!(
+            "kept up for {:.1} s; the first second of a load reached {}, from stored credit such as a burst or a buffer",
+            self.length_s,
+            quantity(self.first_rate, Unit::PerSecond)
+        )
+    }
 }
 
 /// Closed loop from which the capacity comes, if no open loop met the objective. Closed-loop clients send less while
