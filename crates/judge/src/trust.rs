@@ -18,6 +18,7 @@ use self::laws::{bounds, ceiling, little_law, utilisation};
 use self::report::Severity::{Imprecise, Misleading, SetUp, Unreliable};
 use self::report::TrustReport;
 use self::time_spent::{measured_share, spent};
+use crate::context::recurring_stops::RecurringStops;
 use crate::course::changes_rate;
 use crate::estimate::cost_drift::CostDrift;
 use crate::failed::failures::Failures;
@@ -30,6 +31,9 @@ use crate::{Facts, estimate::drift};
 pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     let mut report = TrustReport::default();
     failing_everywhere(facts, &mut report);
+    let loads: Vec<&Trial> = facts.loaded().collect();
+    let stops = RecurringStops::of(&loads, &facts.limits).filter(|_| !facts.run.is_of_chosen_loads());
+    stops.into_iter().for_each(|stops| report.warn(Misleading, stops.sentence()));
     CostDrift::of(facts).into_iter().for_each(|drift| report.warn(Misleading, drift.sentence()));
     let has_changed = throughput(facts, &mut report);
     busy_machine(facts, &mut report);

@@ -17,6 +17,7 @@ pub(crate) mod other_programs;
 pub(crate) mod own_rate;
 pub(crate) mod quota;
 pub(crate) mod rare_slow;
+pub(crate) mod recurring_stops;
 pub(crate) mod repeats;
 pub(crate) mod sides;
 pub(crate) mod single;

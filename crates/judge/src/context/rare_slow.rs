@@ -83,15 +83,17 @@ impl RareSlow {
 
 /// Slow answers in a histogram.
 #[derive(Clone, Copy, Debug)]
-struct Slow {
+pub(super) struct Slow {
     count: f64,
     /// Number of all answers.
     of: f64,
-    sum_us: f64,
+    /// Sum of the times of the slow answers, microseconds.
+    pub(super) sum_us: f64,
 }
 
 impl Slow {
-    fn of(times: &Hist, beyond_us: f64) -> Self {
+    /// Counts the answers that took longer than `beyond_us` microseconds.
+    pub(super) fn of(times: &Hist, beyond_us: f64) -> Self {
         let us = |ns: u64| Duration::from_nanos(ns).as_secs_f64() * 1e6;
         let slow =
             times.recorded().into_iter().map(|(ns, count)| (us(ns), count as f64)).filter(|(us, _)| *us > beyond_us);
@@ -99,8 +101,14 @@ impl Slow {
         Self { count, of: times.len() as f64, sum_us }
     }
 
-    fn share(&self) -> f64 {
+    /// Returns the share of the slow answers, 0 to 1.
+    pub(super) fn share(&self) -> f64 {
         ratio(self.count, self.of).unwrap_or(0.0)
+    }
+
+    /// Returns the sum of the times by which slow answers exceed `limit_us`, microseconds.
+    pub(super) fn excess_us(&self, limit_us: f64) -> f64 {
+        (self.sum_us - self.count * limit_us).max(0.0)
     }
 
     fn mean_us(&self) -> Option<f64> {
