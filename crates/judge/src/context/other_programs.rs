@@ -100,6 +100,45 @@ mod tests {
         run
     }
 
+    /// The server was stopped after 7 ms. In these 7 ms, the kernel counted one tick of 10 ms on each of two CPUs. An
+    /// earlier version of loadline reported that other programs used 5.55 of 2 CPUs.
+    #[test]
+    fn a_window_of_less_than_a_tick_shows_no_other_programs() {
+        let run = three_of_four(["one", "one"], 0.9);
+        let of_length = |length_s: f64| {
+            let mut trial = run.trials.last().unwrap().clone();
+            let begin_s = trial.measured.window.begin_s;
+            for side in [Some(&mut trial.client), trial.server.as_mut()].into_iter().flatten() {
+                side.recording = short(begin_s, length_s);
+            }
+            trial.measured.window.end_s = begin_s + length_s;
+            trial.client.processes = vec!["srv:100".into()];
+            crate::context::sides::derive_trial(&mut trial);
+            let views = sides_of(&trial);
+            let view = views.last().unwrap();
+            (taken_on_machine_of(view, &views), view.host(), view.processors_busy())
+        };
+        assert_eq!(of_length(0.007), (None, None, None));
+        assert!(of_length(1.0).0.is_some_and(|(taken, online)| taken < online), "{:?}", of_length(1.0));
+    }
+
+    /// Returns a recording of two CPUs with two samples, between which the kernel counts one tick on each CPU.
+    fn short(begin_s: f64, length_s: f64) -> run::Recording {
+        let column = |id: &'static str, instance: &str, growth: f64| run::Column {
+            counter: run::CounterId::new(id),
+            instance: instance.into(),
+            values: vec![Some(1e6), Some(1e6 + growth)],
+        };
+        let columns = vec![
+            run::Column { values: vec![Some(2.0); 2], ..column("cpu.online", "", 0.0) },
+            column("cpu.user", "total", 1e4),
+            column("cpu.system", "total", 1e4),
+            column("cpu.idle", "total", (2.0 * length_s - 0.02).max(0.0) * 1e6),
+            column("process.cpu", "srv:100", 100.0),
+        ];
+        run::Recording { t_s: vec![begin_s, begin_s + length_s], columns, ..run::Recording::default() }
+    }
+
     #[test]
     fn processes_of_another_namespace_of_the_machine_are_not_other_programs() {
         let other_processes_cpu = |machines, others| Facts::of(&three_of_four(machines, others)).other_processes_cpu();

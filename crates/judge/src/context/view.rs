@@ -9,7 +9,7 @@ use run::{CounterId, InstanceFilter, Instances, Side, Trial, Window};
 use crate::context::sides::window_of;
 use crate::context::ticks;
 use crate::number::{finite, positive, ratio};
-use crate::thresholds::WORKS;
+use crate::thresholds::{OTHERS_USE, WORKS};
 
 /// One side (client or server) of one trial, over the measured window.
 #[derive(Clone, Copy, Debug)]
@@ -237,7 +237,14 @@ impl<'a> View<'a> {
         &self.side.host
     }
 
-    /// Returns the CPU use of this side's host.
+    /// Returns true if this view is long enough for times that the kernel counts in ticks. Rounding to ticks must not
+    /// look like another program ([`OTHERS_USE`]).
+    fn resolves_ticks(&self, online: f64) -> bool {
+        self.span_s.is_some_and(|span_s| ticks::error_s(&ticks::OF_HOST) <= OTHERS_USE * online * span_s)
+    }
+
+    /// Returns the CPU use of this side's host. Returns `None` for a view of a few ticks, because rounding to ticks may
+    /// then exceed all of the CPU time.
     pub fn host(&self) -> Option<Host> {
         let idle = self.share_of_time("cpu.idle")?;
         let iowait = self.share_of_time("cpu.iowait").unwrap_or(0.0);
@@ -245,6 +252,6 @@ impl<'a> View<'a> {
         let parts = ticks::OF_HOST.map(|id| self.share_of_time(id).unwrap_or(0.0));
         let busy: f64 = parts.iter().sum();
         let online = self.online().or_else(|| positive((busy + idle + iowait + steal).round()))?;
-        Some(Host { online, busy, softirq: parts[3], iowait, steal })
+        self.resolves_ticks(online).then_some(Host { online, busy, softirq: parts[3], iowait, steal })
     }
 }

@@ -82,7 +82,8 @@ impl View<'_> {
     }
 
     /// Returns the share of the time (0 to 1) for which the CPUs that the side may use were busy with work of any
-    /// program. If only the sum over all CPUs was read, returns the busy share of the whole host.
+    /// program. If only the sum over all CPUs was read, returns the busy share of the whole host. Returns `None` for a
+    /// view of a few ticks, as [`View::host`] does.
     pub fn processors_busy(&self) -> Option<f64> {
         self.busy_share_of(self.mask().unwrap_or(0))
     }
@@ -99,7 +100,7 @@ impl View<'_> {
             let host = self.host()?;
             return ratio(host.busy + host.steal, host.online).map(|b| b.min(1.0));
         }
-        Some((1.0 - average(&idle)).clamp(0.0, 1.0))
+        self.resolves_ticks(idle.len() as f64).then(|| (1.0 - average(&idle)).clamp(0.0, 1.0))
     }
 }
 
