@@ -2,10 +2,12 @@
 //! machine's CPUs.
 
 use run::{ExcludedTime, Limits, TENTH_S, Trial, Window};
+use stats::NORMAL_95;
 
 use super::neighbours::UsualShare;
 use super::tenths::disturbed_tenths;
 use crate::context::other_programs::stolen;
+use crate::context::single::failed_share;
 use crate::thresholds::{CATCHES_UP, HARMLESS, STOLEN_WINDOW};
 
 /// Returns true if a window is left out completely, because the hypervisor took too much of its time. It is unknown
@@ -67,6 +69,28 @@ pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> Exc
     let pauses = pauses_of(trial, strictest);
     let pauses = if usual.exceeded(trial).is_empty() { pauses.max(1) } else { pauses };
     ExcludedTime { seconds: TENTH_S * lost as f64, pauses, others_s, others_cpu_s, ..ExcludedTime::default() }
+}
+
+/// Returns true if the disturbances of a window are too short to explain that the window missed the objective. A server
+/// that can keep up with the offered rate completes it at least in the undisturbed time. It refuses no more requests
+/// than arrive during a disturbance and during the time in which the server catches up.
+pub(super) fn is_beyond_disturbance(trial: &Trial, limits: &Limits, usual: UsualShare) -> bool {
+    let (length_s, lost_s) = (trial.measured.window.length_s(), disturbed_s(trial, usual));
+    let completed = trial.measured.tally.completed as f64;
+    let missing = trial.rates.offered_rate * (length_s - lost_s) - completed;
+    let is_behind = missing > NORMAL_95 * completed.max(1.0).sqrt();
+    let lost_share = lost_s * (1.0 + CATCHES_UP) / length_s;
+    let is_refused = failed_share(trial).is_some_and(|failed| failed > limits.errors + lost_share);
+    !is_dropped(trial) && (is_behind || is_refused)
+}
+
+/// Returns the total length of the pauses of a window, and of the periods in which other programs took the CPUs,
+/// seconds.
+fn disturbed_s(trial: &Trial, usual: UsualShare) -> f64 {
+    let (measured, exceeded) = (&trial.measured, usual.exceeded(trial));
+    let within = |p: &Window| p.end_s.min(measured.window.end_s) - p.begin_s.max(measured.window.begin_s);
+    let all = measured.pauses.iter().chain(&measured.held_up).chain(&exceeded);
+    all.map(|period| within(period).max(0.0)).sum()
 }
 
 /// Returns the strictest limit on the response time, microseconds.

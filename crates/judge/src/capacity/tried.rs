@@ -122,7 +122,7 @@ impl<'f, 'a> Tried<'f, 'a> {
     pub(super) fn sound(&self, mut p: Pooled, votes: &Votes) -> Option<Pooled> {
         let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
         let is_sound = p.estimate.low <= most && !self.fails_below(p.estimate.rate);
-        votes.bound(&mut p, held_twice(&self.facts.search, &self.facts.limits));
+        votes.bound(&mut p, (held_twice(&self.facts.search, &self.facts.limits), most));
         p.estimate.rate = p.estimate.rate.min(most);
         p.estimate.low = p.estimate.low.min(p.estimate.rate);
         is_sound.then_some(p)

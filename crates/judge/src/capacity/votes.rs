@@ -7,7 +7,7 @@ use stats::shares::chance_above_half;
 use stats::{NORMAL_95, normal_tail};
 
 use super::chance::chance_of;
-use super::left_out::left_out;
+use super::left_out::{is_beyond_disturbance, left_out};
 use super::neighbours::UsualShare;
 use super::pooled::Pooled;
 use crate::Facts;
@@ -21,7 +21,7 @@ pub(super) struct Votes {
     held: Vec<f64>,
     /// Rates at which a window clearly missed the objective.
     failed: Vec<f64>,
-    /// Failed rates that are certain: the window had no disturbed time, and the chance that the rate meets the
+    /// Failed rates that are certain: no disturbance explains the failure, and the chance that the rate meets the
     /// objective is so small that a 95 % interval excludes it.
     surely_failed: Vec<f64>,
 }
@@ -40,7 +40,8 @@ impl Votes {
                 (false, Some(true)) => {}
                 (false, _) => {
                     votes.failed.push(rate);
-                    let is_certain = chance.is_some_and(|chance| chance < normal_tail(NORMAL_95)) && !is_disturbed();
+                    let is_of_load = || !is_disturbed() || is_beyond_disturbance(trial, &facts.limits, usual);
+                    let is_certain = chance.is_some_and(|chance| chance < normal_tail(NORMAL_95)) && is_of_load();
                     votes.surely_failed.extend(is_certain.then_some(rate));
                 }
             }
@@ -49,16 +50,23 @@ impl Votes {
     }
 
     /// Returns the lowest rate that certainly failed, above all rates at which a window met the objective. If the
-    /// machine's speed changed (`is_unsteady`), a single window may have failed at a slow moment. The rate is then
-    /// certain only if so many windows failed at or below it that chance is an unlikely reason. Returns infinity if no
-    /// rate certainly failed.
-    fn lowest_sure_failure(&self, is_unsteady: bool) -> f64 {
+    /// machine's speed changed, `speeds` is the standard deviation of its logarithm, and otherwise 0. A single window
+    /// may then have failed at a slow moment. The rate that fails at a fast moment may be higher than this window's
+    /// rate, and than the highest completed rate `most`, by as much as the speed scatters. A rate is also certain if so
+    /// many windows failed at or below it that chance is an unlikely reason. Returns infinity if no rate certainly
+    /// failed.
+    fn lowest_sure_failure(&self, speeds: f64, most: f64) -> f64 {
         let held = self.held.iter().copied().fold(0.0, f64::max);
         let mut rates: Vec<f64> = self.surely_failed.iter().copied().filter(|rate| *rate > held).collect();
         rates.sort_by(f64::total_cmp);
         let is_enough = |failed: u32| 1.0 - chance_above_half(failed, failed) < normal_tail(NORMAL_95);
-        let found = (1..).zip(rates).find(|(failed, _)| !is_unsteady || is_enough(*failed));
-        found.map_or(f64::INFINITY, |(_, rate)| rate)
+        let Some(lowest) = rates.first().copied() else { return f64::INFINITY };
+        if speeds <= 0.0 {
+            return lowest;
+        }
+        let at_fast_moment = lowest.max(most) * (NORMAL_95 * speeds).exp();
+        let of_several = (1..).zip(&rates).find(|(failed, _)| is_enough(*failed)).map(|(_, rate)| *rate);
+        of_several.map_or(at_fast_moment, |rate| rate.min(at_fast_moment))
     }
 
     /// Returns the lowest failed rate that is very probably above the capacity. Clearly more windows failed at or below
@@ -77,17 +85,23 @@ impl Votes {
         chance_above_half(failed, held + failed)
     }
 
-    /// Moves an estimate between `least`, a rate that is certainly sustained, and the upper bound of the windows. On a
-    /// machine whose speed changed, a failed window below the estimate contradicts it if no window succeeded at a
-    /// higher rate. An estimate that failed windows contradict is lowered to the highest rate at which a window met the
-    /// objective. The interval always contains the estimate. The upper end of the interval is at least the highest rate
-    /// at which a window met the objective. If the estimate comes from overloaded windows, a rate that met the
-    /// objective does not raise the upper end. In a short window, a queue may grow before answers are late. The
-    /// interval does not exceed a rate that certainly failed, unless a window succeeded at this rate or a higher one.
-    pub(super) fn bound(&self, p: &mut Pooled, least: f64) {
+    /// Moves an estimate between `least`, a rate that is certainly sustained, and the upper bound of the windows.
+    /// `most` is the highest completed rate of any load. On a machine whose speed changed, a failed window below the
+    /// estimate contradicts it if no window succeeded at a higher rate. An estimate that failed windows contradict is
+    /// lowered to the highest rate at which a window met the objective. The interval always contains the estimate. The upper end
+    /// of the interval is at least the highest rate at which a window met the objective. If the estimate comes from
+    /// overloaded windows, a rate that met the objective does not raise the upper end. In a short window, a queue may
+    /// grow before answers are late. The interval does not exceed a rate that certainly failed, unless a window
+    /// succeeded at this rate or a higher one.
+    pub(super) fn bound(&self, p: &mut Pooled, (least, most): (f64, f64)) {
         let Some(held) = self.held.iter().copied().reduce(f64::max) else { return };
         let estimate = &mut p.estimate;
-        let failed = self.lowest_sure_failure(estimate.is_unsteady());
+        let failed = self.lowest_sure_failure(if estimate.is_unsteady() { estimate.speeds } else { 0.0 }, most);
+        // If a rate below the whole interval certainly failed, the model is wrong. The windows bracket the capacity.
+        if estimate.low >= failed {
+            (estimate.low, estimate.rate, estimate.high) = (held, (held * failed).sqrt(), failed);
+            return;
+        }
         let bounded = estimate.rate.max(least.min(estimate.high)).min(self.most()).min(failed);
         let is_contradicted = self.failed.iter().any(|failed| (held..=bounded).contains(failed));
         p.is_lowered = estimate.is_unsteady() && is_contradicted && bounded > held;
@@ -100,13 +114,14 @@ impl Votes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::planted::PlantedRun;
 
     #[test]
     fn one_window_of_five_may_have_been_disturbed() {
         let one = Votes { held: vec![150.0, 160.0, 170.0, 180.0], failed: vec![120.0], surely_failed: vec![120.0] };
-        assert_eq!((one.most(), one.lowest_sure_failure(false)), (f64::INFINITY, f64::INFINITY));
+        assert_eq!((one.most(), one.lowest_sure_failure(0.0, 0.0)), (f64::INFINITY, f64::INFINITY));
         let two = Votes { held: vec![100.0], failed: vec![120.0, 130.0, 140.0], surely_failed: vec![140.0] };
-        assert_eq!((two.most(), two.lowest_sure_failure(false)), (130.0, 140.0));
+        assert_eq!((two.most(), two.lowest_sure_failure(0.0, 0.0)), (130.0, 140.0));
     }
 
     /// An earlier version of loadline left 120/s in the interval, although this rate certainly failed.
@@ -117,16 +132,51 @@ mod tests {
         let mut pooled =
             Pooled { estimate, beyond: 120.0, windows: 2, of_overloads: false, is_lowered: false, left_out: None };
         let votes = Votes { held: vec![100.0], failed: vec![120.0], surely_failed: vec![120.0] };
-        votes.bound(&mut pooled, 0.0);
+        votes.bound(&mut pooled, (0.0, 0.0));
         let found = pooled.estimate;
         assert_eq!((found.low, found.rate, found.high), (90.0, 110.0, 120.0));
     }
 
+    /// The model put the capacity between 130/s and 200/s, although 121/s certainly failed. An interval that only ends
+    /// at 121/s would be empty.
     #[test]
-    fn on_a_machine_whose_speed_changed_one_failed_window_is_not_certain() {
+    fn windows_bracket_the_capacity_if_a_rate_below_the_whole_interval_failed() {
+        let estimate =
+            crate::CapacityEstimate { rate: 150.0, low: 130.0, high: 200.0, steep: f64::INFINITY, speeds: 0.0 };
+        let mut pooled =
+            Pooled { estimate, beyond: 120.0, windows: 2, of_overloads: false, is_lowered: false, left_out: None };
+        let votes = Votes { held: vec![100.0], failed: vec![121.0], surely_failed: vec![121.0] };
+        votes.bound(&mut pooled, (0.0, 110.0));
+        let found = pooled.estimate;
+        assert_eq!((found.low, found.rate, found.high), (100.0, 110.0, 121.0));
+    }
+
+    /// An earlier version of loadline let an interval end at twice the highest completed rate, although windows failed
+    /// at five rates below it.
+    #[test]
+    fn on_a_machine_whose_speed_changed_one_failed_window_is_certain_up_to_the_scatter_of_the_speed() {
         let failed = |rates: &[f64]| Votes { held: vec![100.0], failed: rates.to_vec(), surely_failed: rates.to_vec() };
-        assert_eq!(failed(&[150.0, 110.0]).lowest_sure_failure(false), 110.0);
-        assert_eq!(failed(&[150.0, 110.0]).lowest_sure_failure(true), f64::INFINITY);
-        assert_eq!(failed(&[150.0, 110.0, 90.0, 120.0, 130.0, 140.0]).lowest_sure_failure(true), 150.0);
+        assert_eq!(failed(&[150.0, 110.0]).lowest_sure_failure(0.0, 0.0), 110.0);
+        assert!((failed(&[150.0, 110.0]).lowest_sure_failure(0.1, 105.0) - 110.0 * 0.196_f64.exp()).abs() < 0.1);
+        assert!((failed(&[150.0, 110.0]).lowest_sure_failure(0.1, 140.0) - 140.0 * 0.196_f64.exp()).abs() < 0.1);
+        assert_eq!(failed(&[150.0, 110.0, 90.0, 120.0, 130.0, 140.0]).lowest_sure_failure(0.3, 105.0), 150.0);
+    }
+
+    /// A pause of 5 ms cannot explain that a server answered only half of the offered requests. An earlier version of
+    /// loadline ignored such windows, so the interval had no upper end.
+    #[test]
+    fn a_pause_does_not_excuse_a_window_that_fell_far_behind() {
+        let votes = |paused_s: f64| {
+            let pause = move |t: &mut run::Trial, _: &crate::planted::Point| {
+                let begin_s = t.measured.window.begin_s;
+                t.measured.pauses = vec![run::Window { begin_s, end_s: begin_s + paused_s }];
+                t.measured.others = vec![0.0; 20];
+            };
+            let run = PlantedRun::new(1000.0, 4000.0).rates(&[0.5, 0.8, 2.0]).change(pause).run();
+            let facts = Facts::of(&run);
+            Votes::of(&facts, &crate::capacity::chances(&run.trials, &facts.limits)).surely_failed
+        };
+        assert_eq!(votes(0.005), [8000.0]);
+        assert_eq!(votes(1.1), [0.0; 0], "more than half of the window was a pause");
     }
 }
