@@ -47,6 +47,18 @@ fn a_capacity_that_no_open_loop_held_says_so() {
     assert_eq!(open.closed_loop, None, "{open:?}");
 }
 
+/// An earlier version of loadline did not say that the capacity came from a closed loop if other programs disturbed the
+/// step of this closed loop.
+#[test]
+fn a_capacity_of_a_disturbed_closed_loop_says_so() {
+    let disturbs = |t: &mut run::Trial, p: &crate::planted::Point| {
+        t.measured.others = vec![if p.n > 2.0 { 0.9 } else { 0.0 }; 20];
+    };
+    let c = capacity(&PlantedRun::new(20_000.0, 200.0).steps(&[1, 2, 4]).rates(&[]).change(disturbs));
+    assert!((c.rate - 200.0).abs() < 30.0 && c.method.contains("although other programs disturbed"), "{c:?}");
+    assert!(c.closed_loop.is_some(), "{c:?}");
+}
+
 #[test]
 fn a_sweep_does_not_outdo_an_open_loop_that_failed_below_it() {
     let fails = |t: &mut run::Trial, p: &crate::planted::Point| {

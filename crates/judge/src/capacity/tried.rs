@@ -88,10 +88,11 @@ impl<'f, 'a> Tried<'f, 'a> {
         self.best_if_disturbed().is_some()
     }
 
-    /// Returns the source of a capacity that is the rate of a closed-loop sweep step. Returns `None` for an estimated
-    /// capacity, and in a search for a number of users, which uses closed loops on purpose.
+    /// Returns the source of a capacity that is the rate of a closed-loop sweep step, disturbed or not. Returns `None`
+    /// for an estimated capacity, and in a search for a number of users, which uses closed loops on purpose.
     pub(super) fn closed_loop(&self, has_estimate: bool) -> Option<ClosedLoopSource> {
-        let shown = self.found().zip(self.closed).is_some_and(|(found, closed)| std::ptr::eq(found, closed));
+        let is_chosen = |found: &Trial| self.alone.is_some_and(|alone| std::ptr::eq(found, alone));
+        let shown = self.found().is_some_and(|found| closed(found) && !is_chosen(found));
         // If a window met the objective although other programs disturbed it, it would also have met the objective
         // without these programs.
         let is_open = |t: &&'a Trial| !closed(t) && is_below_failure(self.facts, t);
