@@ -10,6 +10,7 @@ use crate::context::single::clients;
 use crate::context::sweep::Plateau;
 use crate::context::view::View;
 use crate::failed::overflow::{HeldConnections, Overflow, always_full, backlog, slow_connects, slow_share};
+use crate::failed::refused_handshakes::RefusedHandshakes;
 use crate::network::quic;
 use crate::number::{counted, figure, percent, positive};
 use crate::thresholds::{
@@ -78,6 +79,11 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
     if let Some(why) = waits_for_workers(facts, &worst.view).or_else(|| was_flat_before(facts)) {
         return Verdict::RuledOut(format!("{text}, but {why}"));
+    }
+    // Clients that the server refused connect again, which fills the queue.
+    let refused = RefusedHandshakes::of(worst.view.trial).filter(|refused| refused.refused >= worst.drops);
+    if let Some(refused) = refused {
+        return Verdict::RuledOut(format!("{text}, but {}", refused.text()));
     }
     if let Some(held) = HeldConnections::of(worst.view.trial) {
         return Verdict::RuledOut(format!("{text}, but {}", held.text()));

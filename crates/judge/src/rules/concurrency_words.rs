@@ -5,6 +5,7 @@ use crate::Facts;
 use crate::context::sweep::Plateau;
 use crate::context::view::View;
 use crate::failed::overflow::held_connections;
+use crate::failed::refused_handshakes::refused_handshakes;
 use crate::in_flight::places::{self, Places};
 use crate::in_flight::process_locks::OneCpuEach;
 use crate::in_flight::serial;
@@ -15,9 +16,16 @@ use crate::number::{counted, duration, figure, percent, rate};
 use crate::thresholds::{BUSY, HALF_BUSY};
 use crate::waits;
 
-/// Returns advice for three cases: connections are kept while others wait, connections are accepted too slowly, or an
+/// Returns advice for four cases: connections are refused, connections are kept while others wait, connections are accepted too slowly, or an
 /// upstream has far more connections than needed.
 pub(super) fn advise(facts: &Facts<'_>) -> Option<String> {
+    if let Some(refused) = refused_handshakes(facts) {
+        return Some(format!(
+            "Raise the number of connections that the server holds at a time (now {}), or let fewer clients share connections: \
+             a pool in front of it keeps some open for all.",
+            figure(refused.served)
+        ));
+    }
     if server_queue::may_wait_for_accept(facts, Places::of(facts).as_ref()) {
         return Some(
             "Keep the connections open (no --new-connections, and no `Connection: close` by the server). If more requests \
@@ -60,6 +68,9 @@ pub(super) fn accepts(facts: &Facts<'_>, places: Option<&Places>) -> Option<Stri
 /// Returns the verdict in one sentence. The sentence names a full upstream, requests that run one at a time, the
 /// connections in use, counted workers, or only a number of workers.
 pub(super) fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> String {
+    if let Some(refused) = refused_handshakes(facts) {
+        return refused.text();
+    }
     if let Some(sentence) = upstreams::sentence(facts) {
         return sentence + &upstreams::awaited::other_limit(facts, places).unwrap_or_default();
     }

@@ -14,6 +14,7 @@ use crate::context::single::clients;
 use crate::context::sweep::Plateau;
 use crate::context::view::View;
 use crate::failed::overflow::held_connections;
+use crate::failed::refused_handshakes::refused_handshakes;
 use crate::in_flight::chain::Chain;
 use crate::in_flight::places::{self, Places};
 use crate::in_flight::serial;
@@ -27,8 +28,8 @@ use crate::waits;
 /// Returns the signs of a queue inside the server, each with its confidence. The first sign is the queue itself, if it
 /// was seen directly. Another sign is a count that equals the number of requests handled at a time. Four further signs:
 /// requests run one at a time, requests wait for a full upstream, threads wait for one thing, or threads that hold
-/// requests wait for another program. The last sign is that connections wait to be accepted while the server serves
-/// other connections.
+/// requests wait for another program. The last signs are that connections wait to be accepted, or are refused in the
+/// server's own words, while the server serves other connections.
 pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(Evidence, f64)> {
     let queue = server_queue::queue(facts, places).map(|queue| match queue.may_wait_for_accept(places) {
         true => (queue.evidence, WEAK_SIGN),
@@ -52,7 +53,8 @@ pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>)
     // Something other than the number of workers may limit the number of connections. If requests wait unread on
     // connections that the server does not accept, these connections are not counted twice.
     let held = held_connections(facts).filter(|_| queue.is_none()).map(|held| (held.line(), WEAK_SIGN));
-    [queue, counted, turns, full, inside, elsewhere, held].into_iter().flatten().collect()
+    let refused = refused_handshakes(facts).map(|refused| (refused.line(), SURE));
+    [queue, counted, turns, full, inside, elsewhere, held, refused].into_iter().flatten().collect()
 }
 
 /// Returns evidence that the response time does not come from the network path to the server.

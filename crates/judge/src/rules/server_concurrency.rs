@@ -17,6 +17,7 @@ use crate::context::laws::handles_nearly_all;
 use crate::context::sweep::Plateau;
 use crate::context::view::{Task, View};
 use crate::failed::overflow::held_connections;
+use crate::failed::refused_handshakes::refused_handshakes;
 use crate::in_flight::chain::Chain;
 use crate::in_flight::delayed::delayed_answers;
 use crate::in_flight::places::Places;
@@ -87,8 +88,8 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
         None => (LIKELY, Some(not_the_way(facts, &view)?)),
     };
     let grows = waits_longer(facts);
-    // Clients whose connections are never accepted do not lengthen the measured response times.
-    let must_grow = flat.is_some() && held_connections(facts).is_none();
+    // Clients whose connections are never accepted, or refused, do not lengthen the measured response times.
+    let must_grow = flat.is_some() && !holds_no_more(facts);
     let confidence = if grows.is_none() && must_grow { confidence.min(LIKELY) } else { confidence };
     // If a thread is always full, nothing shows that the measured load fills the thread.
     let hidden = ServerCpu::of(facts).and_then(|cpu| Some(hidden(&cpu.view, cpu.always_full()?)));
@@ -164,10 +165,15 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
             Ok(None)
         }
         // Clients whose connections are never accepted do not raise the rate.
-        Plateau::Grows | Plateau::NoResult if held_connections(facts).is_some() => Ok(None),
+        Plateau::Grows | Plateau::NoResult if holds_no_more(facts) => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("throughput still grew with more clients".into())),
         Plateau::NoResult => Err(cannot_say(facts.lacks_levels())),
     }
+}
+
+/// Returns true if the server serves a number of connections, and accepts no others or refuses them.
+fn holds_no_more(facts: &Facts<'_>) -> bool {
+    held_connections(facts).is_some() || refused_handshakes(facts).is_some()
 }
 
 /// Returns evidence of the server's CPU use. Returns the rule's result as an error if the server's CPU use is unknown,
@@ -181,7 +187,9 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     let thread = view.workers().iter().map(Task::wants).fold(0.0, f64::max);
     let by_upstream = upstreams::fills_cpus(facts);
     let withheld = view.withheld();
-    let are_busy = !by_upstream && view.processors_busy().is_some_and(|busy| busy > BUSY);
+    // Clients whose connections the server refuses connect again and again, which fills CPUs but serves no request.
+    let by_refusals = refused_handshakes(facts).is_some();
+    let are_busy = !by_upstream && !by_refusals && view.processors_busy().is_some_and(|busy| busy > BUSY);
     if are_busy && withheld > share && share + withheld > HALF_BUSY {
         return Err(Verdict::RuledOut(format!(
             "the hypervisor took {} of the time of the server's CPUs, which the server wanted",
@@ -194,7 +202,7 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
             percent(thread)
         )));
     }
-    let chain = (!by_upstream).then(|| Chain::of(view)).flatten();
+    let chain = (!by_upstream && !by_refusals).then(|| Chain::of(view)).flatten();
     if let Some(chain) = chain.filter(Chain::is_full) {
         return Err(Verdict::RuledOut(format!("the CPUs were full: {}", chain.text())));
     }
