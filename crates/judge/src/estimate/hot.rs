@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use run::{HotFunction, Run, StackProfile};
 
+use super::runtime_frames::{collects_garbage, runs_program};
 use crate::Facts;
 use crate::context::view::{View, names};
 use crate::thresholds::{HOT_EVERYTHING, HOT_INCLUSIVE, HOT_SHARE, WORKS};
@@ -12,21 +13,20 @@ use crate::thresholds::{HOT_EVERYTHING, HOT_INCLUSIVE, HOT_SHARE, WORKS};
 /// functions.
 const MAX_FUNCTIONS: usize = 10;
 
-/// Main loops of interpreters: they execute a program, but do not show which function of the program takes the time.
-/// Source: PHP's Zend/zend_vm_execute.h, Ruby's vm_exec.c, Lua's lvm.c, Perl's run.c and Python's ceval.c.
-const INTERPRETERS: &[&str] =
-    &["execute_ex", "vm_exec_core", "luaV_execute", "Perl_runops_standard", "_PyEval_EvalFrameDefault"];
+/// Name that stands for all functions of a garbage collector in a stack. As in the name of a module, the brackets show
+/// that it is no function.
+pub(super) const GARBAGE_COLLECTION: &str = "[garbage collection]";
 
 /// Name of a process, and name of a function.
 type FunctionId<'a> = (&'a str, &'a str);
 
 /// A sampled stack.
-struct Stack<'a> {
-    process: &'a str,
-    /// Functions, from the outermost to the innermost.
-    functions: Vec<&'a str>,
+pub(super) struct Stack<'a> {
+    pub(super) process: &'a str,
+    /// Functions, from the outermost to the innermost. The functions of a garbage collector are one entry.
+    pub(super) functions: Vec<&'a str>,
     /// Share of all samples in which this stack was found, 0 to 1.
-    share: f64,
+    pub(super) share: f64,
 }
 
 /// Sums over all stacks that contain one function.
@@ -93,7 +93,7 @@ pub fn hot(profile: &StackProfile) -> Vec<HotFunction> {
 }
 
 /// Returns the stacks that were sampled while code ran on a CPU.
-fn stacks(profile: &StackProfile) -> Vec<Stack<'_>> {
+pub(super) fn stacks(profile: &StackProfile) -> Vec<Stack<'_>> {
     let sums = || profile.cpu.iter().filter(|sum| sum.weight.is_finite() && sum.weight > 0.0);
     let total: f64 = sums().map(|sum| sum.weight).sum();
     sums().map(|sum| Stack::of(&sum.stack, sum.weight / total)).collect()
@@ -135,7 +135,7 @@ fn inclusive<'a>(stacks: &[Stack<'a>]) -> BTreeMap<FunctionId<'a>, Inclusive<'a>
     let mut all: BTreeMap<FunctionId<'a>, Inclusive<'a>> = BTreeMap::new();
     for stack in stacks {
         let mut seen = BTreeSet::new();
-        let interpreter = stack.functions.iter().rposition(|function| INTERPRETERS.contains(function)).unwrap_or(0);
+        let interpreter = stack.functions.iter().rposition(|function| runs_program(function)).unwrap_or(0);
         let inner = stack.functions.iter().enumerate().skip(interpreter);
         for (depth, function) in inner.filter(|(_, function)| seen.insert(**function)) {
             let sums = all.entry((stack.process, function)).or_default();
@@ -148,11 +148,16 @@ fn inclusive<'a>(stacks: &[Stack<'a>]) -> BTreeMap<FunctionId<'a>, Inclusive<'a>
 }
 
 impl<'a> Stack<'a> {
-    /// Splits a folded stack (`process;outer;…;inner`). A text without `;` names both the process and its only
+    /// Splits a folded stack (`process;outer;…;inner`), and replaces the functions of a garbage collector by one entry. A text without `;` names both the process and its only
     /// function.
     fn of(folded: &'a str, share: f64) -> Self {
         let (process, functions) = folded.split_once(';').unwrap_or((folded, folded));
-        Self { process, functions: functions.split(';').collect(), share }
+        let mut functions: Vec<&str> = functions.split(';').collect();
+        if let Some(at) = functions.iter().position(|function| collects_garbage(function)) {
+            functions.truncate(at);
+            functions.push(GARBAGE_COLLECTION);
+        }
+        Self { process, functions, share }
     }
 
     /// Returns the outermost function of the stack.
@@ -163,7 +168,7 @@ impl<'a> Stack<'a> {
 
 /// Returns true if a share is at least `limit`, even at the lower end of its sampling error. A single sample is never
 /// enough to return true.
-fn is_beyond(share: f64, limit: f64, samples: u64) -> bool {
+pub(super) fn is_beyond(share: f64, limit: f64, samples: u64) -> bool {
     samples > 1 && stats::shares::wilson(share.clamp(0.0, 1.0), samples.max(1) as f64, stats::NORMAL_95).low >= limit
 }
 
@@ -174,9 +179,9 @@ fn is_seen_often(share: f64, samples: u64) -> bool {
 }
 
 /// Returns true if a name does not name a function of the program. Examples are a module in brackets (its function is
-/// unknown), and the main loop of an interpreter.
+/// unknown), a garbage collector, and the frames of a runtime that run the whole program.
 fn is_no_function(function: &str) -> bool {
-    function.starts_with('[') || INTERPRETERS.contains(&function)
+    function.starts_with('[') || runs_program(function)
 }
 
 #[cfg(test)]

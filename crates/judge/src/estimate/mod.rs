@@ -8,5 +8,6 @@ pub(crate) mod drift;
 pub mod fit;
 pub(crate) mod hot;
 pub(crate) mod objective;
+mod runtime_frames;
 pub(crate) mod spans;
 pub(crate) mod users;

@@ -77,6 +77,36 @@ fn the_loop_of_an_interpreter_and_its_callers_are_not_named() {
     assert_eq!(php("php;main;zend_execute;execute_ex;zif_md5").as_deref(), Some("zif_md5"));
 }
 
+/// This test repeats a situation that was observed with Node.js: 68 % of the stacks pass V8's entry into the program,
+/// and end in compiled code without names. An earlier version of loadline advised to make this entry cheaper.
+#[test]
+fn the_entry_of_a_runtime_into_the_program_is_not_named() {
+    let below = |entry: &str| {
+        let below = format!("node;uv_run;uv__stream_io;{entry}");
+        let run = with_leaves(profile(1000, &[]), &below, 0.7);
+        named(with_leaves(run, "node;uv_run;uv__run_timers", 0.3)).map(|(function, _)| function)
+    };
+    for entry in ["Builtins_JSEntryTrampoline", "JavaCalls::call_helper", "_PyEval_Vector", "rb_vm_exec", "lua_pcall"] {
+        assert_eq!(below(entry), None, "{entry}");
+    }
+    assert_eq!(below("render").as_deref(), Some("render"), "a function of the program");
+}
+
+/// This test repeats a situation that was observed with Go: most stacks end in functions of the garbage collector. An
+/// earlier version of loadline advised to make a function of the collector cheaper.
+#[test]
+fn no_function_of_a_garbage_collector_is_named() {
+    let scan = |end: &str| format!("app;runtime.systemstack;runtime.gcAssistAlloc.func2;runtime.gcDrainN;{end}");
+    let [span, object] = [scan("runtime.scanSpan;runtime.tryDeferToSpanScan"), scan("runtime.scanSpan")];
+    let collects = profile(100, &[(&span, 0.4), (&object, 0.35)]);
+    let found = hot(&with_leaves(collects, "app;main.main;main.serve", 0.25));
+    assert!(found.iter().all(|function| function.function != "runtime.scanSpan"), "{found:?}");
+    let share = found.iter().find(|function| function.function == GARBAGE_COLLECTION).map(|found| found.share);
+    assert!(share.is_some_and(|share| (share - 0.75).abs() < 1e-9), "{share:?}");
+    let collects = profile(100, &[(&span, 0.4), (&object, 0.35)]);
+    assert_eq!(named(with_leaves(collects, "app;main.main;main.serve", 0.25)), None);
+}
+
 #[test]
 fn a_function_is_named_with_all_that_it_calls() {
     let deep = |samples, weight| {
