@@ -120,8 +120,9 @@ pub fn judge_so_far(run: &mut Run) {
     let order = conclude::verdict::word_order(&facts, &bottleneck);
     let places = in_flight::places::Places::of(&facts).map(|places| places.places);
     let full_cpus = in_flight::full_cpus::FullCpus::of(&facts).map(|full| full.advice());
+    let collection = estimate::collection::of(&facts);
     let held = failed::overflow::held_connections(&facts).map(|held| held.answered);
-    let known = waits::Known { hot: estimate::hot::first(&facts, &hot), places, full_cpus, held };
+    let known = waits::Known { hot: estimate::hot::first(&facts, &hot), places, full_cpus, collection, held };
     waits::explain(&mut bottleneck, &waits, &known, order);
     waits::explain_idle_loop(&mut bottleneck, &waits, run);
     waits::explain_connection_limit(&mut bottleneck, &waits, run, order);

@@ -3,6 +3,7 @@
 
 pub(crate) mod class_costs;
 pub(crate) mod classes;
+pub(crate) mod collection;
 pub(crate) mod cost_drift;
 pub(crate) mod drift;
 pub mod fit;

@@ -16,6 +16,7 @@ use crate::context::evidence::{line, measured};
 use crate::context::laws::handles_nearly_all;
 use crate::context::sweep::Plateau;
 use crate::context::view::{Task, View};
+use crate::estimate::collection;
 use crate::failed::overflow::held_connections;
 use crate::failed::refused_handshakes::refused_handshakes;
 use crate::in_flight::chain::Chain;
@@ -96,6 +97,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     // If answers are quicker at a lower rate, the reason may be a rate limit that delays answers.
     let delayed = delayed_answers(facts);
     let confidence = if hidden.is_some() || delayed.is_some() { confidence.min(UNDECIDED) } else { confidence };
+    let confidence = confidence.min(not_stopped(facts));
     let strongest = signs.iter().map(|(_, confidence)| *confidence).fold(0.0, f64::max);
     let accepts = concurrency_words::accepts(facts, places.as_ref()).filter(|_| strongest <= WEAK_SIGN);
     let same = looks_the_same(doubt.is_some(), delayed.is_some());
@@ -134,6 +136,14 @@ fn waits_for_the_generator(facts: &Facts<'_>) -> Result<(), Verdict> {
         ))),
         None => Ok(()),
     }
+}
+
+/// Returns the greatest confidence beside a garbage collector. A collector that stops the other threads for a part of
+/// the time may be the limit instead of the number of workers, unless the samples show what requests wait for.
+fn not_stopped(facts: &Facts<'_>) -> f64 {
+    let is_known = waits::queue_inside(&facts.waits).is_some() || facts.waits.iter().any(waits::is_collection);
+    let busy = collection::of(facts).filter(|_| !is_known).and_then(|collection| collection.thread_busy);
+    busy.map_or(1.0, |busy| (1.0 - busy).max(LIKELY))
 }
 
 /// Returns evidence of a thread that is full under any load.

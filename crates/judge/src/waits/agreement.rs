@@ -55,6 +55,11 @@ impl Agreement {
         AGREEMENTS.iter().find(|row| row.bottleneck == verdict.id)
     }
 
+    /// Returns true for verdicts that garbage collection may explain: it uses CPU time, or stops the requests.
+    pub(super) fn may_be_collection(&self) -> bool {
+        self.by_function || self.causes.contains(&SerialCpu)
+    }
+
     /// Returns the cause that explains a verdict best. If the server waits for an upstream, a lock inside the upstream
     /// comes first.
     pub(super) fn cause<'a>(&self, verdict: &Bottleneck, findings: &'a [WaitFinding]) -> Option<&'a WaitFinding> {

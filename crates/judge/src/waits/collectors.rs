@@ -5,6 +5,7 @@ use stats::shares::chance_above_half;
 
 use super::activity::Activity;
 use super::requests::Requests;
+use crate::number::percent;
 use crate::thresholds::{HOLDER_SURE, WAIT_MOSTLY, WAIT_QUEUE};
 
 /// Beginnings of the names of the threads of Java's collectors, with `#` for each number. The serial collector runs in
@@ -23,6 +24,50 @@ pub(super) fn is_of_runtime(thread: &str) -> bool {
 
 fn is_collector(thread: &str) -> bool {
     THREADS.iter().any(|known| thread.starts_with(known))
+}
+
+/// Returns true if a thread with this full name, such as `G1 Conc#0`, belongs to a garbage collector.
+pub(crate) fn is_collector_thread(name: &str) -> bool {
+    let mut pattern = String::new();
+    for letter in name.chars().map(|letter| if letter.is_ascii_digit() { '#' } else { letter }) {
+        // One `#` stands for all digits of a number.
+        if letter != '#' || !pattern.ends_with('#') {
+            pattern.push(letter);
+        }
+    }
+    is_collector(&pattern)
+}
+
+/// Garbage collection that takes a large share of a process' CPU time.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct GarbageCollection {
+    /// Name of the process.
+    pub(crate) process: String,
+    /// Share of garbage collection in the process' CPU time, 0 to 1.
+    pub(crate) share: f64,
+    /// Share of the time in which the collector's busiest thread ran, 0 to 1; `None` if the collector has no threads of
+    /// its own.
+    pub(crate) thread_busy: Option<f64>,
+}
+
+impl GarbageCollection {
+    /// Returns a clause about the CPU time of garbage collection. Sampled stacks show only user code.
+    pub(super) fn words(&self) -> String {
+        let Self { process, share, thread_busy } = self;
+        let share = percent(*share);
+        match thread_busy {
+            Some(busy) => format!(
+                "garbage collection takes {share} of the CPU time of {process} (one of its threads ran {} of the time)",
+                percent(*busy)
+            ),
+            None => format!("garbage collection takes {share} of the user CPU time of {process}"),
+        }
+    }
+
+    /// Returns the advice to make garbage collection cheaper.
+    pub(super) fn advice(&self) -> String {
+        format!("Give {} a larger heap (in Go: GOMEMLIMIT and GOGC), or let it allocate less.", self.process)
+    }
 }
 
 /// Returns the processes whose garbage collector computes for at least half of the time, and uses at least half of the
@@ -57,7 +102,7 @@ fn collection(profile: &WaitProfile, activity: &Activity<'_>, requests: &Request
 }
 
 /// Returns true for the work of a garbage collector.
-pub(super) fn is_collection(finding: &WaitFinding) -> bool {
+pub(crate) fn is_collection(finding: &WaitFinding) -> bool {
     finding.cause == WaitCause::SerialCpu && finding.counted == CountedKind::CollectorThreads
 }
 

@@ -4,15 +4,18 @@
 use run::{Bottleneck, Evidence, HotFunction, ThreadState, WaitCause, WaitFinding};
 
 use super::agreement::{Agreement, UNKNOWN};
+use super::collectors::{GarbageCollection, is_collection};
 use super::first_advice::{Known, advise};
 use super::sentence::sentence;
 use crate::number::percent;
+use crate::thresholds::MOST;
 
 /// Finds the cause of waiting that explains a verdict, and adds it to the verdict's sentence, evidence and advice.
 /// `order` is the position of the cause in the sentence.
 pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], known: &Known<'_>, order: WordOrder) {
     let Some(agreement) = Agreement::of(verdict) else { return };
-    if let Some(finding) = agreement.cause(verdict, findings) {
+    let cause = agreement.cause(verdict, findings);
+    if let Some(finding) = cause {
         let finding = &fitting(verdict, finding);
         let order = if is_wait_for_named_upstream(verdict, finding) { WordOrder::WaitsLast } else { order };
         tell(verdict, &finding.sentence, order);
@@ -24,6 +27,26 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], known:
     } else if let Some(hot) = known.hot.filter(|_| agreement.by_function || verdict.serial) {
         add_function(verdict, hot);
     }
+    let is_possible = agreement.may_be_collection() && verdict.waits_for.is_none() && !cause.is_some_and(is_collection);
+    if let Some(collection) = known.collection.as_ref().filter(|_| is_possible) {
+        add_collection(verdict, collection, cause.is_some());
+    }
+}
+
+/// Adds garbage collection that takes a large share of the CPU time to the verdict's sentence, evidence and advice.
+/// `knows_cause` is true if the sentence names a cause for which requests wait. Without such a cause, the advice to add
+/// workers is removed, because the collector would stop further workers, too. The advice comes first only if the
+/// collector takes most of the CPU time, or if there is no other advice.
+fn add_collection(verdict: &mut Bottleneck, collection: &GarbageCollection, knows_cause: bool) {
+    let words = collection.words();
+    tell(verdict, &words, WordOrder::WaitsLast);
+    verdict.evidence.push(line(&words, &collection.process, collection.share));
+    if verdict.id == "server-concurrency" && !knows_cause {
+        verdict.advice.clear();
+    }
+    let is_most = collection.share >= MOST && !knows_cause;
+    let at = if is_most { 0 } else { verdict.advice.len().min(1) };
+    verdict.advice.insert(at, collection.advice());
 }
 
 /// Returns true if threads or connections of the server only wait for the full upstream that the verdict names. The

@@ -5,6 +5,7 @@ use run::WaitCause::{ConnectionPool, Lock, RowLock, WorkerPool};
 use run::{Bottleneck, Counted, HotFunction, WaitFinding};
 
 use super::advice::{advice, is_unseen, more_workers};
+use super::collectors::GarbageCollection;
 use super::pools::{is_of_processes, waits_for_slot};
 use crate::context::view::program;
 use crate::in_flight::places;
@@ -20,6 +21,8 @@ pub(crate) struct Known<'a> {
     pub(crate) places: Option<f64>,
     /// Advice on the full CPUs of the server's machine; `None` if CPUs have idle time.
     pub(crate) full_cpus: Option<String>,
+    /// Garbage collection that takes a large share of the CPU time.
+    pub(crate) collection: Option<GarbageCollection>,
     /// Number of client connections that the server serves while others wait to be accepted; `None` if no connection
     /// waits.
     pub(crate) held: Option<f64>,

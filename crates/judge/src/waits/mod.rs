@@ -49,6 +49,7 @@ use run::{
 #[cfg(any(test, feature = "planted"))]
 pub(crate) use advice::advice;
 pub(crate) use blocked_workers::BlockedWorkers;
+pub(crate) use collectors::{GarbageCollection, is_collection, is_collector_thread};
 pub(crate) use connection_limit::{explain_connection_limit, keeps_connections};
 pub(crate) use event_loop::explain_idle_loop;
 pub(crate) use explain::{EVIDENCE, WordOrder, evidence, explain};
