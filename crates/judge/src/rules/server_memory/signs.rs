@@ -3,13 +3,15 @@
 use run::{Evidence, FigureUnit};
 
 use super::pages::{full_group, lacks_pages, read_again, stalled, waits_for_pages};
-use crate::context::disks::threads_wait;
+use crate::context::disks::{self, threads_wait};
 use crate::context::evidence::measured;
 use crate::context::view::View;
-use crate::number::{counted, figure, percent};
+use crate::number::{counted, figure, percent, ratio};
 use crate::rules::refaults::Refaults;
 use crate::signals::Signal;
-use crate::thresholds::{GUESS, HINT, MEMORY_STALLED, ONE_SIGN, PAGES_PER_REQUEST, TWO_SIGNS, WEAK_SIGN};
+use crate::thresholds::{
+    DISK_STALLED, GUESS, HINT, MEMORY_STALLED, ONE_SIGN, OWN_BYTES, PAGES_PER_REQUEST, TWO_SIGNS, WEAK_SIGN,
+};
 
 /// Sign of a lack of memory, with its confidence.
 pub(super) struct Sign {
@@ -106,14 +108,26 @@ pub(super) fn of_group(view: &View<'_>) -> f64 {
 }
 
 /// Returns the confidence that the server is slow because it reads pages again. The confidence is high if the server's
-/// threads often wait for a disk, and 0 if they do not.
+/// threads often wait for a disk, and 0 if neither they nor the counters of the host show such waits.
 fn of_refaults(view: &View<'_>) -> f64 {
     match threads_wait(view, &view.side.instance_filter()) {
         Some(true) => TWO_SIGNS,
+        _ if waits_for_own_reads(view) => ONE_SIGN,
         Some(false) => 0.0,
         None if waits_for_pages(view) => ONE_SIGN,
         None => WEAK_SIGN,
     }
+}
+
+/// Returns true if threads of the host wait for disks for a large part of the time, and the server's processes read most
+/// of the bytes. A few samples of the server's threads may miss short waits, but the kernel adds up each wait. Without
+/// the kernel's counter of waits, uses the time in which the disk had a request in progress.
+fn waits_for_own_reads(view: &View<'_>) -> bool {
+    let span_us = view.span_s.unwrap_or(0.0) * 1e6;
+    let waited = view.share_of_time("pressure.io_some").or_else(|| Some(disks::fullest(view, span_us)?.out));
+    let read = |id| view.value(id);
+    let own = read("process.read_bytes").zip(read("disk.read_bytes")).and_then(|(own, all)| ratio(own, all));
+    waited.is_some_and(|share| share >= DISK_STALLED) && own.is_some_and(|share| share >= OWN_BYTES)
 }
 
 /// Returns the share of the time in which threads of the host stalled for lack of memory, if this share is large.

@@ -105,6 +105,25 @@ fn files_larger_than_the_host_s_memory_are_read_again_without_page_faults() {
     assert_ne!(reads(5.0, 12.0).id, "server-memory", "another program reads most");
 }
 
+/// A server with a memory limit of 60 MB serves 300 MB of files. None of three samples shows a thread of the server in a
+/// wait for the disk, but threads of the host wait for disks half of the time. An earlier version of loadline named the
+/// number of workers.
+#[test]
+fn waits_that_few_samples_of_the_threads_miss_are_in_the_counters_of_the_host() {
+    let reads = |waited: f64, of_disk: f64| {
+        in_full_group(0.0, 200.0)
+            .per_s(Who::Server, "process.read_bytes", "srv:100", |p| p.x * 837_221.0)
+            .per_s(Who::Server, "disk.read_bytes", "vda", move |p| p.x * 837_221.0 * of_disk)
+            .per_s(Who::Server, "pressure.io_some", "", move |_| waited * 1e6)
+            .level(Who::Server, "process.disk_wait", "srv:100", 0.0)
+            .verdict()
+    };
+    let again = reads(0.49, 1.0);
+    assert!(again.id == "server-memory" && again.sentence.contains("200 pages per request again"), "{again:#?}");
+    assert_ne!(reads(0.02, 1.0).id, "server-memory", "nothing waits for a disk");
+    assert_ne!(reads(0.49, 5.0).id, "server-memory", "another program reads most");
+}
+
 /// A server reads 640 KiB per request from a disk, and the kernel counts 12 pages per request that were read again. An
 /// earlier version of loadline assumed pages of 4 KiB on every host.
 #[test]
