@@ -1,6 +1,6 @@
 //! Basic figures of a single trial: its clients, good answers and failed share.
 
-use run::{Hist, Intensity, Run, Summary, Tally, Trial};
+use run::{ErrorKind, Hist, Intensity, Run, Summary, Tally, Trial};
 
 use crate::context::view::View;
 use crate::number::{finite, positive, ratio};
@@ -31,6 +31,14 @@ pub(crate) fn responses(trial: &Trial) -> Option<&Hist> {
 /// server that quickly refuses everything would look fast.
 pub fn good(trial: &Trial) -> f64 {
     trial.rates.completed_rate * (1.0 - refused(trial))
+}
+
+/// Counts the connections that ended while a request had no complete answer. If a connection breaks, all its requests
+/// fail, so the number is limited to the number of connections.
+pub(crate) fn broken(trial: &Trial) -> u64 {
+    let kinds = [ErrorKind::Reset, ErrorKind::ShortResponse, ErrorKind::CutResponse];
+    let failed = kinds.iter().fold(0, |sum: u64, kind| sum.saturating_add(trial.tally.errors.count(*kind)));
+    failed.min(trial.tally.connected)
 }
 
 /// Returns true if most answers of a trial were refusals, so its response times mostly belong to refusals.

@@ -1,10 +1,8 @@
 //! Failed connects and broken connections while throughput no longer grew. Clients without a connection add nothing to
 //! the load, so a verdict about workers gives the number of these clients.
 
-use run::{ErrorKind, Trial};
-
 use crate::Facts;
-use crate::context::single::clients;
+use crate::context::single::{broken, clients};
 use crate::context::sweep::Plateau;
 use crate::number::{counted, figure, ratio};
 use crate::thresholds::CONNECTS_DROPPED;
@@ -20,14 +18,6 @@ pub(super) fn words(facts: &Facts<'_>) -> Option<String> {
     let broken = share_words(broken(worst), tally.connected, "connection", "ended before an answer was complete");
     let all: Vec<String> = [connects, broken].into_iter().flatten().collect();
     (!all.is_empty()).then(|| format!("; with {}, {}", counted(clients(worst), "client"), all.join(" and ")))
-}
-
-/// Counts the connections that ended while a request had no complete answer. If a connection breaks, all its requests
-/// fail, so the number is limited to the number of connections.
-fn broken(trial: &Trial) -> u64 {
-    let kinds = [ErrorKind::Reset, ErrorKind::ShortResponse, ErrorKind::CutResponse];
-    let failed = kinds.iter().fold(0, |sum: u64, kind| sum.saturating_add(trial.tally.errors.count(*kind)));
-    failed.min(trial.tally.connected)
 }
 
 /// Returns words such as `40 of 168 connects failed`. Returns `None` if the share is small.

@@ -1,17 +1,14 @@
 //! A limit on the server's connections: the number of accepted connections stays constant, while more connections wait
 //! to be accepted.
 
-use run::number::number;
-use run::{Bottleneck, ClientConnections, ErrorKind, Intensity, Trial, WaitFinding, WaitProfile};
+use run::{Bottleneck, WaitFinding};
 
 use super::agreement::UNKNOWN;
 use super::explain::{WordOrder, line, tell};
 use super::is_queue;
-use super::loops::is_event_loop;
-use super::members::MIN_MEMBERS;
+use super::limit_signs::{Limit, limit};
 use super::sentence::mean_count;
 use crate::context::view::program;
-use crate::thresholds::{LIMIT_CONNECTS, LIMIT_READINGS, WAIT_FEW, WAIT_POOL_BUSY, WAIT_QUEUE};
 
 /// Adds a limit on connections to the sentence, the evidence and the advice of a verdict. Changes only verdicts that a
 /// limit on connections can explain. A process with another cause among `findings` accepts no further connections
@@ -38,111 +35,11 @@ pub(crate) fn explain_connection_limit(
     verdict.advice.insert(0, format!("Let {process} hold more than {most} of clients{option}."));
 }
 
-/// Programs with the option that limits the connections of each. Source: the manuals of these programs.
-const OPTIONS: &[(&str, &str)] = &[
-    ("haproxy", "maxconn"),
-    ("memcached", "-c"),
-    ("mariadbd", "max_connections"),
-    ("mysqld", "max_connections"),
-    ("nginx", "worker_connections"),
-    ("postgres", "max_connections"),
-    ("redis-server", "maxclients"),
-    ("valkey-server", "maxclients"),
-];
-
-/// Returns the option that limits the connections of a program, as a part of a sentence. Returns the empty text for
-/// unknown programs.
-fn option(program: &str, is_proxy: bool) -> String {
-    let Some((_, option)) = OPTIONS.iter().find(|(name, _)| *name == program) else { return String::new() };
-    let counts = if is_proxy { ", which also counts connections to other servers" } else { "" };
-    format!(" ({option}{counts})")
-}
-
-/// Limit on the connections of a process with an event loop.
-struct Limit<'a> {
-    process: &'a str,
-    /// Maximum number of accepted connections in the samples.
-    open: f64,
-    /// True if the process also has connections to other servers. In nginx, connections to other servers count towards
-    /// the limit, too.
-    is_proxy: bool,
-    others: Others,
-}
-
-/// What happens to connects beyond the limit on connections.
-#[derive(Clone, Copy)]
-enum Others {
-    /// Connects beyond the limit are refused. A firewall may also refuse connects.
-    Refused,
-    /// Connections beyond the limit wait to be accepted. The value is the mean number of waiting connections.
-    Queued(f64),
-}
-
-impl Others {
-    /// Returns a clause that says what happens to connects beyond the limit.
-    fn text(self) -> String {
-        match self {
-            Self::Refused => "other connects were refused".into(),
-            Self::Queued(mean) => format!("{} more waited to be accepted", number(mean)),
-        }
-    }
-
-    /// Returns the change that raises the limit on connections, as a part of a sentence. Returns an empty text if no
-    /// such change is known.
-    fn option(self, program: &str, is_proxy: bool) -> String {
-        match self {
-            Self::Refused => ", or raise the limit of a firewall in front of it".into(),
-            Self::Queued(_) => option(program, is_proxy),
-        }
-    }
-}
-
-/// Returns the limit on connections that a trial shows. Returns `None` if the trial shows no limit on connections.
-fn limit(trial: &Trial) -> Option<Limit<'_>> {
-    let profile: &WaitProfile = trial.server.as_ref()?.waits.as_deref()?;
-    let clients = profile.clients.as_ref().filter(|clients| clients.readings >= LIMIT_READINGS as u64)?;
-    let process = profile.processes.iter().find(|process| is_event_loop(process) && !process.behind)?;
-    let is_constant = clients.max_open > 0.0 && clients.max_open <= clients.open + WAIT_FEW;
-    let is_limit = clients.open >= MIN_MEMBERS && (is_constant || refuses(trial, clients));
-    let refuses_connects = is_constant && refuses_connects(trial);
-    let others_wait = clients.queued >= WAIT_QUEUE || refuses_connects;
-    (is_limit && keeps_connections(trial) && others_wait).then(|| Limit {
-        process: &process.process,
-        open: clients.max_open,
-        is_proxy: profile.peers.iter().any(|peer| peer.process == process.process),
-        others: if refuses_connects { Others::Refused } else { Others::Queued(clients.queued) },
-    })
-}
-
-/// Returns true if connects were refused while the server accepted other connections.
-fn refuses_connects(trial: &Trial) -> bool {
-    trial.tally.errors.0.get(&ErrorKind::ConnectRefused).is_some_and(|count| *count > 0)
-}
-
-/// Returns true if the clients use a connection for many requests. A connection that replaces a failed connection does
-/// not count as new.
-pub(crate) fn keeps_connections(trial: &Trial) -> bool {
-    let fresh = trial.tally.attempted.saturating_sub(trial.tally.errors.requests());
-    fresh as f64 <= LIMIT_CONNECTS * trial.tally.completed as f64
-}
-
-/// Returns true if the server closes the connections that exceed a limit. Signs: the number of open connections varies
-/// little, and clients want more connections than the server ever had at a time.
-fn refuses(trial: &Trial, clients: &ClientConnections) -> bool {
-    let wanted = match &trial.intensity {
-        Intensity::Closed { connections, .. } => *connections,
-        Intensity::Open { max_connections, .. } => *max_connections,
-        Intensity::SClients { .. } => return false,
-    };
-    let fails = trial.tally.errors.requests() > 0;
-    fails && clients.open >= WAIT_POOL_BUSY * clients.max_open && clients.max_open < f64::from(wanted)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::process;
     use super::*;
-    use run::{ClientConnections, Run, Side, ThreadState};
+    use run::{ClientConnections, ErrorKind, Intensity, Run, Side, ThreadState, Trial, WaitCause, WaitProfile};
 
     /// Makes a run in which an event loop has 36 connections, and 15 further connections wait to be accepted.
     fn planted(change: impl FnOnce(&mut Trial, &mut WaitProfile)) -> Run {
@@ -174,7 +71,9 @@ mod tests {
                 trial.intensity =
                     Intensity::Closed { connections: clients, pipeline: 1, think: run::ThinkTime::default() };
                 let errors = run::Errors([(run::ErrorKind::ShortResponse, 11_977)].into());
-                trial.tally = run::Tally { attempted: 12_005, completed: 15_621, errors, ..run::Tally::default() };
+                let connected = 12_005;
+                trial.tally =
+                    run::Tally { attempted: connected, connected, completed: 15_621, errors, ..run::Tally::default() };
                 let open =
                     ClientConnections { open: 55.0, max_open: 58.0, queued: 32.5, ..ClientConnections::default() };
                 let counts = profile.clients.get_or_insert_default();
@@ -186,12 +85,46 @@ mod tests {
             explain_connection_limit(&mut verdict, &[], &run, WordOrder::WaitsLast);
             verdict.sentence
         };
-        let limit = "43.4 % of the requests failed; app:7 never held more than 58 connections, and 32.5 more waited to be accepted";
+        let limit = "43.4 % of the requests failed; app:7 never held more than 58 connections, and 11,977 connections ended \
+                     before an answer was complete";
         assert_eq!(told(200, |_, _| ()), limit);
         let none = "43.4 % of the requests failed";
         assert_eq!(told(58, |_, _| ()), none, "all clients had a connection");
         assert_eq!(told(200, |_, clients| clients.open = 40.0), none, "a number that grows");
         assert_eq!(told(200, |trial, _| trial.tally.errors = run::Errors::default()), none, "fresh connections");
+    }
+
+    /// This test repeats a situation that was observed with nginx with 64 worker_connections: 31 clients, each with a
+    /// connection to the upstream. An earlier version of loadline advised a larger pool.
+    #[test]
+    fn connections_to_an_upstream_that_follow_the_clients_connections_are_no_pool() {
+        let found = |of: f64, reset: u64| {
+            let run = planted(|trial, profile| {
+                profile.clients = Some(ClientConnections {
+                    readings: 3,
+                    open: 31.0,
+                    max_open: 31.0,
+                    in_progress: 31.0,
+                    queued: 1.7,
+                    ..Default::default()
+                });
+                let peer = super::super::tests::peer("app:7", of, of);
+                profile.peers = vec![peer];
+                trial.intensity = Intensity::Closed { connections: 50, pipeline: 1, think: run::ThinkTime::default() };
+                let errors = run::Errors([(ErrorKind::Reset, reset)].into());
+                trial.tally =
+                    run::Tally { attempted: 4880, connected: 4880, completed: 8513, errors, ..Default::default() };
+            });
+            let findings = super::super::of_run(&run, |_| false);
+            let mut verdict = Bottleneck { id: "server-concurrency".into(), ..Bottleneck::default() };
+            explain_connection_limit(&mut verdict, &findings, &run, WordOrder::WaitsFirst);
+            (findings.iter().any(|pool| pool.cause == WaitCause::ConnectionPool), verdict.sentence)
+        };
+        let limit =
+            "app:7 never held more than 31 connections, and 1,281 connections ended before an answer was complete";
+        assert_eq!(found(29.0, 1281), (false, limit.to_string()));
+        assert_eq!(found(8.0, 1281), (true, String::new()), "a pool that is smaller than the number of clients");
+        assert!(found(29.0, 0).0, "no connection was closed");
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod functions;
 mod holder;
 mod large_pools;
 mod library_locks;
+mod limit_signs;
 mod locks;
 mod loops;
 mod members;
@@ -50,12 +51,13 @@ use run::{
 pub(crate) use advice::advice;
 pub(crate) use blocked_workers::BlockedWorkers;
 pub(crate) use collectors::{GarbageCollection, is_collection, is_collector_thread};
-pub(crate) use connection_limit::{explain_connection_limit, keeps_connections};
+pub(crate) use connection_limit::explain_connection_limit;
 pub(crate) use event_loop::explain_idle_loop;
 pub(crate) use explain::{EVIDENCE, WordOrder, evidence, explain};
 pub(crate) use first_advice::Known;
 pub(crate) use functions::of_run as waiting_functions;
 pub(crate) use large_pools::{PoolNeed, is_of_large_pool, without_large_pools};
+pub(crate) use limit_signs::keeps_connections;
 pub(crate) use only_worker::is_only_worker;
 pub(crate) use passed_on::PassedOn;
 pub(crate) use refuted::without_refuted;
@@ -82,7 +84,8 @@ pub(crate) fn of_run(run: &Run, is_light: impl Fn(&Trial) -> bool) -> Vec<WaitFi
             let profile = loops::without_shared_connections(side.waits.as_deref()?, run, trial);
             Some(without_polls(profile, &View::new("server", trial, side)))
         });
-        Some(waits(threads.as_deref().unwrap_or(&none), &trial.databases)).filter(|causes| !causes.is_empty())
+        let causes = waits(threads.as_deref().unwrap_or(&none), &trial.databases);
+        Some(limit_signs::without_following_pools(causes, trial)).filter(|causes| !causes.is_empty())
     };
     run.trials_by_samples().into_iter().find_map(of_trial).unwrap_or_default()
 }
