@@ -112,6 +112,8 @@ pub fn judge_so_far(run: &mut Run) {
     context::repeats::agree(&mut bottleneck, &repeats);
     let mut proof = run.findings.proof.clone();
     proof.iter_mut().for_each(|proof| prove::conclude(&facts, proof, &mut bottleneck));
+    let growing = conclude::growing_pool::GrowingPool::of(run, &bottleneck, &facts.waits);
+    growing.iter().for_each(|pool| pool.weaken(&mut bottleneck));
     conclude::confidence::tell(&mut bottleneck);
     bottleneck.next =
         Some(bottleneck.id.as_str()).filter(|id| *id != "unknown").and_then(|id| what_if::next(&facts, id));
@@ -122,7 +124,8 @@ pub fn judge_so_far(run: &mut Run) {
     let full_cpus = in_flight::full_cpus::FullCpus::of(&facts).map(|full| full.advice());
     let collection = estimate::collection::of(&facts);
     let held = failed::overflow::held_connections(&facts).map(|held| held.answered);
-    let known = waits::Known { hot: estimate::hot::first(&facts, &hot), places, full_cpus, collection, held };
+    let growing = growing.map(|pool| pool.advice());
+    let known = waits::Known { hot: estimate::hot::first(&facts, &hot), places, full_cpus, growing, collection, held };
     waits::explain(&mut bottleneck, &waits, &known, order);
     waits::explain_idle_loop(&mut bottleneck, &waits, run);
     waits::explain_connection_limit(&mut bottleneck, &waits, run, order);

@@ -5,6 +5,7 @@ pub(crate) mod argument;
 pub(crate) mod choose;
 pub(crate) mod confidence;
 pub(crate) mod decide;
+pub(crate) mod growing_pool;
 pub(crate) mod margins;
 pub(crate) mod principles;
 pub(crate) mod verdict;

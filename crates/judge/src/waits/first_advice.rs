@@ -21,6 +21,8 @@ pub(crate) struct Known<'a> {
     pub(crate) places: Option<f64>,
     /// Advice on the full CPUs of the server's machine; `None` if CPUs have idle time.
     pub(crate) full_cpus: Option<String>,
+    /// Advice on the pool of processes that still grew under the last load; `None` if no pool grew.
+    pub(crate) growing: Option<String>,
     /// Garbage collection that takes a large share of the CPU time.
     pub(crate) collection: Option<GarbageCollection>,
     /// Number of client connections that the server serves while others wait to be accepted; `None` if no connection
@@ -35,14 +37,17 @@ pub(super) fn advise(verdict: &mut Bottleneck, finding: &WaitFinding, known: &Kn
     let moot: Vec<String> = moot.collect();
     verdict.advice.retain(|advice| !moot.contains(advice));
     let needs_members = matches!(finding.cause, WorkerPool | ConnectionPool);
-    let is_too_large = known.places.is_some_and(|places| has_too_many(finding, places));
-    if is_too_large {
+    // The number of requests at a time describes the smaller pool of earlier loads.
+    let growing = known.growing.as_ref().filter(|_| is_of_processes(finding));
+    let is_too_large = growing.is_none() && known.places.is_some_and(|places| has_too_many(finding, places));
+    if is_too_large || growing.is_some() {
         // The advice of the verdict's rule, which asks for more workers, would not help.
         verdict.advice.clear();
     }
     let first = match &known.full_cpus {
         // While the CPUs are full, more workers or connections do not help.
         Some(full_cpus) if needs_members => full_cpus.clone(),
+        _ if growing.is_some() => growing.cloned().unwrap_or_default(),
         _ if is_too_large => look_for_a_lock(finding),
         _ if is_of_held_connections(finding, known) => hold_more(finding),
         _ if known.places.is_some() && is_unseen(finding) => more_workers(finding),

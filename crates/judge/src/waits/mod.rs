@@ -60,6 +60,7 @@ pub(crate) use large_pools::{PoolNeed, is_of_large_pool, without_large_pools};
 pub(crate) use limit_signs::keeps_connections;
 pub(crate) use only_worker::is_only_worker;
 pub(crate) use passed_on::PassedOn;
+pub(crate) use pools::is_of_processes as is_pool_of_processes;
 pub(crate) use refuted::without_refuted;
 pub use sentence::headline;
 #[cfg(any(test, feature = "planted"))]

@@ -126,3 +126,12 @@ fn a_parent_that_sleeps_is_no_worker() {
     let found = waits(&profile, &[]);
     assert_eq!((found[0].of, found[0].counted), (4.0, run::CountedKind::Children), "{found:#?}");
 }
+
+/// The number of child processes changed while threads were sampled. An earlier version of loadline said "all 3.43
+/// children".
+#[test]
+fn a_number_of_children_that_changed_is_told_as_a_range() {
+    let said = |children: f64| waits(&super::tests::sleeping_children(children, 6.0), &[])[0].sentence.clone();
+    assert!(said(3.43).starts_with("all 3 to 4 children of app have a request"), "{}", said(3.43));
+    assert!(said(4.0).starts_with("all 4 children of app have a request"), "{}", said(4.0));
+}

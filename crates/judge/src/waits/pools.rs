@@ -56,7 +56,7 @@ pub(super) fn busy_children(
 }
 
 /// Returns true for a pool of worker processes.
-pub(super) fn is_of_processes(pool: &WaitFinding) -> bool {
+pub(crate) fn is_of_processes(pool: &WaitFinding) -> bool {
     pool.cause == WaitCause::WorkerPool && matches!(pool.counted, CountedKind::Children | CountedKind::Processes)
 }
 

@@ -87,7 +87,7 @@ fn worker_pool(finding: &WaitFinding, object: &str) -> String {
             let does = does.unwrap_or_default();
             format!(
                 "all {} {counted} of {process}{name} have a request (they {does}), and further requests queue",
-                number(*of)
+                changing(*of)
             )
         }
         does if waits_for_slot(finding) => {
@@ -106,6 +106,14 @@ fn worker_pool(finding: &WaitFinding, object: &str) -> String {
     }
 }
 
+/// Formats a mean number of whole things, such as processes: `7`, or `3 to 4` if their number changed while it was read.
+fn changing(mean: f64) -> String {
+    match number(mean) == number(mean.round()) {
+        true => number(mean.round()),
+        false => format!("{} to {}", number(mean.floor()), number(mean.ceil())),
+    }
+}
+
 /// Returns the sentence about a pool of connections that are all busy while requests wait for a free connection.
 fn connection_pool(finding: &WaitFinding) -> String {
     let WaitFinding { name, process, of, peer, share, .. } = finding;
@@ -115,7 +123,7 @@ fn connection_pool(finding: &WaitFinding) -> String {
     let (busy, queued) = (percent(*share), number(queued));
     let connections = match *of {
         1.0 => format!("the only connection of {process} to {to} is"),
-        of => format!("all {} connections of {process} to {to} are", number(of)),
+        of => format!("all {} connections of {process} to {to} are", changing(of)),
     };
     format!("{connections} busy {busy} of the time, and {queued} {requests} {wait} for one")
 }

@@ -1,0 +1,124 @@
+//! Pools of worker processes that still grew under the last load of a run, as in PHP-FPM with `pm = dynamic`. Their
+//! number during the run is not their limit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use run::{Bottleneck, Caveat, Instance, Run, Side, Trial, WaitFinding};
+
+use crate::conclude::confidence::limit;
+use crate::context::view::program;
+use crate::in_flight::places;
+use crate::number::figure;
+use crate::thresholds::UNDECIDED;
+use crate::waits;
+
+/// IDs of processes, by program.
+pub(super) type Processes<'a> = BTreeMap<&'a str, BTreeSet<u32>>;
+
+/// Pool of worker processes that still grew under the last load.
+pub(crate) struct GrowingPool<'a> {
+    program: &'a str,
+    /// Number of its processes under the first load.
+    first: usize,
+    /// Number of its processes under the last load.
+    last: usize,
+}
+
+impl<'a> GrowingPool<'a> {
+    /// Returns the growing pool that a verdict names as the limit: by `findings`, the causes for which requests wait, or
+    /// by a count of children. Returns `None` if the verdict names no pool of processes, or if the pool did not grow.
+    pub(crate) fn of(run: &'a Run, verdict: &Bottleneck, findings: &[WaitFinding]) -> Option<Self> {
+        let pools = findings.iter().filter(|finding| waits::is_pool_of_processes(finding));
+        let counted = verdict.counted.iter().filter(|counted| places::is_children(counted));
+        let named: Vec<&str> =
+            pools.map(|pool| program(&pool.process)).chain(counted.map(|counted| counted.of.as_str())).collect();
+        let is_named = |pool: &Self| verdict.id == "server-concurrency" && named.contains(&pool.program);
+        growing(run).into_iter().find(is_named)
+    }
+
+    /// Lowers the confidence of a verdict, because the limit of the pool was not reached, and adds this reason.
+    pub(crate) fn weaken(&self, verdict: &mut Bottleneck) {
+        limit(verdict, UNDECIDED);
+        let (program, first, last) = (self.program, figure(self.first as f64), figure(self.last as f64));
+        let words = format!(
+            "; {program} still started processes under the last load ({first} at first, {last} at the end), so its limit was not \
+             reached, and the rate is a lower bound"
+        );
+        verdict.caveats.push(Caveat { most: UNDECIDED, words, always_told: true });
+    }
+
+    /// Returns the advice on a pool whose limit was not reached.
+    pub(crate) fn advice(&self) -> String {
+        let program = self.program;
+        format!(
+            "Measure for longer (--budget) until {program} has all processes that it may have, or let it start more of them at \
+             once (in PHP-FPM: pm.start_servers and pm.min_spare_servers)."
+        )
+    }
+}
+
+/// Returns the programs whose number of processes grew from load to load while no process of them ended, and still grew
+/// under the last load.
+fn growing(run: &Run) -> Vec<GrowingPool<'_>> {
+    let loads: Vec<Processes<'_>> = run.trials.iter().filter_map(processes).collect();
+    let [first, .., before, last] = loads.as_slice() else { return Vec::new() };
+    let grows = |program: &&str| {
+        let of = |load: &Processes<'_>| load.get(program).cloned().unwrap_or_default();
+        let none_ended = loads.windows(2).all(|pair| of(&pair[0]).is_subset(&of(&pair[1])));
+        none_ended && of(last).len() > of(before).len()
+    };
+    let pool = |program| {
+        let count = |load: &Processes<'_>| load.get(program).map_or(0, BTreeSet::len);
+        GrowingPool { program, first: count(first), last: count(last) }
+    };
+    first.keys().copied().filter(grows).map(pool).collect()
+}
+
+/// Returns the IDs of the processes of the server and of its upstreams in one load, by program.
+pub(super) fn processes(trial: &Trial) -> Option<Processes<'_>> {
+    let side: &Side = trial.server.as_ref()?;
+    let mut found = Processes::new();
+    for name in side.processes.iter().chain(side.behind.iter().flat_map(|behind| &behind.processes)) {
+        let id = Instance::read(name)?.pid;
+        found.entry(program(name)).or_default().insert(id);
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Who};
+    use run::Bottleneck;
+
+    /// Returns the verdict on a server whose children all have a request and sleep. `counts` are its numbers of children
+    /// under each load.
+    fn with_children(counts: &'static [u32]) -> Bottleneck {
+        let mut run = PlantedRun::new(20_000.0, 150.0)
+            .steps(&[1, 2, 10, 16])
+            .rates(&[])
+            .level(Who::Server, "listen.queue", "0.0.0.0:8080", 6.0)
+            .run();
+        for (trial, count) in run.trials.iter_mut().zip(counts) {
+            let Some(side) = &mut trial.server else { continue };
+            side.processes = std::iter::once(100).chain(201..201 + count).map(|id| format!("app:{id}")).collect();
+            let children = f64::from(*count);
+            side.waits = Some(Box::new(crate::waits::tests::sleeping_children(children, 16.0 - children)));
+        }
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    }
+
+    /// This test repeats a situation that was observed with PHP-FPM: it had 2 children at first, 9 at the end, and may
+    /// have 20. An earlier version of loadline was sure of a limit of 7 children.
+    #[test]
+    fn a_pool_that_still_grows_has_not_reached_its_limit() {
+        let (grows, full) = (with_children(&[2, 3, 4, 9]), with_children(&[2, 4, 9, 9]));
+        for found in [&grows, &full] {
+            assert!(found.id == "server-concurrency" && found.sentence.contains("all 9 children"), "{found:#?}");
+        }
+        let said = "app still started processes under the last load (3 at first, 10 at the end)";
+        assert!(grows.sentence.contains(said) && grows.confidence <= 0.75, "{grows:#?}");
+        assert!(grows.advice[0].contains("Measure for longer"), "{:?}", grows.advice);
+        assert!(!full.sentence.contains("still started") && full.confidence > 0.75, "{full:#?}");
+    }
+}
