@@ -152,7 +152,7 @@ pub use trial::spans::{MAX_SPAN_NAMES, SpanProfile, SpanSum};
 pub use trial::sqlstate::sqlstate_status;
 pub use trial::stacks::{MAX_STACKS, StackProfile, StackSum};
 pub use trial::status::{
-    GRPC_STATUS, STATUS_CLASSES, is_overload, is_rate_limit, is_refusing, status_class, status_name,
+    GRPC_STATUS, STATUS_CLASSES, is_gateway_failure, is_overload, is_rate_limit, is_refusing, status_class, status_name,
 };
 pub use trial::steady::Steady;
 pub use trial::stream_counts::StreamCounts;

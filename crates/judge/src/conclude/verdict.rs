@@ -18,6 +18,10 @@ use crate::{Facts, conclude::confidence, conclude::margins};
 /// ID of the rule that names no cause and always gives a verdict.
 const UNKNOWN: &str = "unknown";
 
+/// ID of the rule for a server that refuses requests on purpose. A gateway does not refuse on purpose if the cause of its
+/// failures is known.
+const RATE_LIMIT: &str = "server-rate-limit";
+
 /// Inputs that rules lack if loadline only watched a server under an external load.
 const NOT_WATCHED: [&str; 2] = [
     "requests, response times and errors: only the load generator counts them (run `loadline load` or `loadline find`)",
@@ -119,7 +123,9 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
     let cause = failures.as_ref().filter(|_| !mute).and_then(|failures| UpstreamFailure::of(facts, failures));
     let answer = |rule: &Rule| match (&cause, failures.as_ref()) {
         (Some(cause), Some(failures)) if cause.id == Some(rule.id) => cause.verdict(failures),
-        (_, Some(failures)) if is_silenced(rule, failures, cause.is_some()) => Verdict::RuledOut(failures.sentence()),
+        (_, Some(failures)) if is_silenced(facts, rule, failures, cause.as_ref()) => {
+            Verdict::RuledOut(failures.sentence())
+        }
         _ => (rule.judge)(facts),
     };
     asked.map(|rule| (rule, answer(rule))).collect()
@@ -127,10 +133,16 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
 
 /// Returns true if failed answers explain a run better than the signs of `rule` do. If the cause of the failures is
 /// known, rules of the last tier are ruled out, too, because they have no direct signs.
-fn is_silenced(rule: &Rule, failures: &Failures<'_>, knows_cause: bool) -> bool {
+///
+/// If a gateway refuses more of a heavier load while requests queue for all workers behind it, it refuses what these
+/// workers cannot do.
+fn is_silenced(facts: &Facts<'_>, rule: &Rule, failures: &Failures<'_>, cause: Option<&UpstreamFailure>) -> bool {
     let at_some_load = !failures.at_every_load || failures.most;
     let is_left_over = rule.id != UNKNOWN && rule.tier == Tier::LeftOver;
-    rule.is_of_work && at_some_load || (failures.most || knows_cause) && is_left_over
+    let refuses_for_workers = || facts.refusals.by_gateway && waits::queue_inside(&facts.waits).is_some();
+    rule.is_of_work && at_some_load
+        || (failures.most && !refuses_for_workers() || cause.is_some()) && is_left_over
+        || rule.id == RATE_LIMIT && facts.refusals.by_gateway && cause.is_some()
 }
 
 /// Returns the winner's verdict, with the sentence and the evidence of its rule.

@@ -8,7 +8,7 @@ use run::Trial;
 use crate::Facts;
 use crate::context::disks;
 use crate::context::quota;
-use crate::context::single::{server_of, sides_of};
+use crate::context::single::{good, server_of, sides_of};
 use crate::context::view::View;
 use crate::generator::client_limit_threads;
 use crate::in_flight::upstreams::on_server_cpus;
@@ -39,7 +39,7 @@ impl Demand {
 /// Returns the demands of the decisive trial (which represents the run). The largest demand comes first.
 pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
     let Some(trial) = facts.decisive else { return Vec::new() };
-    let Some(x) = positive(trial.rates.completed_rate) else { return Vec::new() };
+    let Some(x) = positive(good(trial)) else { return Vec::new() };
     let mut out: Vec<Demand> = Vec::new();
     let mut put = |id, device: String, utilisation: Option<f64>| {
         if let Some(u) = utilisation.and_then(positive)

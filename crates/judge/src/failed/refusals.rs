@@ -36,9 +36,12 @@ pub(crate) struct Refusals<'a> {
     pub(crate) rate: Level,
     /// Good requests in flight in the trials with refusals and a long window.
     pub(crate) in_flight: InFlight,
-    /// True if at least half of the refusals have the status 429 or 503 ("too many requests"). `None` if statuses were
-    /// not counted.
+    /// True if at least half of the refusals have the status 429 or 503 ("too many requests"), or come from a gateway
+    /// that refuses more of a heavier load. `None` if statuses were not counted.
     pub(crate) overload: Option<bool>,
+    /// True if at least half of the refusals come from a gateway (502 or 504) that refuses a larger share of a heavier
+    /// load. A gateway whose upstream is broken refuses the same share of any load.
+    pub(crate) by_gateway: bool,
     /// True if the rates of all answers (good ones and refusals) differ widely between `trials`, although their rates
     /// of good answers are nearly equal.
     pub(crate) wide: bool,
@@ -61,7 +64,7 @@ pub(crate) struct Refusals<'a> {
 
 /// Returns true if at least half of the refusals have a status for which `is` returns true. Returns `None` if statuses
 /// were not counted.
-pub(super) fn mostly(trials: &[&Trial], is: fn(&str) -> bool) -> Option<bool> {
+pub(super) fn mostly(trials: &[&Trial], is: impl Fn(&str) -> bool) -> Option<bool> {
     let (mut of_kind, mut other) = (0, 0);
     for (status, n) in trials.iter().flat_map(|t| &t.measured.tally.unexpected_statuses) {
         let sum: &mut u64 = if is(status) { &mut of_kind } else { &mut other };
@@ -161,17 +164,19 @@ impl<'a> Refusals<'a> {
         // differ widely.
         let answers = near.iter().map(|t| t.rates.completed_rate);
         let spread = highest_over_lowest(answers);
-        let (overload, is_named) =
-            (mostly(&refusing, run::is_overload), mostly(&refusing, run::is_rate_limit) == Some(true));
+        let is_named = mostly(&refusing, run::is_rate_limit) == Some(true);
         let share_is_constant = share_stays(&each);
         let is_seen = |kind: Within| near.iter().any(|t| within(t) == kind);
         let (grows, steady_within, follows_within) =
             (share_grows(&all), is_seen(Within::Steady), is_seen(Within::Follows));
+        let by_gateway = grows && mostly(&refusing, run::is_gateway_failure) == Some(true);
+        let overload = mostly(&refusing, |status| run::is_overload(status) || grows && run::is_gateway_failure(status));
         let is_exceeded = open.iter().any(|t| good(t) > ABOVE_LIMITER * rate.middle);
         Self {
             in_flight: InFlight::of(&long, &open),
             rate,
             overload,
+            by_gateway,
             wide: spread >= WIDE,
             is_named,
             grows,

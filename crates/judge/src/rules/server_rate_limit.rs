@@ -17,6 +17,7 @@ use crate::number::{cpus, figure, percent, rate};
 use crate::signals::Signal;
 use crate::signals::good_work::fullness_by_good;
 use crate::thresholds::{ALL_REFUSED, HINT, LIKELY, REFUSED, SUREST, TWO_SIGNS, WEAK_SIGN};
+use crate::waits;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-rate-limit",
@@ -152,7 +153,9 @@ fn limited<'r, 'a>(refusals: &'r Refusals<'a>) -> &'r [&'a Trial] {
 fn room(facts: &Facts<'_>, limited: &[&Trial]) -> Option<f64> {
     let views = limited.iter().filter_map(|trial| server_of(trial));
     let full = views.filter_map(|view| fullness_by_good(facts, &view)).reduce(f64::min)?;
-    let waits = crate::in_flight::upstreams::full(facts).is_some();
+    // A gateway whose requests queue for all workers behind it refuses what these workers cannot do.
+    let refuses_for_workers = facts.refusals.by_gateway && waits::queue_inside(&facts.waits).is_some();
+    let waits = crate::in_flight::upstreams::full(facts).is_some() || refuses_for_workers;
     Some(if waits { 0.0 } else { 1.0 - full })
 }
 
@@ -162,7 +165,7 @@ fn by_status(trial: &Trial) -> String {
 }
 
 /// Returns the number of refusals by status, for statuses that `keep` accepts.
-fn by_status_if(trial: &Trial, keep: fn(&str) -> bool) -> String {
+fn by_status_if(trial: &Trial, keep: impl Fn(&str) -> bool) -> String {
     let kept = trial.measured.tally.refusals().filter(|(status, _)| keep(status));
     let each: Vec<String> = kept.map(|(status, n)| format!("{status}: {}", figure(n as f64))).collect();
     if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) }
@@ -186,7 +189,7 @@ fn bind(facts: &Facts<'_>, worst: &Trial, confidence: f64, at_a_time: Option<AtA
         evidence.push(measured(&view, ("process.cpu", ""), (used, FigureUnit::Cpus), view.cpu_allowed(), text));
     }
     let limit = refusals.rate.middle;
-    let others = other_failures(worst);
+    let others = other_failures(worst, refusals.by_gateway);
     let sentence = match at_a_time {
         Some(AtATime { text, queue }) if refusals.keeps_in_flight() => {
             evidence.extend(queue);
@@ -220,8 +223,9 @@ fn rate_line(refusals: &Refusals<'_>, view: &View<'_>) -> Option<Evidence> {
 
 /// Returns text about answers that failed with a status that does not mean overload. Older runs record only status
 /// classes such as 5xx. A status class may include refusals by the limit, so classes are not used.
-fn other_failures(trial: &Trial) -> String {
-    let others = by_status_if(trial, |status| !run::is_overload(status) && !status.ends_with("xx"));
+fn other_failures(trial: &Trial, by_gateway: bool) -> String {
+    let is_limit = |status: &str| run::is_overload(status) || by_gateway && run::is_gateway_failure(status);
+    let others = by_status_if(trial, |status| !is_limit(status) && !status.ends_with("xx"));
     if others.is_empty() { others } else { format!("; other answers failed{others}") }
 }
 

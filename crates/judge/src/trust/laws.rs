@@ -5,7 +5,7 @@ use run::Trial;
 use super::report::Severity::{Imprecise, Unreliable};
 use super::report::TrustReport;
 use crate::context::laws::{beyond_bound, little};
-use crate::context::single::{clients, good, r1_us, server_of, sides_of};
+use crate::context::single::{clients, good, mostly_refused, r1_us, server_of, sides_of};
 use crate::context::view::View;
 use crate::number::{counted, cpus, duration, figure, percent, rate, ratio};
 use crate::thresholds::{CHARGED_APART, DEMAND_CHANGES, LITTLE_DIFFERS, MORE_THAN_ALL};
@@ -76,7 +76,11 @@ fn possible_cpu_use(view: &View<'_>, report: &mut TrustReport) {
 /// Checks that the server's CPU use at the limit is what lighter loads predict: U = X D (utilization = rate times
 /// demand).
 fn predicted_cpu_use(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
-    let demand = |t: &Trial| server_of(t).and_then(|v| ratio(v.cpu_used()?, t.rates.completed_rate));
+    // A refusal costs less than a good answer, so a load of refusals does not show the cost of a request.
+    let demand = |t: &Trial| {
+        let view = server_of(t).filter(|_| !mostly_refused(t))?;
+        ratio(view.cpu_used()?, t.rates.completed_rate)
+    };
     let middle = facts.sweep.get(facts.sweep.len() / 2).copied().filter(|t| !std::ptr::eq(*t, trial));
     let (Some(at_limit), Some(before)) = (demand(trial), middle.and_then(demand)) else { return };
     let foretold = before * trial.rates.completed_rate;

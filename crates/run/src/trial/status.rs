@@ -65,6 +65,12 @@ pub fn is_overload(status: &str) -> bool {
     matches!(status, "429" | "503" | "RESOURCE_EXHAUSTED" | "UNAVAILABLE")
 }
 
+/// Returns true if a gateway answered for an upstream that did not answer: the upstream is broken, or gets more requests
+/// than it accepts. Only a comparison of loads tells the two apart.
+pub fn is_gateway_failure(status: &str) -> bool {
+    matches!(status, "502" | "504")
+}
+
 /// Returns true if the status by itself shows that a rate limit refused the request.
 pub fn is_rate_limit(status: &str) -> bool {
     matches!(status, "429" | "RESOURCE_EXHAUSTED")
@@ -93,6 +99,7 @@ mod tests {
         );
         assert!([429, 503, GRPC_STATUS + 8, GRPC_STATUS + 14].iter().all(|status| is_overload(&status_name(*status))));
         assert!(is_rate_limit("429") && !is_rate_limit("503"));
+        assert!(is_gateway_failure("502") && !is_overload("502") && !is_gateway_failure("503"));
         assert!(!is_overload("404") && !is_overload("500") && !is_overload("INTERNAL"));
     }
 }

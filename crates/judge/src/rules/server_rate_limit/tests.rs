@@ -276,3 +276,49 @@ fn cpus_full_of_refusals_are_not_the_limit() {
     let full = takes_5_at_a_time(1.1).verdict();
     assert!(full.id == "server-cpu" && full.confidence >= 0.9, "{full:#?}");
 }
+
+/// Makes a run in which a gateway has `share` of the answers refused with 502 under any load, or all beyond 500 good
+/// answers per second if `share` is absent. The gateway's `children` handle 5 requests at a time.
+fn gateway(share: Option<f64>, children: bool) -> PlantedRun {
+    let refuse = move |t: &mut run::Trial, _: &crate::planted::Point| {
+        let tally = &mut t.measured.tally;
+        if let Some(share) = share {
+            tally.unexpected_status = (share * tally.completed as f64) as u64;
+        }
+        let refused = tally.unexpected_status;
+        tally.unexpected_statuses = [("502".to_string(), refused)].into_iter().filter(|(_, n)| *n > 0).collect();
+        let waits = Box::new(crate::waits::tests::sleeping_children(5.0, 6.0));
+        t.server.iter_mut().filter(|_| children).for_each(|side| side.waits = Some(waits.clone()));
+    };
+    refuses_beyond_500_after(10_000.0).change(refuse)
+}
+
+/// nginx answers 502 if its upstream takes no more connections (`max_conns`, a full backlog), and also if its upstream
+/// is broken. An earlier version of loadline named no cause in either case.
+#[test]
+fn a_gateway_that_refuses_more_of_a_heavier_load_has_a_limit_and_one_that_fails_a_share_has_none() {
+    let limits = gateway(None, false).verdict();
+    assert!(limits.id == "server-rate-limit" && limits.sentence.contains("refuses"), "{limits:#?}");
+    for share in [0.02, 0.6] {
+        let breaks = gateway(Some(share), false).verdict();
+        assert_ne!(breaks.id, "server-rate-limit", "{breaks:#?}");
+    }
+}
+
+/// This test repeats a situation that was observed with four children of PHP-FPM whose backlog was full, so that nginx
+/// answered 502.
+#[test]
+fn a_gateway_whose_requests_queue_for_all_workers_refuses_what_they_cannot_do() {
+    // The first step at the highest rate has 64 clients, so most of its answers are refusals.
+    let b = gateway(None, true).steps(&[1, 2, 64]).verdict();
+    assert!(b.id == "server-concurrency" && b.sentence.contains("all 5 children of app"), "{b:#?}");
+}
+
+/// Hardly any answer of the heaviest loads is good, so their cheap refusals do not show the cost of a request.
+#[test]
+fn a_load_of_refusals_does_not_contradict_the_cost_of_a_request() {
+    let mut run = gateway(None, false).run();
+    crate::judge(&mut run);
+    let said = [run.findings.trust.warnings, run.findings.trust.held].concat();
+    assert!(said.iter().all(|text| !text.contains("busy CPUs at the limit")), "{said:#?}");
+}
