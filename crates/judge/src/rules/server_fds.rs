@@ -1,12 +1,13 @@
 //! Rule for a server without free file descriptors: one of its processes has reached its limit on open files.
 
-use run::FigureUnit;
+use run::{FigureUnit, Trial};
 
 use super::rule::{PLAIN, Rule, Tier, Verdict, server};
 use super::signs::is_beyond;
 use crate::Facts;
 use crate::context::evidence::measured;
 use crate::context::single::server_of;
+use crate::context::sweep::{Plateau, plateau, top};
 use crate::context::view::View;
 use crate::number::{counted, figure};
 use crate::signals::Signal;
@@ -30,11 +31,29 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// Returns the server's side of a trial, and the process that used the largest share of its file descriptors. Also
-/// returns the name of this process, its number of open file descriptors, and its limit. Leaves out loads far beyond
-/// the server's highest rate, because waiting requests then use up any number of descriptors.
+/// returns the name of this process, its number of open file descriptors, and its limit. If throughput stopped growing
+/// while descriptors were free, leaves out loads far beyond the server's highest rate, because waiting requests then use
+/// up any number of descriptors. Otherwise includes the sweep's last step, which may have failed for lack of
+/// descriptors.
 fn most<'a>(facts: &Facts<'a>) -> Option<(View<'a>, (String, f64, f64))> {
-    let views = facts.focus().into_iter().filter(|trial| !is_beyond(facts, trial)).filter_map(server_of);
+    let was_flat = was_flat_before(facts);
+    let focus = facts.focus().into_iter().filter(|trial| !(was_flat && is_beyond(facts, trial)));
+    let last = facts.sweep.last().copied().filter(|_| !was_flat);
+    let views = focus.chain(last).filter_map(server_of);
     views.filter_map(|v| fullest(&v).map(|f| (v, f))).max_by(|a, b| share(&a.1).total_cmp(&share(&b.1)))
+}
+
+/// Returns true if throughput stopped growing in the steps of the sweep in which the server had free descriptors.
+fn was_flat_before(facts: &Facts<'_>) -> bool {
+    let is_free = |trial: &&Trial| server_of(trial).and_then(|view| fullest(&view)).is_none_or(|used| !is_full(&used));
+    let free: Vec<&Trial> = facts.sweep.iter().copied().filter(is_free).collect();
+    matches!(plateau(&free, &[], top(&free).first().copied()), Plateau::Flat { .. })
+}
+
+/// Returns true if a process has hardly any free descriptor. Many servers keep one or two descriptors in reserve, so
+/// their processes are full slightly below the limit.
+fn is_full((_, held, limit): &(String, f64, f64)) -> bool {
+    held + SPARE_FDS >= *limit
 }
 
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
@@ -49,8 +68,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let Some((view, (name, held, limit))) = most(facts) else {
         return Verdict::CannotSay(vec!["process.fds and process.fd_limit of the server's processes".into()]);
     };
-    // Many servers keep one or two descriptors in reserve, so their processes are full slightly below the limit.
-    if held + SPARE_FDS < limit {
+    if !is_full(&(name.clone(), held, limit)) {
         return Verdict::RuledOut(format!("{name} held {} of {} file descriptors", figure(held), figure(limit)));
     }
     let text = format!("{name} held {} file descriptors (limit {})", figure(held), figure(limit));
@@ -107,6 +125,33 @@ mod tests {
         let b = &run.findings.bottleneck;
         assert_eq!(b.id, "server-fds", "{b:#?}");
         assert!(b.ruled_out.iter().any(|r| r.id == "server-rate-limit"), "it saw its signs: {b:#?}");
+    }
+
+    /// This test repeats a situation that was observed with a proxy with 64 descriptors. From 50 clients on, it has no
+    /// descriptor for a connection to its upstream, and answers 502 at once. Its good answers are therefore as many as
+    /// with 10 clients. An earlier version of loadline took this for a plateau at 10 clients, and the load at which the
+    /// descriptors ran out for an overload.
+    #[test]
+    fn a_step_that_fails_for_lack_of_descriptors_is_no_plateau_before_the_lack() {
+        let fails = |t: &mut run::Trial, p: &crate::planted::Point| {
+            if p.n.max(p.offered / 50.0) <= 20.0 {
+                return;
+            }
+            let refused = 18_000;
+            t.measured.tally.unexpected_status = refused;
+            t.measured.tally.unexpected_statuses = [("502".to_string(), refused)].into();
+            t.measured.tally.completed += refused;
+            t.rates.completed_rate += refused as f64 / 2.0;
+        };
+        let held = |p: &crate::planted::Point| if p.n.max(p.offered / 50.0) > 20.0 { 65.0 } else { 9.0 + 2.0 * p.n };
+        let verdict = |held: fn(&crate::planted::Point) -> f64| {
+            let planted = PlantedRun::new(20_000.0, 500.0).steps(&[1, 2, 10, 50]).rates(&[0.7, 3.7]);
+            let planted = planted.per_s(Who::Server, "process.fds", "srv:100", held).change(fails);
+            planted.level(Who::Server, "process.fd_limit", "srv:100", 64.0).verdict()
+        };
+        let b = verdict(held);
+        assert!(b.id == "server-fds" && b.sentence.contains("65 of 64"), "{b:#?}");
+        assert_ne!(verdict(|_| 40.0).id, "server-fds", "free descriptors");
     }
 
     /// An event loop is full at 5,000 requests per second. Beyond this rate, requests pile up until the loop holds all
