@@ -4,6 +4,7 @@
 use run::{Bottleneck, RuledOut};
 
 use crate::conclude::choose::{Answer, Choice, choose};
+use crate::context::single::{clients, failed_share};
 use crate::context::sweep::Plateau;
 use crate::failed::failed_upstream::UpstreamFailure;
 use crate::failed::failures::Failures;
@@ -11,6 +12,7 @@ use crate::in_flight::inside::Inside;
 use crate::network::ack_timer;
 use crate::number::percent;
 use crate::rules::{RULES, Rule, Tier, Verdict, lack_of_cpus, no_good_answers};
+use crate::signals::cpu::fullness;
 use crate::thresholds::{LIKELY, SURE};
 use crate::waits::{self, WordOrder};
 use crate::{Facts, conclude::confidence, conclude::margins};
@@ -134,15 +136,26 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
 /// Returns true if failed answers explain a run better than the signs of `rule` do. If the cause of the failures is
 /// known, rules of the last tier are ruled out, too, because they have no direct signs.
 ///
-/// If a gateway refuses more of a heavier load while requests queue for all workers behind it, it refuses what these
-/// workers cannot do.
+/// Two kinds of failures are results of the limit. If throughput stopped growing at full CPUs or a full thread without
+/// failures, failures at other loads do not disprove the full device. If a gateway refuses more of a heavier load while
+/// requests queue for all workers behind it, it refuses what these workers cannot do.
 fn is_silenced(facts: &Facts<'_>, rule: &Rule, failures: &Failures<'_>, cause: Option<&UpstreamFailure>) -> bool {
     let at_some_load = !failures.at_every_load || failures.most;
     let is_left_over = rule.id != UNKNOWN && rule.tier == Tier::LeftOver;
     let refuses_for_workers = || facts.refusals.by_gateway && waits::queue_inside(&facts.waits).is_some();
-    rule.is_of_work && at_some_load
+    rule.is_of_work && at_some_load && !is_full_without_failures(facts)
         || (failures.most && !refuses_for_workers() || cause.is_some()) && is_left_over
         || rule.id == RATE_LIMIT && facts.refusals.by_gateway && cause.is_some()
+}
+
+/// Returns true if throughput stopped growing in steps without failures, and the server's CPUs or one of its threads
+/// were likely full in these steps.
+fn is_full_without_failures(facts: &Facts<'_>) -> bool {
+    let Plateau::Flat { from, .. } = facts.plateau else { return false };
+    let mut steps = facts.sweep.iter().filter(|step| clients(step) >= from).peekable();
+    let is_seen = steps.peek().is_some();
+    let is_sound = steps.all(|step| failed_share(step).is_some_and(|share| share <= facts.limits.errors));
+    is_seen && is_sound && facts.full_server().and_then(|view| fullness(&view)).is_some_and(|full| full >= LIKELY)
 }
 
 /// Returns the winner's verdict, with the sentence and the evidence of its rule.
@@ -242,6 +255,31 @@ fn is_forbidden(side: &run::Side, answers: &[Answer]) -> bool {
 #[cfg(test)]
 mod tests {
     use run::{FutexKind, Run, Trial, TrialKind};
+
+    use crate::planted::{PlantedRun, Point, Who};
+
+    /// In this observed case, one thread of Redis was full with 8 to 32 clients, and no request failed. An open loop
+    /// opened more connections than its limit of 40, and some of its requests failed.
+    #[test]
+    fn failures_at_another_load_do_not_disprove_a_thread_that_was_full_without_failures() {
+        let verdict = |first: f64| {
+            let refuses = move |t: &mut Trial, p: &Point| {
+                if p.n >= first || t.kind == TrialKind::Search {
+                    let refused = t.measured.tally.completed / 60;
+                    t.measured.tally.unexpected_status = refused;
+                    t.measured.tally.status.insert("5xx".into(), refused);
+                }
+            };
+            let used = |p: &Point| p.x / 8000.0 * 0.98e6;
+            let planted = PlantedRun::new(200.0, 8000.0).steps(&[1, 2, 4, 8, 16, 32]).rates(&[0.5, 0.8]);
+            let planted = planted.per_s(Who::Server, "process.cpu", "srv:100", used);
+            planted.per_s(Who::Server, "thread.cpu", "srv:100/100", used).change(refuses).verdict()
+        };
+        let full = verdict(1e9);
+        assert_eq!(full.id, "server-single-thread", "{full:#?}");
+        let fails = verdict(16.0);
+        assert_ne!(fails.id, "server-single-thread", "requests failed at the plateau, too: {fails:#?}");
+    }
 
     /// Returns the verdict's sentence about a server that is observed under an external load. Most threads of the
     /// server wait for a lock, in `rounds` rounds of samples.

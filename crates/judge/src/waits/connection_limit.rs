@@ -19,9 +19,12 @@ pub(crate) fn explain_connection_limit(
     run: &run::Run,
     order: WordOrder,
 ) {
-    if !matches!(verdict.id.as_str(), UNKNOWN | "server-concurrency" | "accept-queue") {
+    let is_beside = verdict.id == "server-single-thread";
+    if !is_beside && !matches!(verdict.id.as_str(), UNKNOWN | "server-concurrency" | "accept-queue") {
         return;
     }
+    // Beside a full thread, the limit on connections only explains failures at other loads, so it comes last.
+    let order = if is_beside { WordOrder::WaitsLast } else { order };
     let trial = run.sampled_trial().and_then(|at| run.trials.get(at));
     let Some(Limit { process, open, is_proxy, others }) = trial.and_then(limit) else { return };
     if findings.iter().any(|finding| finding.process == process && is_queue(finding)) {
@@ -32,7 +35,8 @@ pub(crate) fn explain_connection_limit(
     tell(verdict, &text, order);
     verdict.evidence.push(line(&text, process, open));
     let option = others.option(program(process), is_proxy);
-    verdict.advice.insert(0, format!("Let {process} hold more than {most} of clients{option}."));
+    let at = if is_beside { verdict.advice.len() } else { 0 };
+    verdict.advice.insert(at, format!("Let {process} hold more than {most} of clients{option}."));
 }
 
 #[cfg(test)]
