@@ -8,4 +8,5 @@ pub(crate) mod decide;
 pub(crate) mod growing_pool;
 pub(crate) mod margins;
 pub(crate) mod principles;
+pub(crate) mod restarts;
 pub(crate) mod verdict;

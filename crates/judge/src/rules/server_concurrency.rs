@@ -22,6 +22,7 @@ use crate::failed::refused_handshakes::refused_handshakes;
 use crate::in_flight::chain::Chain;
 use crate::in_flight::delayed::delayed_answers;
 use crate::in_flight::places::Places;
+use crate::in_flight::server_queue;
 use crate::in_flight::upstreams;
 use crate::in_flight::waiting::Waiting;
 use crate::network::ack_timer;
@@ -76,10 +77,10 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
 /// Returns the verdict with the number of workers. Returns [`Verdict::RuledOut`] or [`Verdict::CannotSay`] as an error.
 fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let view = server(facts)?;
-    let flat = flat(facts)?;
+    let places = Places::of(facts);
+    let flat = flat(facts, places.as_ref())?;
     waits_for_the_generator(facts)?;
     let used = idles(facts, &view)?;
-    let places = Places::of(facts);
     let signs = signs(facts, &view, places.as_ref());
     counts_places(facts)?;
     waits_nowhere(facts, signs.is_empty())?;
@@ -155,7 +156,7 @@ fn hidden(view: &View<'_>, task: &Task) -> run::Evidence {
 /// Describes the range of clients over which throughput did not grow. Without a plateau of throughput, returns
 /// `Ok(None)` if upstreams or waiting threads show the limit. If nothing shows the limit, returns the rule's result as
 /// an error.
-fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
+fn flat(facts: &Facts<'_>, places: Option<&Places>) -> Result<Option<String>, Verdict> {
     match facts.plateau {
         Plateau::Flat { from, to, growth } => {
             Ok(Some(format!("from {} to {} clients throughput {}", figure(from), figure(to), grew(growth))))
@@ -176,6 +177,8 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
         }
         // Clients whose connections are never accepted do not raise the rate.
         Plateau::Grows | Plateau::NoResult if holds_no_more(facts) => Ok(None),
+        // An open loop completed less than it offered, while most waiting requests waited at the server.
+        Plateau::Grows if facts.is_rate_limited() && server_queue::seen(facts, places).is_some() => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("throughput still grew with more clients".into())),
         Plateau::NoResult => Err(cannot_say(facts.lacks_levels())),
     }

@@ -76,11 +76,13 @@ use crate::thresholds::{HOLDER_SURE, WAIT_MOSTLY, WAIT_POOL_BUSY};
 /// Returns the causes for which requests wait, from one sampled trial of a run. The sampled trial is the first trial
 /// that shows a cause, in the order of [`Run::trials_by_samples`]. In a short trial, the queue may grow so fast that
 /// the counts of requests and waiting threads contradict each other. Leaves out trials with a light load (`is_light`
-/// returns true): the rate still grew later, so a wait there does not limit the rate.
+/// returns true): the rate still grew later, so a wait there does not limit the rate. If only light loads remain, uses
+/// the trials with fewer samples.
 pub(crate) fn of_run(run: &Run, is_light: impl Fn(&Trial) -> bool) -> Vec<WaitFinding> {
     let none = WaitProfile::default();
+    let is_heavy = |at: &usize| run.trials.get(*at).is_some_and(|trial| !is_light(trial));
     let of_trial = |at: usize| {
-        let trial = run.trials.get(at).filter(|trial| !is_light(trial))?;
+        let trial = run.trials.get(at)?;
         let threads = trial.server.as_ref().and_then(|side| {
             let profile = loops::without_shared_connections(side.waits.as_deref()?, run, trial);
             Some(without_polls(profile, &View::new("server", trial, side)))
@@ -88,7 +90,20 @@ pub(crate) fn of_run(run: &Run, is_light: impl Fn(&Trial) -> bool) -> Vec<WaitFi
         let causes = waits(threads.as_deref().unwrap_or(&none), &trial.databases);
         Some(limit_signs::without_following_pools(causes, trial)).filter(|causes| !causes.is_empty())
     };
-    run.trials_by_samples().into_iter().find_map(of_trial).unwrap_or_default()
+    let mut heavy: Vec<usize> = run.trials_by_samples().into_iter().filter(is_heavy).collect();
+    if heavy.is_empty() {
+        heavy = by_rounds(run).into_iter().filter(is_heavy).collect();
+    }
+    heavy.into_iter().find_map(of_trial).unwrap_or_default()
+}
+
+/// Returns the trials in which threads were sampled, the one with the most rounds of samples first.
+fn by_rounds(run: &Run) -> Vec<usize> {
+    let rounds = |trial: &Trial| Some(trial.server.as_ref()?.waits.as_ref()?.rounds).filter(|rounds| *rounds > 0);
+    let all = run.trials.iter().enumerate();
+    let mut sampled: Vec<(u64, usize)> = all.filter_map(|(at, trial)| Some((rounds(trial)?, at))).collect();
+    sampled.sort_by_key(|(rounds, _)| std::cmp::Reverse(*rounds));
+    sampled.into_iter().map(|(_, at)| at).collect()
 }
 
 /// Returns a profile without the connections on which a reply takes longer than the slowest request. If a reply takes

@@ -255,3 +255,19 @@ fn an_event_loop_before_a_full_pipe_is_told_beside_an_idle_thread() {
     assert_eq!(told(ThreadState::FullPipe, 0.0), None, "no request waits");
     assert_eq!(told(ThreadState::Sleep, 32.9), None, "a thread of the runtime may sleep");
 }
+
+/// The trial with the most samples had a light load. Another trial with fewer samples had a heavy load, and its threads
+/// waited for a lock.
+#[test]
+fn a_heavy_load_with_fewer_samples_counts_if_the_best_sampled_load_was_light() {
+    let with = |rounds: u64, concurrency: f64| {
+        let profile = run::WaitProfile { rounds, ..super::tests::locked(run::FutexKind::OwnedMutex) };
+        let server = Some(run::Side { waits: Some(Box::new(profile)), ..run::Side::default() });
+        let rates = run::Rates { concurrency, ..run::Rates::default() };
+        run::Trial { server, rates, ..run::Trial::default() }
+    };
+    let run = run::Run { trials: vec![with(8, 59.0), with(100, 182.0)], ..run::Run::default() };
+    let found = |is_light: fn(&run::Trial) -> bool| super::of_run(&run, is_light).len();
+    assert_eq!(found(|trial| trial.rates.concurrency > 100.0), 1);
+    assert_eq!(found(|_| true), 0, "only light loads");
+}

@@ -251,3 +251,16 @@ fn one_host_with_a_link_in_it_is_no_loopback() {
     assert!(loopback.id == "server-concurrency" && said(&loopback), "{loopback:#?}");
     assert!(veth.id == "server-concurrency" && !said(&veth), "{veth:#?}");
 }
+
+/// This test repeats a situation that was observed with four workers of gunicorn. The sweep ended at 16 clients, while
+/// its rate still grew. An open loop then offered more than the server completed, and connections waited to be accepted.
+#[test]
+fn an_open_loop_that_piles_up_at_the_server_shows_the_limit_that_the_sweep_did_not_reach() {
+    let piles_up = |queue: f64| {
+        let planted = PlantedRun::new(5500.0, 726.0).steps(&[1, 2, 16]).rates(&[0.8, 1.15]);
+        planted.level(Who::Server, "listen.queue", "0.0.0.0:8080", queue).verdict()
+    };
+    let (queue, none) = (piles_up(12.0), piles_up(0.0));
+    assert_eq!(queue.id, "server-concurrency", "{queue:#?}");
+    assert_ne!(none.id, "server-concurrency", "no request waited at the server: {none:#?}");
+}
