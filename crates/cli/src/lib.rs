@@ -114,7 +114,10 @@ pub fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) => {
             output::tell(&format!("loadline: {}", output::safe(&output::sentence(&error))));
-            ExitCode::from(Exit::ERROR)
+            match error.downcast_ref() {
+                Some(lab::LabError::Interrupted) => Exit::Interrupted.into(),
+                _ => ExitCode::from(Exit::ERROR),
+            }
         }
     }
 }

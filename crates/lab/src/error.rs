@@ -20,6 +20,9 @@ pub enum LabError {
         /// Reason for the failure, and its remedy.
         why: String,
     },
+    /// The user ended the run before anything was measured.
+    #[error("interrupted before anything was measured")]
+    Interrupted,
     /// The server sent answers without requests during the load, so its throughput and latency are unknown.
     #[error("measuring {target} failed: {why}")]
     Unasked {

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use testkit::{echoing, loadline, served};
+use testkit::{echoing, loadline, served, signal};
 
 const QUICK: &[&str] = &[
     "--duration",
@@ -60,6 +60,27 @@ fn a_named_status_makes_all_others_errors() {
     assert_eq!(load(&[&url, "--expect", "errors<=0"]).0, Some(0));
     let expect = ["--expect-status", "200", "--expect", "errors<=0"];
     assert_eq!(load(&[&[url.as_str()][..], &expect].concat()).0, Some(1), "half of the answers are 301");
+}
+
+/// An earlier version of loadline waited until the timeout, began the timeout again after each signal, and then reported
+/// that the server had failed.
+#[test]
+fn a_signal_ends_the_wait_for_the_first_answer() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    for (command, name) in [("load", "INT"), ("load", "TERM"), ("find", "INT"), ("compare", "INT")] {
+        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_loadline"));
+        program.args([command, &url, "--timeout", "10s", "--json"]);
+        program.args((command == "compare").then_some(&url));
+        program.stderr(std::process::Stdio::piped());
+        let child = program.spawn().unwrap();
+        let _connection = listener.accept().unwrap();
+        signal(child.id(), name);
+        let output = child.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{command} {name}: {errors}");
+        assert!(errors.contains("interrupted before anything was measured"), "{errors}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! CPUs.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use judge::Pairing;
@@ -71,12 +72,15 @@ pub fn in_turns(
     let [a, b] = plans;
     let watch = Mutex::new(watch);
     let stopped = || locked(&watch).stop();
-    let [mut watch_a, mut watch_b] = ["old server", "new server"].map(|name| SideWatch { watch: &watch, name });
+    let prepared = AtomicBool::new(false);
+    let side_watch = |name| SideWatch { watch: &watch, name, prepared: &prepared };
+    let [mut watch_a, mut watch_b] = ["old server", "new server"].map(side_watch);
     let [dir_a, dir_b] = match dirs.filter(|_| duet.is_none()) {
         Some(dirs) => dirs.map(Some),
         None => [None; 2],
     };
     let [mut a, mut b] = [prepare(a, dir_a, &mut watch_a)?, prepare(b, dir_b, &mut watch_b)?];
+    prepared.store(true, Ordering::Relaxed);
     let first_s = [&a, &b].map(|side| side.target_setup.first_s);
     let plan = TurnsPlan { first_s, budget_s, threshold, whole_budget };
     // During the set-up, the servers ran on their assigned CPUs. Between the measurements, the servers may use all
@@ -102,6 +106,9 @@ struct SideWatch<'w, 'c> {
     watch: &'w Mutex<&'c mut dyn Watch>,
     /// Name of the server.
     name: &'static str,
+    /// True once both servers have answered their test requests. After the test requests, the comparison itself ends
+    /// the loads, so that both servers have the same number of loads.
+    prepared: &'w AtomicBool,
 }
 
 impl Watch for SideWatch<'_, '_> {
@@ -111,6 +118,10 @@ impl Watch for SideWatch<'_, '_> {
 
     fn tick(&mut self, now: &Tick) {
         locked(self.watch).tick(now);
+    }
+
+    fn stop(&self) -> bool {
+        !self.prepared.load(Ordering::Relaxed) && locked(self.watch).stop()
     }
 }
 
@@ -191,7 +202,9 @@ mod tests {
     fn the_watch_of_a_comparison_hears_which_server_is_measured() {
         let mut heard = Phases::default();
         let watch: Mutex<&mut dyn Watch> = Mutex::new(&mut heard);
-        let [mut old, mut new] = ["old server", "new server"].map(|name| SideWatch { watch: &watch, name });
+        let prepared = AtomicBool::new(false);
+        let side_watch = |name| SideWatch { watch: &watch, name, prepared: &prepared };
+        let [mut old, mut new] = ["old server", "new server"].map(side_watch);
         old.phase("window 1", 1.0);
         new.phase("window 1", 1.0);
         assert_eq!(heard.0, ["old server, window 1", "new server, window 1"]);

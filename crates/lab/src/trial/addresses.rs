@@ -23,7 +23,7 @@ pub(super) fn look_up(lab: &mut Lab<'_>, parsed: ParsedTarget, asker: &Asker<'_>
         let (host, port) = elsewhere.clone().unwrap_or_else(|| (host.to_owned(), port));
         let fixed = target.fixed_addresses(&host, port);
         used = elsewhere.is_some() || fixed.is_some();
-        fixed.map_or_else(|| asker.look_up(&host, port), Ok)
+        fixed.map_or_else(|| asker.look_up(lab, &host, port), Ok)
     })?;
     if used {
         lab.note(format!("connections go to {}, by --connect-to or --resolve", found.addr));
@@ -49,8 +49,8 @@ pub(super) fn choose(lab: &mut Lab<'_>, found: &mut Resolved, asker: &Asker<'_>)
         return check_authorized(&target.url, &found.addr, target.authorized);
     }
     let plan = LoadPlan { connect_timeout_s: lab.run.plan.load.connect_timeout_s, ..LoadPlan::default() };
-    let connect =
-        |addr: &SocketAddr| asker.ask(ServerQuestion::Accepts, &Address::from(*addr), &plan).error.map_or(Ok(()), Err);
+    let accepts = |addr: &SocketAddr| asker.ask(lab, ServerQuestion::Accepts, &Address::from(*addr), &plan);
+    let connect = |addr: &SocketAddr| accepts(addr).error.map_or(Ok(()), Err);
     let wanted = match target.addresses {
         AddressChoice::First => 1,
         AddressChoice::All => run::MAX_ADDRESSES,

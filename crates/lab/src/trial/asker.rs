@@ -8,16 +8,12 @@ use std::time::Duration;
 use run::{Address, AgentSpec, LoadPlan, ServerAnswer, ServerQuestion, Tally};
 
 use crate::agents::{ask, ask_patiently, files};
-use crate::{Host, preflight};
+use crate::trial::backlog::{ALIVE_TIMEOUT_S, alive_timeout_s};
+use crate::trial::unless_stopped::unless_stopped;
+use crate::{Host, Lab, preflight};
 
-/// Minimum and maximum time to wait for an answer, seconds, when a request checks whether a server is alive. A queue
-/// that a load left in the server takes about as long to drain as the load lasted, whatever the timeout was.
-const ALIVE_TIMEOUT_S: (f64, f64) = (3.0, 10.0);
-
-/// Returns the time to wait for an answer, seconds, when a request checks whether the server is alive after a load.
-pub(crate) fn alive_timeout_s(plan: &LoadPlan) -> f64 {
-    (plan.warmup_s + plan.duration_s).clamp(ALIVE_TIMEOUT_S.0, ALIVE_TIMEOUT_S.1)
-}
+/// Reason why there is no answer, if the user stopped the run.
+const STOPPED: &str = "the run was stopped before an answer came";
 
 /// Host from which single requests are sent to the server.
 pub(crate) struct Asker<'a> {
@@ -32,11 +28,14 @@ impl<'a> Asker<'a> {
         Self { host, program: program.into() }
     }
 
-    /// Lets the host answer a question about the server. If the host does not respond, the returned answer contains the
-    /// error.
-    pub(crate) fn ask(&self, question: ServerQuestion, addr: &Address, plan: &LoadPlan) -> ServerAnswer {
+    /// Lets the host answer a question about the server. If the host does not respond, or if the user stops the run,
+    /// the returned answer contains the error.
+    pub(crate) fn ask(&self, lab: &Lab<'_>, question: ServerQuestion, addr: &Address, plan: &LoadPlan) -> ServerAnswer {
         if !self.host.is_remote() {
-            return preflight::answer(question, addr, plan);
+            let (addr, plan) = (addr.clone(), plan.clone());
+            let answer = unless_stopped(&|| lab.must_stop(), move || preflight::answer(question, &addr, &plan));
+            let stopped = || ServerAnswer { error: Some(STOPPED.into()), ..ServerAnswer::default() };
+            return answer.unwrap_or_else(stopped);
         }
         self.ask_there(question, addr, plan).unwrap_or_else(|why| {
             let error = Some(plan.secrets.scrub(&why));
@@ -57,9 +56,11 @@ impl<'a> Asker<'a> {
 
     /// Looks up the addresses of a server's name on the host that generates the load. Only the generator's host needs
     /// to know the server's name.
-    pub(crate) fn look_up(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+    pub(crate) fn look_up(&self, lab: &Lab<'_>, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
         if !self.host.is_remote() || host.parse::<IpAddr>().is_ok() {
-            return preflight::look_up(host, port);
+            let name = host.to_owned();
+            let found = unless_stopped(&|| lab.must_stop(), move || preflight::look_up(&name, port));
+            return found.unwrap_or_else(|| Err(STOPPED.into()));
         }
         let spec = AgentSpec::LookUp { host: host.into(), port };
         let found = ask(self.host, &self.program, "name look-up", &spec)?;
@@ -69,11 +70,11 @@ impl<'a> Asker<'a> {
 
     /// Makes one request, after a load that got no answers. Returns the counts of the request, or the reason why no
     /// answer came.
-    pub(crate) fn still_answers(&self, addr: &Address, plan: &LoadPlan) -> Result<Tally, String> {
+    pub(crate) fn still_answers(&self, lab: &Lab<'_>, addr: &Address, plan: &LoadPlan) -> Result<Tally, String> {
         let mut plan = plan.clone();
         plan.timeout_s = alive_timeout_s(&plan);
         plan.connect_timeout_s = ALIVE_TIMEOUT_S.0;
-        let answer = self.ask(ServerQuestion::StillAnswers, addr, &plan);
+        let answer = self.ask(lab, ServerQuestion::StillAnswers, addr, &plan);
         let why = answer.error.unwrap_or_else(|| "no answer came".into());
         answer.response.as_ref().map(preflight::tally).ok_or(why)
     }

@@ -1,7 +1,16 @@
 //! Requests that a load left in the server's queue. Until a server has emptied its queue, it answers no new requests.
 
-use run::Trial;
 use run::number::{number, prose::counted, span};
+use run::{LoadPlan, Trial};
+
+/// Minimum and maximum time to wait for an answer, seconds, when a request checks whether a server is alive. A queue
+/// that a load left in the server takes about as long to drain as the load lasted, whatever the timeout was.
+pub(super) const ALIVE_TIMEOUT_S: (f64, f64) = (3.0, 10.0);
+
+/// Returns the time to wait for an answer, seconds, when a request checks whether the server is alive after a load.
+pub(super) fn alive_timeout_s(plan: &LoadPlan) -> f64 {
+    (plan.warmup_s + plan.duration_s).clamp(ALIVE_TIMEOUT_S.0, ALIVE_TIMEOUT_S.1)
+}
 
 /// Returns the reason why the server may be alive although it did not answer within `waited_s` after the load. Returns
 /// `None` if the server could have emptied its queue within `waited_s`.

@@ -24,7 +24,7 @@ pub(super) fn encode(
     }
     let fail = |why: String| LabError::set_up(TASK, why);
     let encoded = match call.proto_files.is_empty() && call.descriptor_sets.is_empty() {
-        true => reflected(addr, load, asker),
+        true => reflected(lab, addr, load, asker),
         false => preflight::calls::types(None, load, false).and_then(|types| preflight::calls::encode(call, &types)),
     };
     let encoded = encoded.map_err(fail)?;
@@ -39,12 +39,12 @@ pub(super) fn encode(
 
 /// Lets the host that generates the load ask the server for the message types of a gRPC call. With these types, the
 /// same host encodes the messages of the call.
-fn reflected(addr: &Address, load: &LoadPlan, asker: &Asker<'_>) -> Result<EncodedCall, String> {
+fn reflected(lab: &Lab<'_>, addr: &Address, load: &LoadPlan, asker: &Asker<'_>) -> Result<EncodedCall, String> {
     let mut asked = load.clone();
     if let Protocol::Grpc(call) = &mut asked.protocol {
         call.json = Some(preflight::calls::json(call)?);
     }
-    let answer = asker.ask(ServerQuestion::EncodedCall, addr, &asked);
+    let answer = asker.ask(lab, ServerQuestion::EncodedCall, addr, &asked);
     answer.call.ok_or_else(|| answer.error.unwrap_or_else(|| "no answer came".into()))
 }
 

@@ -24,7 +24,7 @@ pub(super) fn join(
     if slots.is_empty() {
         return Ok(());
     }
-    let ranges = asker.ask(ServerQuestion::ClusterSlots, &found.addr, load).cluster;
+    let ranges = asker.ask(lab, ServerQuestion::ClusterSlots, &found.addr, load).cluster;
     let nodes = nodes(&ranges, &slots, asked);
     let Some((first, others)) = nodes.split_first() else { return Ok(()) };
     nodes.iter().try_for_each(|node| check_authorized(&target.url, &(*node).into(), target.authorized))?;

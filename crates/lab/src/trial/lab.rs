@@ -15,8 +15,7 @@ use crate::agents::AgentGroup;
 use crate::observe::host_watch::HostWatch;
 use crate::observe::{Observation, ObservedServer};
 use crate::trial::BudgetClock;
-use crate::trial::asker::alive_timeout_s;
-use crate::trial::backlog;
+use crate::trial::backlog::{self, alive_timeout_s};
 use crate::trial::cold::Cold;
 use crate::trial::span_times;
 use crate::{Host, LabError, Local, Watch};
@@ -118,8 +117,13 @@ impl<'w> Lab<'w> {
     /// Returns true if the user wants to stop, or if the run was stopped for another reason, such as the end of the
     /// server.
     pub fn stopped(&mut self) -> bool {
-        self.stopped |= self.watch.stop();
+        self.stopped = self.must_stop();
         self.stopped
+    }
+
+    /// Returns the same as [`Self::stopped`].
+    pub(crate) fn must_stop(&self) -> bool {
+        self.stopped || self.watch.stop()
     }
 
     /// Records the CPU use of other programs in each later load test that has no observers. Load tests without

@@ -33,6 +33,7 @@ pub mod target;
 mod target_setup;
 pub(crate) mod turn_order;
 mod unasked;
+pub(crate) mod unless_stopped;
 mod watch;
 mod watch_server;
 

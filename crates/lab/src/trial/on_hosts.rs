@@ -47,7 +47,7 @@ impl HostsSetup {
         let program = lab.program().to_path_buf();
         let hosts = Hosts::connect(&plans, &program)?;
         let asker = Asker::new(hosts.clients(), &program);
-        let look_up = |name: &str| asker.look_up(name, 0);
+        let look_up = |name: &str| asker.look_up(lab, name, 0);
         let plan = ServePlan { listen: listen_at(server_plan, listen, look_up)?, ..plan.clone() };
         let (group, addr, notes) = start_server(hosts.server(), &program, plan)?;
         notes.into_iter().for_each(|note| lab.note(note));

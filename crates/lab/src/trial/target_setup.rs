@@ -3,8 +3,6 @@
 
 mod server_processes;
 
-use std::path::Path;
-
 use run::{Address, LoadPlan, RequestSet, ServePlan, ServerQuestion, TlsPlan};
 use testbed::named::Joining;
 
@@ -48,7 +46,10 @@ const INSECURE: &str = "insecure: the server's certificate is not verified (--in
 impl TargetSetup {
     /// Prepares the target of the run's plan, and starts the embedded server if the plan names no target.
     pub fn prepare(lab: &mut Lab<'_>) -> Result<Self, LabError> {
-        let target_setup = if lab.run.plan.target.url.is_empty() { Self::embedded(lab) } else { Self::of_target(lab) }?;
+        let is_embedded = lab.run.plan.target.url.is_empty();
+        let prepared = if is_embedded { Self::embedded(lab) } else { Self::of_target(lab) };
+        // If the user stops the run, the server's missing answer is not an error.
+        let target_setup = prepared.map_err(|error| if lab.stopped() { LabError::Interrupted } else { error })?;
         let [client, server] = target_setup.observation.here();
         if client || server {
             let role = match (client, server) {
@@ -204,8 +205,8 @@ impl TargetSetup {
 
     /// Makes one request from the generators' host, after a load that got no answers. Returns the counts of the
     /// request, or the reason why no answer came.
-    pub(crate) fn still_answers(&self, program: &Path) -> Result<run::Tally, String> {
-        Asker::new(self.host(), program).still_answers(&self.addr, &self.load)
+    pub(crate) fn still_answers(&self, lab: &Lab<'_>) -> Result<run::Tally, String> {
+        Asker::new(self.host(), lab.program()).still_answers(lab, &self.addr, &self.load)
     }
 
     /// Returns true if the protocol is HTTP, so answers have a status.
@@ -227,7 +228,7 @@ pub(super) fn note_remote_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], s
 fn test_request(lab: &mut Lab<'_>, asker: &Asker<'_>, addr: &Address, load: &LoadPlan) -> Result<f64, LabError> {
     let target = lab.run.plan.target.url.clone();
     let fail = |why| LabError::Preflight { target: target.clone(), why };
-    let answer = asker.ask(ServerQuestion::Answers, addr, load);
+    let answer = asker.ask(lab, ServerQuestion::Answers, addr, load);
     let why = answer.error.unwrap_or_else(|| "no answer came".into());
     // S-Clients (Banga and Druschel, 1997) are meant for overloaded servers, so a full accept queue is not an error.
     if answer.accepts_nothing {
