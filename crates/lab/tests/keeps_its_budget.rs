@@ -176,6 +176,10 @@ impl Conductor for Machine {
         let response_us = 1e6 * if offered > self.highest_rate { in_flight / rate } else { self.response_s };
         (trial.latency_us.p50, trial.latency_us.mean, trial.latency_us.p99) = (response_us, response_us, response_us);
         trial.measured.tally.completed = (rate * window.length_s()) as u64;
+        if self.response_s > window.length_s() {
+            // The only answer comes after the measurement.
+            (trial.rates.completed_rate, trial.measured.tally.completed, trial.tally.completed) = (0.0, 0, 1);
+        }
         trial.measured.window = window;
         trial.measured.length_s = window.length_s();
         self.run.trials.push(trial.clone());
@@ -230,6 +234,18 @@ fn no_search_exceeds_its_budget_by_more_than_a_drain() {
         steps += machine.run.trials.iter().filter(|trial| trial.kind == TrialKind::Search).count();
     }
     assert!(used > 0.8 * SERVERS as f64 && steps > 5 * SERVERS as usize, "{used} {steps}: it uses its budget, too");
+}
+
+/// Each answer takes 3 s, longer than a measurement. An earlier version of `find` repeated the first load test even if
+/// the budget was over.
+#[test]
+fn a_measurement_without_any_answer_is_repeated_only_within_the_budget() {
+    let mut machine = Machine::new(5);
+    (machine.run.plan.search.budget_s, machine.run.plan.search.users) = (10.0, false);
+    machine.clock.end_at(10.0);
+    (machine.response_s, machine.highest_rate, machine.stalls, machine.now_s) = (3.0, 100.0, 0.0, 3.0);
+    within_budget(&mut machine, 3.0).unwrap();
+    assert!(machine.now_s <= 10.0 + machine.load.drain_s, "{}", machine.now_s);
 }
 
 #[test]

@@ -58,6 +58,8 @@ pub struct Finder {
     let_through: f64,
     /// Rate that is offered again and again, because the server refuses everything for a time; absent otherwise.
     held_rate: Option<f64>,
+    /// True if the sweep has conducted a load test. Its first load test is conducted even if it exceeds the budget.
+    swept: bool,
     /// True if the search must end, because the server no longer answers or generators were lost.
     over: bool,
 }
@@ -91,6 +93,7 @@ impl Finder {
             searched: Vec::new(),
             let_through: 0.0,
             held_rate: None,
+            swept: false,
             over: false,
         }
     }
@@ -216,6 +219,7 @@ impl Finder {
             return Ok(Trial::default());
         };
         if kind == TrialKind::Sweep {
+            self.swept = true;
             let has_paused = trial.measured.tally.completed == 0 && trial.tally.completed > 0;
             self.pause_s = self.pause_s.max(if has_paused { trial.measured.window.length_s() } else { 0.0 });
             self.response_s = (trial.latency_us.p50 / 1e6).max(self.pause_s);

@@ -5,6 +5,7 @@ use run::{LoadPlan, Objective, Run, Trial};
 
 use crate::prove;
 use crate::search::Conductor;
+use crate::trial::backlog::alive_timeout_s;
 use crate::{Lab, LabError, Point, TargetSetup};
 
 /// A server under the load of agents.
@@ -18,6 +19,17 @@ pub(crate) struct LiveTarget<'w> {
     pub(crate) proof_s: f64,
     /// Reason why there is no experiment, if the search got the experiment's time; `None` otherwise.
     pub(crate) no_proof: Option<String>,
+}
+
+/// Note for the user if the budget left too little time to check whether the server is alive.
+const NOT_CHECKED: &str =
+    "too little of the budget was left to check whether the server still answers after a load that got no answers";
+
+impl LiveTarget<'_> {
+    /// Returns the time to wait for an answer, seconds, when a request checks whether the server is alive.
+    fn alive_timeout_s(&self) -> f64 {
+        alive_timeout_s(&self.lab.run, self.target_setup.first_s)
+    }
 }
 
 impl Conductor for LiveTarget<'_> {
@@ -96,9 +108,19 @@ impl Conductor for LiveTarget<'_> {
     }
 
     fn ask(&mut self) -> Result<bool, String> {
-        let answered = match self.target_setup.still_answers(&self.lab) {
+        let (wait_s, left_s) = (self.alive_timeout_s(), self.lab.left_s());
+        // In less time, no server could answer.
+        if left_s < self.target_setup.first_s {
+            self.lab.note(NOT_CHECKED);
+            return Ok(true);
+        }
+        let answered = match self.target_setup.still_answers(&self.lab, wait_s.min(left_s)) {
             // If the user stops the run, the missing answer says nothing about the server.
             Err(_) if self.lab.stopped() => return Ok(true),
+            Err(_) if wait_s > left_s && self.lab.left_s() <= 0.0 => {
+                self.lab.note(NOT_CHECKED);
+                return Ok(true);
+            }
             asked => asked?,
         };
         self.lab.count(&answered);
@@ -110,6 +132,6 @@ impl Conductor for LiveTarget<'_> {
     }
 
     fn gone(&mut self, why: &str) -> Result<(), LabError> {
-        self.lab.gone(why)
+        self.lab.gone(why, self.alive_timeout_s())
     }
 }

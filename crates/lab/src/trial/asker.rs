@@ -8,7 +8,6 @@ use std::time::Duration;
 use run::{Address, AgentSpec, LoadPlan, ServerAnswer, ServerQuestion, Tally};
 
 use crate::agents::{ask, ask_patiently, files};
-use crate::trial::backlog::{ALIVE_TIMEOUT_S, alive_timeout_s};
 use crate::trial::unless_stopped::unless_stopped;
 use crate::{Host, Lab, preflight};
 
@@ -69,11 +68,16 @@ impl<'a> Asker<'a> {
     }
 
     /// Makes one request, after a load that got no answers. Returns the counts of the request, or the reason why no
-    /// answer came.
-    pub(crate) fn still_answers(&self, lab: &Lab<'_>, addr: &Address, plan: &LoadPlan) -> Result<Tally, String> {
-        let mut plan = plan.clone();
-        plan.timeout_s = alive_timeout_s(&plan);
-        plan.connect_timeout_s = ALIVE_TIMEOUT_S.0;
+    /// answer came within `wait_s` seconds.
+    pub(crate) fn still_answers(
+        &self,
+        lab: &Lab<'_>,
+        wait_s: f64,
+        addr: &Address,
+        plan: &LoadPlan,
+    ) -> Result<Tally, String> {
+        let connect_timeout_s = plan.connect_timeout_s.min(wait_s);
+        let plan = LoadPlan { timeout_s: wait_s, connect_timeout_s, ..plan.clone() };
         let answer = self.ask(lab, ServerQuestion::StillAnswers, addr, &plan);
         let why = answer.error.unwrap_or_else(|| "no answer came".into());
         answer.response.as_ref().map(preflight::tally).ok_or(why)

@@ -1,15 +1,19 @@
 //! Requests that a load left in the server's queue. Until a server has emptied its queue, it answers no new requests.
 
 use run::number::{number, prose::counted, span};
-use run::{LoadPlan, Trial};
+use run::{Run, Trial};
 
-/// Minimum and maximum time to wait for an answer, seconds, when a request checks whether a server is alive. A queue
-/// that a load left in the server takes about as long to drain as the load lasted, whatever the timeout was.
-pub(super) const ALIVE_TIMEOUT_S: (f64, f64) = (3.0, 10.0);
+/// Minimum and maximum time in which a server may empty the queue of a load, seconds. A queue takes about as long to
+/// empty as the load lasted.
+const QUEUE_TIME_S: (f64, f64) = (3.0, 10.0);
 
-/// Returns the time to wait for an answer, seconds, when a request checks whether the server is alive after a load.
-pub(super) fn alive_timeout_s(plan: &LoadPlan) -> f64 {
-    (plan.warmup_s + plan.duration_s).clamp(ALIVE_TIMEOUT_S.0, ALIVE_TIMEOUT_S.1)
+/// Returns the time to wait for an answer, seconds, when a request checks whether the server is alive after the last
+/// load of `run`: time to empty the queue that the load left, and then to answer one request, which took `first_s`
+/// seconds before any load. If the user gave a `--timeout` below the minimum, it replaces the minimum.
+pub(crate) fn alive_timeout_s(run: &Run, first_s: f64) -> f64 {
+    let plan = &run.plan.load;
+    let loaded_s = run.trials.last().map_or(plan.warmup_s + plan.duration_s, |trial| trial.measured.window.end_s);
+    loaded_s.clamp(QUEUE_TIME_S.0.min(plan.timeout_s), QUEUE_TIME_S.1) + first_s
 }
 
 /// Returns the reason why the server may be alive although it did not answer within `waited_s` after the load. Returns
@@ -44,13 +48,27 @@ fn highest_rate(trial: &Trial) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use run::{Rates, Tally};
+    use run::{Rates, Tally, Window};
 
     use super::*;
 
     fn trial(sent: u64, completed: u64, completed_rate: f64) -> Trial {
         let tally = Tally { sent, completed, ..Tally::default() };
         Trial { tally, rates: Rates { completed_rate, ..Rates::default() }, ..Trial::default() }
+    }
+
+    /// A step of a search that lasted 1 s left a queue of about 1 s. An earlier version of loadline always waited 10 s
+    /// in a search, although the whole budget was 8 s and `--timeout` was 1 s.
+    #[test]
+    fn a_check_waits_as_long_as_the_last_load_lasted() {
+        let of = |timeout_s: f64, loaded_s: f64| {
+            let mut run = Run { trials: vec![trial(100, 0, 0.0)], ..Run::default() };
+            run.plan.load.timeout_s = timeout_s;
+            run.trials[0].measured.window = Window { begin_s: 0.0, end_s: loaded_s };
+            alive_timeout_s(&run, 0.5)
+        };
+        assert_eq!((of(1.0, 1.0), of(10.0, 1.0), of(1.0, 5.0)), (1.5, QUEUE_TIME_S.0 + 0.5, 5.5));
+        assert_eq!(of(10.0, 60.0), QUEUE_TIME_S.1 + 0.5);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::agents::AgentGroup;
 use crate::observe::host_watch::HostWatch;
 use crate::observe::{Observation, ObservedServer};
 use crate::trial::BudgetClock;
-use crate::trial::backlog::{self, alive_timeout_s};
+use crate::trial::backlog;
 use crate::trial::cold::Cold;
 use crate::trial::span_times;
 use crate::{Host, LabError, Local, Watch};
@@ -157,9 +157,9 @@ impl<'w> Lab<'w> {
     }
 
     /// Records that the server, or the network path to it, failed in the last load test, and stops the run. If the
-    /// queue of the load explains the missing answer, adds a note with this explanation instead.
-    pub(crate) fn gone(&mut self, why: &str) -> Result<(), LabError> {
-        let waited_s = alive_timeout_s(&self.run.plan.load);
+    /// queue of the load explains that no answer came within `waited_s` seconds, adds a note with this explanation
+    /// instead.
+    pub(crate) fn gone(&mut self, why: &str, waited_s: f64) -> Result<(), LabError> {
         if let Some(text) = backlog::explanation(&self.run.trials, waited_s) {
             self.note(text);
             return self.save();

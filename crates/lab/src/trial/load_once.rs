@@ -5,6 +5,7 @@ use std::path::Path;
 use run::number::{number, prose::whole_rate};
 use run::{IncidentKind, Intensity, LoadPlan, Plan, Run, Stage, TrialKind};
 
+use crate::trial::backlog::alive_timeout_s;
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
 /// Loads the plan's target once for each repeat of the plan.
@@ -58,11 +59,12 @@ fn check_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabE
     if lab.stopped() || !silent {
         return Ok(());
     }
-    match target_setup.still_answers(lab) {
+    let wait_s = alive_timeout_s(&lab.run, target_setup.first_s);
+    match target_setup.still_answers(lab, wait_s) {
         Ok(answered) => lab.count_afterwards(&answered),
         // If the user stops the run, the missing answer says nothing about the server.
         Err(_) if lab.stopped() => {}
-        Err(why) => lab.gone(&why)?,
+        Err(why) => lab.gone(&why, wait_s)?,
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 mod addresses;
 mod asker;
 pub(crate) mod authorized;
-mod backlog;
+pub(crate) mod backlog;
 mod budget_clock;
 mod calls;
 mod cluster;

@@ -204,9 +204,9 @@ impl TargetSetup {
     }
 
     /// Makes one request from the generators' host, after a load that got no answers. Returns the counts of the
-    /// request, or the reason why no answer came.
-    pub(crate) fn still_answers(&self, lab: &Lab<'_>) -> Result<run::Tally, String> {
-        Asker::new(self.host(), lab.program()).still_answers(lab, &self.addr, &self.load)
+    /// request, or the reason why no answer came within `wait_s` seconds.
+    pub(crate) fn still_answers(&self, lab: &Lab<'_>, wait_s: f64) -> Result<run::Tally, String> {
+        Asker::new(self.host(), lab.program()).still_answers(lab, wait_s, &self.addr, &self.load)
     }
 
     /// Returns true if the protocol is HTTP, so answers have a status.

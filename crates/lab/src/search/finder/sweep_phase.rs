@@ -19,8 +19,13 @@ impl Finder {
     pub(super) fn sweep_step(&mut self, conductor: &mut dyn Conductor, mut sweep: Sweep) -> Result<Phase, LabError> {
         let Some(n) = sweep.next() else { return self.end_sweep(conductor, &sweep) };
         let is_chosen = n > 1 && sweep.is_at_chosen();
-        let until_s = if is_chosen { self.budget.chosen_until_s() } else { self.budget.sweep_until_s() };
-        let left_s = until_s - conductor.elapsed_s();
+        let until_s = match n {
+            // Without a rate of one client, there is no result, so a repeated first step may use the whole budget.
+            1 if self.swept => self.budget.end_s(),
+            _ if is_chosen => self.budget.chosen_until_s(),
+            _ => self.budget.sweep_until_s(),
+        };
+        let left_s = step::left_s(conductor, until_s);
         let length = match n {
             1 => self.budget.first_step(self.response_s, left_s),
             _ if is_chosen => self.budget.chosen_step(self.response_s, sweep.round_s(), left_s),
@@ -28,7 +33,7 @@ impl Finder {
         };
         if self.over(conductor) {
             sweep.end("the run ended");
-        } else if n > 1 && length.whole_s() > left_s {
+        } else if (n > 1 || self.swept) && length.whole_s() > left_s {
             if is_chosen {
                 conductor.note(not_tried(n, sweep.round_s()));
             }
