@@ -107,6 +107,7 @@ pub fn judge_so_far(run: &mut Run) {
     let repeats = context::repeats::repeats(run);
     let chances = capacity::chances(&run.trials, &facts.limits);
     let mut found = capacity::capacity(&facts, &chances);
+    found.iter_mut().for_each(|found| estimate::users::mark_lower_bound(&facts, &mut found.capacity));
     found.iter_mut().for_each(|found| context::repeats::together(&mut found.capacity, &repeats));
     let mut bottleneck = conclude::verdict::verdict(&facts);
     context::repeats::agree(&mut bottleneck, &repeats);

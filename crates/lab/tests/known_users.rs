@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 
 use load::SimServer;
-use run::{Intensity, Plan, Run, ThinkTime};
+use run::{Expectation, Intensity, Plan, Run, ThinkTime};
 use testkit::VirtualServer;
 use testkit::queueing::users_tail;
 
@@ -90,6 +90,23 @@ fn users_who_think_are_counted_as_many_as_the_closed_queue_takes() {
     let runs = searches(SEEDS, 30.0);
     ranges_are_near_the_capacity(&runs);
     intervals_hold_the_capacity(&runs);
+}
+
+/// Each answer takes 0.4 s, and the server never fails. An earlier version of loadline stopped after one user, with 4 of
+/// 10 s unused, and called the rate of this user the capacity.
+#[test]
+fn a_slow_server_gets_several_measurements_and_a_lower_bound() {
+    let mut plan = plan();
+    plan.objective.p99_us = Some(2e6);
+    (plan.search.budget_s, plan.search.max_connections) = (10.0, 20);
+    plan.expect = vec![Expectation { figure: "capacity".into(), at_least: true, limit: 1000.0, text: String::new() }];
+    let server = SimServer { service_ns: 400_000_000, workers: 1000, ..SimServer::default() };
+    let run = VirtualServer::new(server, plan, 1).find_users().unwrap();
+    let tried: Vec<&str> = run.trials.iter().map(|trial| trial.label.as_str()).collect();
+    let (users, capacity) = (run.findings.users.clone().unwrap(), run.findings.capacity.clone().unwrap());
+    assert!(users.held > Some(1) && users.failed.is_none(), "{tried:?}");
+    assert!(capacity.held && capacity.at_least, "{capacity:?}");
+    assert!(run.findings.expected[0].undecided, "{:?}", run.findings.expected);
 }
 
 #[test]

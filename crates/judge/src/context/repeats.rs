@@ -9,6 +9,7 @@ use run::{Bottleneck, Capacity, Certainty, Limits, Repeat, Run, Trial};
 use crate::Facts;
 use crate::context::single::good;
 use crate::estimate::objective::limits;
+use crate::estimate::users;
 use crate::number::{figure, finite, positive};
 use stats::Sample;
 use stats::student::t95;
@@ -71,7 +72,8 @@ fn alone(run: &Run, trials: &[Trial]) -> Repeat {
     let part = part(run, trials, &limits(run));
     let facts = Facts::of(&part);
     let chances = crate::capacity::chances(&part.trials, &facts.limits);
-    let capacity = crate::capacity::capacity(&facts, &chances).map(|found| found.capacity).filter(|c| c.held);
+    let mut capacity = crate::capacity::capacity(&facts, &chances).map(|found| found.capacity).filter(|c| c.held);
+    capacity.iter_mut().for_each(|capacity| users::mark_lower_bound(&facts, capacity));
     let bottleneck = crate::conclude::verdict::verdict(&facts);
     Repeat {
         trials: trials.len(),

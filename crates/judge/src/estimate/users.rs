@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use run::{Estimate, Intensity, Limits, ThinkTime, Trial, TrialKind, UsersFinding};
+use run::{Capacity, Estimate, Intensity, Limits, ThinkTime, Trial, TrialKind, UsersFinding};
 
 use crate::Facts;
 use crate::capacity::pooled_users;
@@ -110,6 +110,13 @@ pub(crate) fn users(facts: &Facts<'_>) -> Option<UsersFinding> {
         think: trials.iter().find_map(users_of).map(|(_, think)| think.clone()).unwrap_or_default(),
         windows: [held, failed].into_iter().flatten().map(|users| bracket.lead(users).1).sum(),
     })
+}
+
+/// Marks the rate of a search for users as a lower bound, if no number of users that was tried missed the objective.
+pub(crate) fn mark_lower_bound(facts: &Facts<'_>, capacity: &mut Capacity) {
+    let bracket = bracket(&facts.run.trials, &facts.limits);
+    let held_all = bracket.held().is_some() && bracket.failed().is_none();
+    capacity.at_least |= facts.run.plan.search.users && held_all;
 }
 
 /// Estimates the largest number of users that meets the objective, from all windows, with an interval.

@@ -68,7 +68,9 @@ impl UserSearch {
 pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) -> Result<(), LabError> {
     let search = conductor.run().plan.search.clone();
     let think = think(conductor.load());
-    let length = budget.search_step(response_s);
+    // On a slow server, several short measurements show more than a single long one.
+    let search_s = step::left_s(conductor, budget.end_s());
+    let length = budget.search_step_within(search_s, response_s);
     let cycle_s = think.mean_ms / 1e3 + response_s;
     let wanted =
         (FIRST_STEP_REQUESTS * cycle_s / length.measure_s).min(MAX_FIRST_UTILIZATION * cycle_s / response_s.max(1e-6));
@@ -78,11 +80,11 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
     while let Some(users) = search.next(&seen(conductor, first)) {
         let began = conductor.run().trials.len() > first;
         let budget = budget.paced(conductor.overhead_s());
-        let (length, left_s) = (budget.search_step(response_s), step::left_s(conductor, budget.end_s()));
+        let left_s = step::left_s(conductor, budget.end_s());
+        let length = budget.search_step_within(search_s, response_s).within(left_s, budget.search_step(0.0).measure_s);
         if conductor.stopped() || began && length.whole_s() > left_s {
             return Ok(());
         }
-        let length = length.within(left_s, budget.search_step(0.0).measure_s);
         let intensity = Intensity::Closed { connections: users, pipeline: 1, think: think.clone() };
         let plan = step::plan(conductor, intensity, length);
         let label = if users == 1 { "1 user".into() } else { format!("{users} users") };

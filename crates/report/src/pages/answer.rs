@@ -134,7 +134,10 @@ fn of_users(run: &Run, users: &UsersFinding) -> AnswerLine {
         format!("; the limit is about {value} ({low} to {high})")
     });
     let value = match users.held {
-        Some(n) => format!("{}, {} {},", counted(f64::from(n), word), number(users.rate), rate::unit(run)),
+        Some(n) => {
+            let least = if users.failed.is_none() { "at least " } else { "" };
+            format!("{least}{}, {} {},", counted(f64::from(n), word), number(users.rate), rate::unit(run))
+        }
         None => format!("fewer than {}", counted(f64::from(users.failed.unwrap_or(1)), word)),
     };
     let tone = if users.held.is_some() { Tone::Plain } else { Tone::Bad };
