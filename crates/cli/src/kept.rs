@@ -5,7 +5,9 @@
 
 use std::fs;
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context as _, bail, ensure};
 use jiff::Timestamp;
@@ -27,6 +29,8 @@ pub(crate) struct Kept {
     made: bool,
     /// Directory to which loadline moved the files of an earlier run; `None` without an earlier run.
     aside: Option<PathBuf>,
+    /// Version of the `run.json` of an earlier run that stays in the directory until this run replaces it (`--force`).
+    replaced: Option<Version>,
     /// Link that will point to this run once the run is complete or interrupted. `None` if `--out` names the directory.
     link: Option<PathBuf>,
     /// Lock that keeps other runs out of the directory until this run has ended.
@@ -57,7 +61,7 @@ impl Kept {
         }
         let made = !out.exists();
         let _lock = lock(out)?;
-        let mut kept = Self { dir: out.to_path_buf(), made, aside: None, link: None, _lock };
+        let mut kept = Self { dir: out.to_path_buf(), made, aside: None, replaced: None, link: None, _lock };
         let earlier = is_ours(&out.join("run.json"), RUN_MARK)?;
         let report = is_ours(&out.join("report.html"), REPORT_MARK)?;
         ensure!(
@@ -68,13 +72,14 @@ impl Kept {
         if earlier.is_some() && !force {
             kept.aside = Some(set_aside(out)?);
         }
+        kept.replaced = version(out);
         Ok(kept)
     }
 
     fn by_time(under: &Path, link: PathBuf) -> anyhow::Result<Self> {
         fs::create_dir_all(under).with_context(|| format!("cannot create {}", under.display()))?;
         let dir = fresh(under, &stamp(Timestamp::now()))?;
-        Ok(Self { dir, made: true, aside: None, link: Some(link), _lock: None })
+        Ok(Self { dir, made: true, aside: None, replaced: None, link: Some(link), _lock: None })
     }
 
     /// Creates the directory `name` in the folder of several runs. The returned value makes `link` point to the
@@ -82,7 +87,7 @@ impl Kept {
     pub(crate) fn inside(folder: &Path, name: &str, link: Option<PathBuf>) -> anyhow::Result<Self> {
         let dir = folder.join(name);
         fs::create_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
-        Ok(Self { dir, made: true, aside: None, link, _lock: None })
+        Ok(Self { dir, made: true, aside: None, replaced: None, link, _lock: None })
     }
 
     /// Returns the path of the run's directory.
@@ -118,7 +123,8 @@ impl Kept {
     /// Makes the link `latest` point to an interrupted run. Returns the directory with the run's measurements, or
     /// `None` if the run has no measurements.
     pub(crate) fn cut_short(&self) -> Option<String> {
-        if !self.dir.join("run.json").exists() {
+        // With `--force`, the directory may still hold only the earlier run.
+        if version(&self.dir).is_none_or(|found| Some(found) == self.replaced) {
             return None;
         }
         let linked = self.link.as_ref().map_or(Ok(()), |link| point(link, &self.dir));
@@ -142,6 +148,15 @@ impl Drop for Kept {
             let _ = fs::remove_dir(&self.dir);
         }
     }
+}
+
+/// Inode number and time of the last change of a `run.json`. loadline replaces the whole file each time it saves the run.
+type Version = (u64, SystemTime);
+
+/// Returns the version of the `run.json` in a directory; `None` if there is none.
+fn version(dir: &Path) -> Option<Version> {
+    let file = fs::metadata(dir.join("run.json")).ok()?;
+    Some((file.ino(), file.modified().ok()?))
 }
 
 /// Locks the directory of a run, so two simultaneous runs do not mix their files. Returns `None` if creating or opening

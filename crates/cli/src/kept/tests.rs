@@ -44,6 +44,19 @@ fn an_earlier_run_moves_aside_and_returns_if_nothing_was_measured() {
     assert!(read(&out).contains("new") && read(&aside).contains("old"));
 }
 
+/// With `--force`, an earlier version of loadline told the user that the earlier run held the measurements of a command
+/// that had measured nothing.
+#[test]
+fn an_earlier_run_is_not_taken_for_the_run_that_measured_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("out");
+    put(&out, "old");
+    let kept = Kept::named(&out, true).unwrap();
+    assert_eq!(kept.cut_short(), None);
+    run::RunDir::create(&out).unwrap().save(&run::Run::default()).unwrap();
+    assert_eq!(kept.cut_short(), Some(out.display().to_string()));
+}
+
 #[test]
 fn files_of_other_programs_are_refused_even_with_force() {
     let root = tempfile::tempdir().unwrap();
