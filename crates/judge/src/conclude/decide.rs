@@ -6,6 +6,8 @@ use run::{
     TrialKind,
 };
 
+use stats::NORMAL_95;
+
 use crate::Facts;
 use crate::capacity::Found;
 use crate::context::single::{failed_share, good};
@@ -66,7 +68,14 @@ fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     let most = all.max_by(|a, b| good(a).total_cmp(&good(b)))?;
     // A limit per period lets bursts pass. The rate of a burst does not last.
     let lasts = capacity.held && facts.period_limit.is_none();
-    (lasts && capacity.rate < CAPACITY_APART * good(most)).then_some(most)
+    (lasts && capacity.rate < CAPACITY_APART * surely_good(most)).then_some(most)
+}
+
+/// Returns a rate of good answers that a trial certainly reached (97.5 % confidence), if its count of answers varies
+/// like a Poisson count. A window that is shorter than two responses and has a single answer shows no rate.
+fn surely_good(trial: &Trial) -> f64 {
+    let completed = trial.measured.tally.completed as f64;
+    good(trial) * (1.0 - NORMAL_95 / completed.max(1.0).sqrt()).max(0.0)
 }
 
 /// Returns the outcome of each trial. `chances` comes from [`crate::capacity::chances`]. The findings in `course` are
@@ -170,6 +179,27 @@ mod tests {
         assert!(verdict.evidence.iter().any(|e| e.counter.as_str() == "cpu.idle"), "{verdict:?}");
         let of_clients = |cause: &&run::RuledOut| cause.id == "client-connects";
         assert_eq!(verdict.ruled_out.iter().find(of_clients), None, "loadline did not see the clients");
+    }
+
+    /// One client got one answer in 1.4 s. An earlier version of loadline called this a peak of 0.73/s, although each
+    /// answer took 2 s.
+    #[test]
+    fn a_single_answer_shows_no_peak() {
+        let beyond = |completed: u64| {
+            let mut trial = Trial { kind: TrialKind::Sweep, ..Trial::default() };
+            trial.intensity = run::Intensity::Closed { connections: 1, pipeline: 1, think: run::ThinkTime::default() };
+            trial.tally =
+                run::Tally { attempted: 1, connected: 1, sent: completed, completed, ..run::Tally::default() };
+            trial.measured.tally = trial.tally.clone();
+            trial.rates.completed_rate = completed as f64 / 1.37;
+            let mut run = Run { trials: vec![trial], ..Run::default() };
+            run.plan.command = "find".into();
+            crate::judge(&mut run);
+            run.findings
+        };
+        let found = beyond(1);
+        assert!(found.capacity.is_some_and(|c| c.held && c.at_least && c.rate <= 0.0));
+        assert_eq!(found.picks.beyond, None);
     }
 
     #[test]

@@ -45,6 +45,9 @@ pub(super) fn words(figure: &str, value: f64, found: &Figure) -> String {
     };
     let source = found.closed_loop.map_or(String::new(), |source| format!(" ({})", source.words()));
     match found.lost {
+        _ if found.none_failed && value <= 0.0 => {
+            "it is not known: too few answers came (give a longer --budget)".into()
+        }
         _ if found.none_failed => {
             format!("it is at least {}: the search ended too early to find more (give a longer --budget)", one(value))
         }
@@ -62,6 +65,16 @@ pub(super) fn words(figure: &str, value: f64, found: &Figure) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lower_bound_of_zero_is_not_known() {
+        let bound = |value| {
+            let found = Figure { none_failed: true, ..Figure::around(Some(value), None) };
+            words("capacity", value, &found)
+        };
+        assert!(bound(0.0).starts_with("it is not known"), "{}", bound(0.0));
+        assert!(bound(2.0).starts_with("it is at least 2/s"), "{}", bound(2.0));
+    }
 
     #[test]
     fn an_interval_is_shown_if_its_ends_differ() {

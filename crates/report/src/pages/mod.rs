@@ -237,6 +237,7 @@ fn title_of_capacity(run: &Run, capacity: &Capacity) -> String {
     };
     match found.bottleneck.id.as_str() {
         _ if !capacity.held && capacity.rate <= 0.0 => "No answer was good".into(),
+        _ if capacity.at_least && capacity.rate <= 0.0 => "The rate is not known: too few answers came".into(),
         _ if !capacity.held => format!("The objective fails even at {rate}"),
         "not-saturated" => format!("At least {rate}: nothing was full"),
         "unknown" | "" if capacity.at_least => format!("At least {rate}; the bottleneck is unknown"),

@@ -19,6 +19,7 @@ pub(super) fn capacity(c: &Capacity, unit: &str) -> String {
     match (c.held, c.at_least) {
         (false, _) if c.rate <= 0.0 => "unknown".into(),
         (false, _) => format!("below {rate}"),
+        (true, true) if c.rate <= 0.0 => "not known (too few answers came)".into(),
         (true, true) => format!("at least {rate}"),
         (true, false) => format!("{rate}{}", interval(c)),
     }
@@ -59,6 +60,13 @@ fn two_digits(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A lower bound of 0 says nothing. An earlier version of loadline printed "at least 0 requests/s".
+    #[test]
+    fn a_lower_bound_of_zero_is_not_known() {
+        let of = |rate| capacity(&Capacity { rate, held: true, at_least: true, ..Capacity::default() }, "requests/s");
+        assert_eq!((of(0.0).as_str(), of(2.0).as_str()), ("not known (too few answers came)", "at least 2 requests/s"));
+    }
 
     fn told(rate: f64, low: f64, high: f64) -> String {
         let c = Capacity { rate, low: Some(low), high: Some(high), held: true, ..Capacity::default() };
