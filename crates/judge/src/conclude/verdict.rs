@@ -213,7 +213,7 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answ
     }
     let of_cause = cause_of_failures(facts).map(|cause| cause.advice);
     let failures = of_cause.or_else(|| Failures::of(facts).map(|failures| failures.advice()));
-    let unread = facts.server().is_none();
+    let unread = !facts.reads_server();
     let forbidden = !missing.is_empty() && facts.server().is_some_and(|view| is_forbidden(view.side, answers));
     let one_load = facts.plateau == Plateau::NoResult && facts.search.is_empty();
     let lacks_cpus = lack_of_cpus(facts).is_some();

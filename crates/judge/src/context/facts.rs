@@ -146,6 +146,11 @@ impl<'a> Facts<'a> {
         self.decisive.and_then(server_of)
     }
 
+    /// Returns true if the server's side of any load was read, even if no load represents the run.
+    pub(crate) fn reads_server(&self) -> bool {
+        self.run.trials.iter().any(|trial| server_of(trial).is_some())
+    }
+
     /// Returns the server's side of the step with the most clients among the steps near the highest rate. In the step
     /// with the most clients, the most requests wait at the server.
     pub(crate) fn crowded_server(&self) -> Option<View<'a>> {

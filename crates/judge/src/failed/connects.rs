@@ -108,12 +108,24 @@ pub(crate) fn advice(run: &Run) -> Vec<String> {
             vec!["Correct the server's answers: they came, but were wrong. The reason of the first one is at Errors.".into()]
         }
         _ if tallies(run).any(|tally| tally.errors.count(ErrorKind::ResponseTimeout) > 0) => {
-            vec!["Send one request by hand, and give responses more time: --timeout, --duration.".into()]
+            vec![format!("Send one request by hand, and give responses more time: --timeout, {}.", length_flag(run))]
         }
         // No request reached the timeout, so a longer timeout would change nothing.
         _ => {
-            vec!["Send one request by hand, and let the load last longer than a response takes: --duration.".into()]
+            vec![format!(
+                "Send one request by hand, and let each load last longer than a response takes: {}.",
+                length_flag(run)
+            )]
         }
+    }
+}
+
+/// Returns the flag that makes the loads of the run's command longer. Commands with several loads divide a budget among
+/// them.
+fn length_flag(run: &Run) -> &'static str {
+    match run.plan.command.as_str() {
+        "find" | "prove" | "compare" => "--budget",
+        _ => "--duration",
     }
 }
 
@@ -194,6 +206,21 @@ mod tests {
         assert!(found.sentence.contains("though 24 of 24 connects were established"), "{found:#?}");
         let advice = found.advice.join(" ");
         assert!(advice.contains("--duration") && !advice.contains("--timeout"), "{advice}");
+    }
+
+    /// An earlier version of loadline advised `--duration`, which `find` refuses.
+    #[test]
+    fn a_search_is_given_more_time_by_its_budget() {
+        let mut run = nothing(|tally| tally.connected = 24);
+        let timed_out = |run: &mut Run| run.trials[0].tally.errors.0.insert(ErrorKind::ResponseTimeout, 1);
+        run.plan.command = "find".into();
+        for has_timeouts in [false, true] {
+            if has_timeouts {
+                timed_out(&mut run);
+            }
+            let advice = super::advice(&run).join(" ");
+            assert!(advice.contains("--budget") && !advice.contains("--duration"), "{advice}");
+        }
     }
 
     #[test]

@@ -109,20 +109,24 @@ pub(super) const PLAIN: Rule = Rule {
 /// Returns the server's side of the decisive trial (which represents the run). If the server's side is unknown, returns
 /// the rule's result, [`Verdict::CannotSay`], as an error.
 pub(super) fn server<'a>(facts: &Facts<'a>) -> Result<View<'a>, Verdict> {
-    facts.server().ok_or_else(unseen)
+    facts.server().ok_or_else(|| unseen(facts))
 }
 
 /// Returns the server's side of the trial that shows which CPU is full. If the server's side is unknown, returns the
 /// rule's result, [`Verdict::CannotSay`], as an error.
 pub(super) fn full_server<'a>(facts: &Facts<'a>) -> Result<View<'a>, Verdict> {
-    facts.full_server().ok_or_else(unseen)
+    facts.full_server().ok_or_else(|| unseen(facts))
 }
 
-fn unseen() -> Verdict {
-    Verdict::CannotSay(vec![
-        "nothing of the server's side could be read: run loadline on the server's host, or name its process with --server-pid"
-            .into(),
-    ])
+fn unseen(facts: &Facts<'_>) -> Verdict {
+    let missing = match facts.reads_server() {
+        true => "the server's counters under a load with answers",
+        false => {
+            "nothing of the server's side could be read: run loadline on the server's host, or name its process with \
+             --server-pid"
+        }
+    };
+    cannot_say(missing)
 }
 
 /// Returns the result of a rule that lacks one input.
