@@ -131,6 +131,7 @@ pub fn judge_so_far(run: &mut Run) {
     conclude::restarts::tell(&mut bottleneck, run);
     waits::explain_idle_loop(&mut bottleneck, &waits, run);
     waits::explain_connection_limit(&mut bottleneck, &waits, run, order);
+    failed::connects::advise_after_the_end(run, &mut bottleneck);
     let picks = conclude::decide::picks(&facts, found.as_ref());
     let capacity = found.map(|found| found.capacity);
     let mut classes = estimate::classes::classes(&facts, &picks);

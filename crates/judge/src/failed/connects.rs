@@ -1,6 +1,6 @@
 //! Outcomes of the TCP connects in a run in which no request completed.
 
-use run::{ErrorKind, IncidentKind, Run, Tally};
+use run::{Bottleneck, ErrorKind, IncidentKind, Run, Tally};
 
 use crate::number::{counted, figure, total};
 
@@ -90,14 +90,29 @@ fn open_at_the_end(run: &Run) -> String {
     }
 }
 
+/// Advice for a run that ended because the server's process ended.
+const READ_THE_LOG: &str = "Read the server's log: it tells why the server ended.";
+
+fn server_ended(run: &Run) -> bool {
+    run.ended_by().is_some_and(|(_, incident)| incident.kind == IncidentKind::ServerEnded)
+}
+
+/// Puts the server's end first in the advice of a verdict, if the server's process ended. A verdict without a cause keeps
+/// no other advice: the failures that it would remedy are a consequence of the end.
+pub(crate) fn advise_after_the_end(run: &Run, verdict: &mut Bottleneck) {
+    if !server_ended(run) {
+        return;
+    }
+    verdict.advice.retain(|advice| verdict.id != "unknown" && advice != READ_THE_LOG);
+    verdict.advice.insert(0, READ_THE_LOG.into());
+}
+
 /// Returns the next steps for a run in which no request completed.
 pub(crate) fn advice(run: &Run) -> Vec<String> {
     let connects = Connects::of(run);
     match connects.established {
         _ if connects.attempted == 0 => Vec::new(),
-        _ if run.ended_by().is_some_and(|(_, incident)| incident.kind == IncidentKind::ServerEnded) => {
-            vec!["Read the server's log: it tells why the server ended.".into()]
-        }
+        _ if server_ended(run) => vec![READ_THE_LOG.into()],
         0 => vec![
             "Look for a limit on new connections between here and the server (a firewall, a limit of SYN packets, a full \
              accept queue)."
@@ -196,7 +211,22 @@ mod tests {
             end_s: None,
             text,
         });
-        assert_eq!(super::advice(&run), ["Read the server's log: it tells why the server ended."]);
+        assert_eq!(super::advice(&run), [super::READ_THE_LOG]);
+    }
+
+    /// An earlier version of loadline advised to raise a limit on connections, because connects were refused after the
+    /// server's end.
+    #[test]
+    fn after_the_end_of_the_server_the_advice_is_about_the_end() {
+        let mut run = PlantedRun::new(1000.0, 4000.0).rates(&[]).run();
+        let last = run.trials.last_mut().unwrap();
+        last.tally.errors.0.insert(ErrorKind::ConnectRefused, 300);
+        let text = "the server ended at 0.5 s".to_owned();
+        let ended = run::Incident { kind: IncidentKind::ServerEnded, begin_s: 0.5, end_s: None, text };
+        last.incidents.push(ended);
+        crate::judge(&mut run);
+        let found = &run.findings.bottleneck;
+        assert_eq!(found.advice.first().map(String::as_str), Some(super::READ_THE_LOG), "{found:#?}");
     }
 
     #[test]

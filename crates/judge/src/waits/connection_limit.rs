@@ -152,6 +152,15 @@ mod tests {
             profile.clients.iter_mut().for_each(|clients| clients.queued = 0.0);
         });
         assert_eq!(advice("unknown", &refused).len(), 1, "connects that a firewall refuses");
+        let ended = planted(|trial, _| {
+            trial.incidents.push(run::Incident {
+                kind: run::IncidentKind::ServerEnded,
+                begin_s: 1.0,
+                end_s: None,
+                text: "the server ended".into(),
+            });
+        });
+        assert!(advice("unknown", &ended).is_empty(), "a server that ended");
         for (why, change) in changes {
             let run = planted(|_, profile| profile.clients.iter_mut().for_each(change));
             assert!(advice("unknown", &run).is_empty(), "{why}");

@@ -73,6 +73,10 @@ impl Others {
 
 /// Returns the limit on connections that a trial shows. Returns `None` if the trial shows no limit on connections.
 pub(super) fn limit(trial: &Trial) -> Option<Limit<'_>> {
+    // After the end of a server, connects are refused, and connections stay open without an answer.
+    if trial.incidents.iter().any(|incident| trial.kind.ends_with(incident.kind)) {
+        return None;
+    }
     let profile: &WaitProfile = trial.server.as_ref()?.waits.as_deref()?;
     let clients = profile.clients.as_ref().filter(|clients| clients.readings >= LIMIT_READINGS as u64)?;
     let process = profile.processes.iter().find(|process| is_event_loop(process) && !process.behind)?;
