@@ -28,7 +28,7 @@ pub use data::read_data;
 pub use error::ReadError;
 pub use formats::{FORMATS, command, to_toml};
 pub use found::{Found, Imported, left_out_words};
-pub use log::{Replay, ReplayOptions, Summary, looks_like_log};
+pub use log::{Replay, ReplayOptions, Summary, is_damaged_gzip, looks_like_log};
 pub use row::FormatSpec;
 
 use run::is_token;

@@ -4,6 +4,9 @@
 /// most n/3 + 1 letters must change, where n is the length of the misspelt word. A candidate is also close enough if it
 /// contains the misspelt word, or if the misspelt word contains the candidate.
 pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if wrong.trim().is_empty() {
+        return None;
+    }
     let wrong = wrong.to_lowercase().replace('-', "_");
     let rated = candidates.into_iter().map(|c| (edits(&wrong, &c.to_lowercase().replace('-', "_")), c));
     let (distance, best) = rated.min_by_key(|(distance, _)| *distance)?;
@@ -96,6 +99,7 @@ mod tests {
     #[test]
     fn the_nearest_word_is_found_and_far_ones_are_not_guessed() {
         assert_eq!(nearest("conections", ["connections", "pipeline"]), Some("connections"));
+        assert_eq!(nearest("", ["T", "p99"]), None, "an empty word is near to none");
         assert_eq!(nearest("duratoin_s", ["duration_s", "drain_s"]), Some("duration_s"));
         assert_eq!(nearest("server_cpu", ["server-cpu", "client-cpu"]), Some("server-cpu"));
         assert_eq!(nearest("xyzzy", ["connections", "pipeline"]), None);

@@ -45,7 +45,7 @@ struct Given {
     #[arg(long, value_name = "LOG", conflicts_with_all = ["requests", "curl", "statements", "statement"], help_heading = "Requests")]
     replay: Option<PathBuf>,
     /// More methods of the log to send, such as POST,PUT; they may change data on the server
-    #[arg(long, value_name = "METHODS", value_delimiter = ',', help_heading = "Requests")]
+    #[arg(long, value_name = "METHODS", value_delimiter = ',', value_parser = super::mix_checks::method, help_heading = "Requests")]
     allow: Vec<String>,
     /// Field names of JSON lines: path=uri,method=verb,time=at,status=code
     #[arg(long, value_name = "NAMES", requires = "replay", help_heading = "Requests")]

@@ -28,6 +28,14 @@ pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()>
     Ok(())
 }
 
+/// Parses one method of `--allow`.
+pub(crate) fn method(text: &str) -> Result<String, String> {
+    match run::is_token(text) {
+        true => Ok(text.into()),
+        false => Err("not a method: write words such as POST,PUT".into()),
+    }
+}
+
 /// If each row of data may be used only once (`unique`), checks that there are enough rows for all requests. With
 /// `unique`, fails for any load except the open loop of `load`, because the number of requests of other loads is
 /// unknown.
@@ -89,6 +97,12 @@ mod tests {
     use run::{RecordedTimes, RequestSet};
 
     use super::*;
+
+    #[test]
+    fn a_method_is_one_word() {
+        assert_eq!(method("POST"), Ok("POST".into()));
+        assert!(method("DE LETE").is_err() && method("").is_err());
+    }
 
     #[test]
     fn only_recorded_times_take_a_speed() {

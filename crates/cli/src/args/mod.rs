@@ -9,7 +9,7 @@ mod hosts;
 mod label;
 mod load;
 pub(crate) mod mix;
-mod mix_checks;
+pub(crate) mod mix_checks;
 mod names;
 mod objective;
 mod observe;

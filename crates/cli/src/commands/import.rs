@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use run::number::prose::counted;
 
+use crate::args::mix_checks;
 use crate::{Exit, output};
 
 /// Arguments of `import`.
@@ -15,7 +16,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORM")]
     format: Option<String>,
     /// More methods of an access log to keep, such as POST,PUT
-    #[arg(long, value_name = "METHODS", value_delimiter = ',')]
+    #[arg(long, value_name = "METHODS", value_delimiter = ',', value_parser = mix_checks::method)]
     allow: Vec<String>,
     /// Field names of an access log in JSON: path=uri,method=verb,time=at,status=code
     #[arg(long, value_name = "NAMES")]
@@ -41,7 +42,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     // The targets of vegeta also look like lines of a log (a method and a URL). `import` therefore tries the formats of
     // request files before the formats of logs.
     let other = requests::read_file(&args.file, args.format.as_deref());
-    if args.format.is_none() && other.is_err() && requests::looks_like_log(&args.file) {
+    // Only the reader of logs unpacks gzip, so it tells why a damaged file cannot be unpacked.
+    let is_for_log = || requests::looks_like_log(&args.file) || requests::is_damaged_gzip(&args.file);
+    if args.format.is_none() && other.is_err() && is_for_log() {
         return of_log(args);
     }
     let (mut imported, row) = other?;
@@ -52,9 +55,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     anyhow::ensure!(
         !imported.found.is_empty(),
-        "{} has no request to {}{first}",
+        "{} has no usable request to {}{first}{}",
         args.file.display(),
-        origin.unwrap_or_default()
+        origin.unwrap_or_default(),
+        imported.left_out_words().map_or(String::new(), |words| format!("; {words}"))
     );
     let number = counted(imported.found.len() as f64, "request");
     let mut text = format!("# {number} of {} ({})", args.file.display(), row.name);

@@ -100,10 +100,12 @@ fn a_408_on_an_idle_connection_is_named() {
 fn a_surplus_body_fails_its_request_and_nothing_else() {
     let no_content = "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello";
     let chunked = format!("{CHUNKED}more");
-    for text in [&format!("{OK}, world"), no_content, &chunked] {
+    let surplus = "bytes after the last response";
+    let bodyless = "a body after a status 204 or 304, which have none";
+    for (text, why) in [(format!("{OK}, world"), surplus), (no_content.into(), bodyless), (chunked, surplus)] {
         let mut told = Vec::new();
         let heard = session("GET", 1).receive(text.as_bytes(), &mut |done| told.push(done));
-        assert_eq!((heard, told.len()), (Err(Fault::Malformed("bytes after the last response")), 0), "{text}");
+        assert_eq!((heard, told.len()), (Err(Fault::Malformed(why)), 0), "{text}");
     }
     assert_eq!(one("GET", &format!("{OK}\r\n")).unwrap().completed, 1, "an empty line");
     let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nokmore";

@@ -70,7 +70,9 @@ pub(crate) fn is_refusal(status: u16, request: &Prepared) -> bool {
 fn outcome_of_call(stream: &Stream, request: &Prepared) -> (u16, Outcome) {
     let code = match (stream.grpc, stream.status) {
         (Some(code), _) => code,
-        (None, 200) => return (0, Outcome::Failed(Fault::WrongBody("an answer of gRPC without grpc-status"))),
+        (None, 200) => {
+            return (0, Outcome::Failed(Fault::WrongBody("an answer of gRPC without a grpc-status that is a number")));
+        }
         (None, 400) => 13,
         (None, 401) => 16,
         (None, 403) => 7,

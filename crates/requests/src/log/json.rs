@@ -41,6 +41,9 @@ fn asked(value: &Value, escaped: bool, fields: &Fields) -> Result<(String, Strin
             Ok((method.ok_or(missing)?, undone(path)))
         }
         (None, Some(of_line)) if !fields.is_path_named => of_line,
+        (None, _) if fields.is_path_named => {
+            Err(format!("the field that --replay-fields names holds no path such as /a: {:?}", fields.path.join(", ")))
+        }
         (None, _) => Err("no field of it is a path; name it with --replay-fields path=NAME,time=NAME".into()),
     }
 }
@@ -72,6 +75,13 @@ fn find_field(value: &Value, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_named_field_without_a_path_is_told_as_such() {
+        let fields = Fields::new("path=foo").unwrap();
+        let (_, why) = parse(r#"{"foo":5,"method":"GET"}"#, &fields).unwrap_err();
+        assert_eq!(why, "the field that --replay-fields names holds no path such as /a: \"foo\"");
+    }
 
     fn of(line: &str) -> Result<Logged, (usize, String)> {
         parse(line, &Fields::new("").unwrap())

@@ -48,6 +48,12 @@ fn unpacked(path: &Path) -> std::io::Result<Box<dyn Read>> {
     Ok(if packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) })
 }
 
+/// Returns true if a file is compressed with gzip, and nothing of it can be unpacked.
+pub fn is_damaged_gzip(path: &Path) -> bool {
+    let is_packed = std::fs::File::open(path).and_then(|file| Ok(BufReader::new(file).fill_buf()?.starts_with(GZIP)));
+    is_packed.unwrap_or(false) && beginning(path).is_err()
+}
+
 /// Returns true if a file is an access log, judged by its first lines.
 pub fn looks_like_log(path: &Path) -> bool {
     beginning(path).is_ok_and(|text| text_looks_like_log(&text))

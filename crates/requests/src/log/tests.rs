@@ -112,8 +112,11 @@ fn a_packed_log_that_is_cut_off_is_still_a_log() {
     let packed = packed.finish().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.log.gz");
+    // Nothing of the first 12 bytes can be unpacked.
+    std::fs::write(&path, &packed[..12]).unwrap();
+    assert!(crate::is_damaged_gzip(&path));
     std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();
-    assert!(crate::looks_like_log(&path));
+    assert!(crate::looks_like_log(&path) && !crate::is_damaged_gzip(&path));
     let error = crate::replay(&path, &ReplayOptions::default()).unwrap_err().to_string();
     assert!(error.contains("cannot be read"), "{error}");
 }

@@ -183,7 +183,7 @@ pub enum RunDirError {
         error: std::io::Error,
     },
     /// The file exceeds a limit on its size, or on the number of its trials, objects or other entries.
-    #[error("{path} has {found}, at most {most} are read; split the run, or sample less often (--interval)")]
+    #[error("{path} has {found}, at most {most} are read; {advice}")]
     TooLarge {
         /// Path of the file that is too large.
         path: String,
@@ -191,6 +191,8 @@ pub enum RunDirError {
         found: String,
         /// Maximum that `found` exceeds, with its unit.
         most: u64,
+        /// Advice to the user.
+        advice: &'static str,
     },
     /// The file is not a run of loadline.
     #[error("{path} is not a run of loadline; name a directory that loadline wrote with --out, or its run.json")]

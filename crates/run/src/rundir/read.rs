@@ -28,6 +28,9 @@ pub const MAX_RUN_OBJECTS: usize = 3_000_000;
 /// [`MAX_RUN_BYTES`] that loadline wrote has fewer values than this maximum.
 pub const MAX_RUN_VALUES: usize = 16 << 20;
 
+/// Advice for a run that is too large to be read.
+const SMALLER_RUN: &str = "split the run, or sample less often (--interval)";
+
 /// Beginning of the value of `format` in every version.
 const FORMAT_MARK: &str = "loadline-run/";
 /// Maximum distance of [`FORMAT_MARK`] from the beginning of the file, bytes.
@@ -37,7 +40,13 @@ const MAX_MARK_AT: usize = 100;
 pub fn load_run(path: &Path) -> Result<Run, RunDirError> {
     let file = if path.is_dir() { path.join("run.json") } else { path.to_path_buf() };
     let name = file.display().to_string();
-    let text = read_text(&file, MAX_RUN_BYTES, "name a directory that loadline wrote with --out, or its run.json")?;
+    let advice = "name a directory that loadline wrote with --out, or its run.json";
+    let text = read_text(&file, MAX_RUN_BYTES, advice).map_err(|error| match error {
+        RunDirError::TooLarge { path, found, most, .. } => {
+            RunDirError::TooLarge { path, found, most, advice: SMALLER_RUN }
+        }
+        error => error,
+    })?;
     parse_run(&name, &text)
 }
 
@@ -51,8 +60,12 @@ pub fn read_text(path: &Path, max_bytes: u64, advice: &'static str) -> Result<St
 pub fn read_bytes(path: &Path, max_bytes: u64, advice: &'static str) -> Result<Vec<u8>, RunDirError> {
     let name = path.display().to_string();
     let fail = |source| RunDirError::Io { what: "read", path: name.clone(), source, advice };
-    let too_large =
-        |bytes: u64| RunDirError::TooLarge { path: name.clone(), found: format!("{bytes} bytes"), most: max_bytes };
+    let too_large = |bytes: u64| RunDirError::TooLarge {
+        path: name.clone(),
+        found: format!("{bytes} bytes"),
+        most: max_bytes,
+        advice,
+    };
     let bytes = fs::metadata(path).map_err(fail)?.len();
     if bytes > max_bytes {
         return Err(too_large(bytes));
@@ -194,7 +207,12 @@ pub(super) fn check_weight(name: &str, text: &str) -> Result<(), RunDirError> {
 /// file of at most [`MAX_RUN_BYTES`] could take ten times its size in memory.
 fn fits(name: &str, counts: &[(usize, usize, &str)]) -> Result<(), RunDirError> {
     let Some((found, most, what)) = counts.iter().find(|(found, most, _)| found > most) else { return Ok(()) };
-    Err(RunDirError::TooLarge { path: name.into(), found: format!("{found} {what}"), most: *most as u64 })
+    Err(RunDirError::TooLarge {
+        path: name.into(),
+        found: format!("{found} {what}"),
+        most: *most as u64,
+        advice: SMALLER_RUN,
+    })
 }
 
 /// Returns the error for a text that cannot be parsed: a damaged run, or no run at all. A truncated file still contains
@@ -250,6 +268,15 @@ mod tests {
         let run = Run { format: FORMAT.into(), trials: vec![Trial::default()], ..Run::default() };
         kept.save(&run).unwrap();
         assert_eq!(load_run(kept.path()).unwrap(), run);
+    }
+
+    /// An earlier version of loadline advised to split the run, although the file was no run.
+    #[test]
+    fn a_file_that_is_too_large_gets_the_advice_of_its_reader() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "four").unwrap();
+        let error = read_bytes(file.path(), 3, "name a file of requests").unwrap_err().to_string();
+        assert!(error.contains("has 4 bytes, at most 3 are read; name a file of requests"), "{error}");
     }
 
     /// Editors of Windows begin a file with a byte order mark, or write UTF-16.

@@ -80,7 +80,11 @@ impl ClientSession {
     pub(super) fn check_end(&self, rest: &[u8]) -> Result<(), Fault> {
         let next = rest.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).map_or(&[][..], |at| &rest[at..]);
         let is_surplus = self.keep_alive && self.outstanding.len() == 1 && !begins_answer(next);
-        if is_surplus { Err(Fault::Malformed("bytes after the last response")) } else { Ok(()) }
+        match (is_surplus, self.status) {
+            (true, 204 | 304) => Err(Fault::Malformed("a body after a status 204 or 304, which have none")),
+            (true, _) => Err(Fault::Malformed("bytes after the last response")),
+            (false, _) => Ok(()),
+        }
     }
 
     /// Returns the request to which the next response belongs.
