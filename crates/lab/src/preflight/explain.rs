@@ -51,11 +51,11 @@ pub(super) fn explain_exchange(
              {wait_advice}"
         ),
         ExchangeError::Silent => format!(
-            "it accepted the connection and said nothing for {after}; does it speak {protocol}, and is it alive?\
+            "the connection was made, but the server said nothing for {after}; does it speak {protocol}, and is it alive?\
              {wait_advice}"
         ),
         ExchangeError::Unread => format!(
-            "it accepted the connection and did not read the whole request within {after}; does it take requests of this \
+            "the connection was made, but the server did not read the whole request within {after}; does it take requests of this \
              size, and is it alive?{wait_advice}"
         ),
         ExchangeError::Endless | ExchangeError::Fault(_) if answers_plain_with_tls(exchange, plan) => {
@@ -99,7 +99,7 @@ fn explain_handshake(
             exchange.bytes
         )),
         ExchangeError::Silent => Some(format!(
-            "it accepted the connection and answered no TLS handshake for {after}; does it speak TLS on this port \
+            "the connection was made, but the server answered no TLS handshake for {after}; does it speak TLS on this port \
              ({plain}:// is the plain scheme), and is it alive?{wait_advice}"
         )),
         ExchangeError::Fault(Fault::Short) => Some(lost("closed")),
