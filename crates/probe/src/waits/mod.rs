@@ -33,6 +33,7 @@ mod rows;
 mod sampler;
 mod sockets;
 mod sqlite;
+mod sqlite_writers;
 mod stacks;
 mod tasks;
 mod thread;

@@ -28,6 +28,9 @@ pub(super) const NAMING: Pace = Pace { share: 0.0005, min_pause_ns: 0.0 };
 pub(super) const STACKS: Pace = Pace { share: 0.001, min_pause_ns: 50e6 };
 /// Pace of reading the stacks of threads that hold a lock.
 pub(super) const HOLDERS: Pace = Pace { share: 0.0003, min_pause_ns: 10e6 };
+/// Pace of listing all locks on files. The share is a share of the time, because no program can lock a file while the
+/// kernel makes the list.
+pub(super) const FILE_LOCKS: Pace = Pace { share: 0.01, min_pause_ns: 50e6 };
 
 /// A task that the sampler repeats. The more CPU time a repetition costs, the longer is the pause until the next one.
 #[derive(Debug, Default)]

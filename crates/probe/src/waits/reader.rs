@@ -91,13 +91,11 @@ impl Reader {
         let mut round = Round::default();
         let mut waits = Waits::new();
         let mut in_turn = 0;
-        self.databases.begin_round();
         let begin_ns = off_cpu_ns();
         for (index, process) in self.processes.values_mut().enumerate() {
             round.processes.push(process.sample(&mut self.buffer));
             let (sockets, pipes, buffer) = (&self.sockets, &mut self.pipes, &mut self.buffer);
-            let (databases, waits) = (&mut self.databases, &mut waits);
-            let mut reader = ThreadReader { index, sockets, pipes, databases, buffer, waits, looked_up: 0 };
+            let mut reader = ThreadReader { index, sockets, pipes, buffer, waits: &mut waits, looked_up: 0 };
             let (all_of_turn, tids) = process.open_threads(turn);
             in_turn += all_of_turn;
             round.threads.extend(tids.into_iter().filter_map(|tid| reader.read(process, tid)));
@@ -113,9 +111,10 @@ impl Reader {
         round.weight = turn.weight(all, in_turn);
         let mut none = Waits::new();
         let (sockets, pipes, buffer) = (&self.sockets, &mut self.pipes, &mut self.buffer);
-        let (databases, waits_of_owners) = (&mut self.databases, &mut none);
-        let reader = ThreadReader { index: 0, sockets, pipes, databases, buffer, waits: waits_of_owners, looked_up: 0 };
+        let reader = ThreadReader { index: 0, sockets, pipes, buffer, waits: &mut none, looked_up: 0 };
         round.futexes = futex_reader::read(&mut self.processes, reader, &waits);
+        // Listing the locks takes milliseconds, so all threads are read before.
+        self.databases.name_sleeps(&mut round);
         self.take_refusals();
         round
     }

@@ -2,23 +2,22 @@
 //! system call does not show the lock. The kernel lists the locks on files, and SQLite locks fixed bytes. Sources:
 //! proc_locks(5), proc_pid_fdinfo(5), SQLite's files os.h (`PENDING_BYTE`), os_unix.c (`UNIX_SHM_BASE`) and wal.c.
 
-use std::collections::{HashMap, HashSet};
-use std::ops::RangeInclusive;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::text::{lines, number, words};
+use run::ThreadState;
+use sys::clock::monotonic_ns;
 
+use crate::text::{lines, words};
+
+use super::paced::{self, Paced};
 use super::path::short_path;
+use super::round::{Round, ThreadSample, WaitKey};
+use super::sqlite_writers::{WriteLock, inode_of, write_locks};
 
-/// Byte of the database file that a writer locks, unless the database has a write-ahead log.
-const RESERVED_BYTE: u64 = 0x4000_0001;
-/// Bytes of the database file that SQLite locks.
-const FILE_BYTES: RangeInclusive<u64> = 0x4000_0000..=0x4000_01ff;
-/// Byte of the shared-memory file that a writer locks, if the database has a write-ahead log.
-const WAL_WRITE_BYTE: u64 = 120;
-/// Bytes of the shared-memory file that SQLite locks.
-const SHARED_MEMORY_BYTES: RangeInclusive<u64> = 120..=127;
 /// Ending of the shared-memory file's name, after the name of the database.
 const SHARED_MEMORY_ENDING: &str = "-shm";
 
@@ -26,39 +25,76 @@ const SHARED_MEMORY_ENDING: &str = "-shm";
 const MAX_SEARCHES: u32 = 4;
 /// Maximum number of files that are remembered.
 const MAX_FILES: usize = 64;
+/// Maximum number of a process's descriptors that are searched for a database.
+const MAX_DESCRIPTORS: usize = 1024;
+/// First bytes of each database file. Source: SQLite's fileformat2.html.
+const FIRST_BYTES: &[u8; 16] = b"SQLite format 3\0";
 
-/// Write locks of databases, as the kernel lists them in the present round.
+/// Write locks of databases, as the kernel last listed them.
 #[derive(Debug, Default)]
 pub(super) struct SqliteLocks {
-    /// Locks that are held now; `None` if the list was not read in this round.
+    /// Locks at the last reading; `None` before the first one.
     held: Option<Vec<WriteLock>>,
+    list: Paced,
     /// Path of each locked file that was found, by inode.
     paths: HashMap<u64, PathBuf>,
     /// Processes that have a file open, each with the file's inode.
     users: HashSet<(u32, u64)>,
+    /// Processes in which an open database was found.
+    with_database: HashSet<u32>,
     /// Number of searches in this round.
     searches: u32,
 }
 
-/// Lock of a writer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct WriteLock {
-    holder: u32,
-    inode: u64,
-    /// True if the locked file is the shared memory of a write-ahead log.
-    is_shared_memory: bool,
-}
-
 impl SqliteLocks {
-    /// Begins a round: the locks must be read again.
-    pub(super) fn begin_round(&mut self) {
-        (self.held, self.searches) = (None, 0);
+    /// Names the locked database for each sleeping thread of a process that uses this database.
+    pub(super) fn name_sleeps(&mut self, round: &mut Round) {
+        let is_sleep = |thread: &ThreadSample| thread.state == ThreadState::Sleep && thread.key == WaitKey::None;
+        let processes: BTreeSet<usize> = round.threads.iter().filter(|t| is_sleep(t)).map(|t| t.process).collect();
+        let pid_of = |at: &usize| Some((*at, round.processes.get(*at)?.pid));
+        let pids: Vec<(usize, u32)> = processes.iter().filter_map(pid_of).collect();
+        self.searches = 0;
+        self.read_list(pids.iter().map(|(_, pid)| *pid));
+        let names: HashMap<usize, Arc<str>> =
+            pids.into_iter().filter_map(|(at, pid)| Some((at, self.locked_for(pid)?))).collect();
+        for thread in round.threads.iter_mut().filter(|thread| is_sleep(thread)) {
+            if let Some(name) = names.get(&thread.process) {
+                thread.key = WaitKey::Text(name.clone());
+            }
+        }
     }
 
-    /// Returns the path of a database that a process has open, and whose write lock is held now.
-    pub(super) fn locked_for(&mut self, pid: u32) -> Option<Arc<str>> {
-        let read = || write_locks(&std::fs::read("/proc/locks").unwrap_or_default());
-        let held = self.held.get_or_insert_with(read).clone();
+    /// Reads the list of all locks on files, if this is due and one of the processes has a database open. While the
+    /// kernel makes the list, no program can lock a file. The kernel first waits until all CPUs have taken note, which
+    /// often takes 10 ms (`locks_start` in Linux's fs/locks.c).
+    fn read_list(&mut self, mut pids: impl Iterator<Item = u32>) {
+        let begin_ns = monotonic_ns();
+        if !self.list.is_due(begin_ns) {
+            return;
+        }
+        let is_needed = pids.any(|pid| self.has_database(pid));
+        if is_needed {
+            self.held = Some(write_locks(&std::fs::read("/proc/locks").unwrap_or_default()));
+        }
+        let end_ns = monotonic_ns();
+        let pace = if is_needed { paced::FILE_LOCKS } else { paced::SEARCH };
+        self.list.done(end_ns, end_ns - begin_ns, pace, 1.0);
+    }
+
+    /// Returns true if a database was found among the open files of a process. A process may open a database at any
+    /// time, so only a positive result is remembered.
+    fn has_database(&mut self, pid: u32) -> bool {
+        let has =
+            self.with_database.contains(&pid) || self.may_search() && links(pid).any(|(fd, _)| is_database(pid, &fd));
+        if has && self.with_database.len() < MAX_FILES {
+            self.with_database.insert(pid);
+        }
+        has
+    }
+
+    /// Returns the path of a database that a process has open, and whose write lock was held at the last reading.
+    fn locked_for(&mut self, pid: u32) -> Option<Arc<str>> {
+        let held = self.held.clone()?;
         held.into_iter().find_map(|lock| {
             let path = self.path_of(lock)?;
             let path = if self.uses(pid, lock, &path) { path.to_string_lossy().into_owned() } else { return None };
@@ -101,9 +137,18 @@ impl SqliteLocks {
     }
 }
 
+/// Returns true if a descriptor of a process is a database file.
+fn is_database(pid: u32, descriptor: &str) -> bool {
+    let path = PathBuf::from(format!("/proc/{pid}/fd/{descriptor}"));
+    let mut first = [0; FIRST_BYTES.len()];
+    let is_file = std::fs::metadata(&path).is_ok_and(|metadata| metadata.is_file());
+    let reads = |file: File| file.read_exact_at(&mut first, 0).is_ok();
+    is_file && File::open(path).is_ok_and(reads) && first == *FIRST_BYTES
+}
+
 /// Returns the numbers and the links of the open descriptors of a process.
 fn links(pid: u32) -> impl Iterator<Item = (String, PathBuf)> {
-    let folder = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let folder = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten().take(MAX_DESCRIPTORS);
     folder.filter_map(|entry| Some((entry.file_name().to_str()?.to_string(), std::fs::read_link(entry.path()).ok()?)))
 }
 
@@ -117,63 +162,22 @@ fn locked_file(lock: WriteLock) -> Option<PathBuf> {
     links(lock.holder).find(|(number, link)| link.is_absolute() && is_locked(number)).map(|(_, link)| link)
 }
 
-/// Returns the inode in `fd:01:4711`, the device and inode of a locked file.
-fn inode_of(word: &[u8]) -> Option<u64> {
-    let mut parts = word.split(|byte| *byte == b':');
-    let (Some(_), Some(_), Some(inode), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
-        return None;
-    };
-    number(inode)
-}
-
-/// Returns the locks of SQLite's writers in the text of `/proc/locks`.
-fn write_locks(text: &[u8]) -> Vec<WriteLock> {
-    lines(text).filter_map(write_lock).collect()
-}
-
-/// Parses `1: POSIX  ADVISORY  WRITE 812 fd:01:4711 1073741825 1073741825`. A line with an arrow is a lock that a
-/// process waits for.
-fn write_lock(line: &[u8]) -> Option<WriteLock> {
-    let mut words = words(line).skip(1);
-    let (kind, _, access) = (words.next()?, words.next()?, words.next()?);
-    let holder = u32::try_from(number(words.next()?)?).ok()?;
-    let inode = inode_of(words.next()?)?;
-    let bytes = number(words.next()?)?..=number(words.next()?)?;
-    let locks = |byte: u64, all: RangeInclusive<u64>| {
-        bytes.contains(&byte) && all.contains(bytes.start()) && all.contains(bytes.end())
-    };
-    let is_shared_memory = locks(WAL_WRITE_BYTE, SHARED_MEMORY_BYTES);
-    let is_write = kind == b"POSIX" && access == b"WRITE";
-    (is_write && (is_shared_memory || locks(RESERVED_BYTE, FILE_BYTES))).then_some(WriteLock {
-        holder,
-        inode,
-        is_shared_memory,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use std::process::{Command, Stdio};
 
+    use super::super::round::ProcessSample;
     use super::*;
 
-    #[test]
-    fn locks_of_writers_are_told_from_other_locks() {
-        let found = |line: &str| write_lock(line.as_bytes());
-        let lock = |inode, is_shared_memory| Some(WriteLock { holder: 812, inode, is_shared_memory });
-        assert_eq!(found("1: POSIX  ADVISORY  WRITE 812 fd:01:4711 1073741825 1073741825"), lock(4711, false));
-        assert_eq!(found("2: POSIX  ADVISORY  WRITE 812 00:2a:7 1073741824 1073742335"), lock(7, false));
-        assert_eq!(found("3: POSIX  ADVISORY  WRITE 812 fd:01:8 120 120"), lock(8, true));
-        for other in [
-            "1: POSIX  ADVISORY  READ 812 fd:01:4711 1073741826 1073742335",
-            "1: -> POSIX  ADVISORY  WRITE 812 fd:01:4711 1073741825 1073741825",
-            "1: POSIX  ADVISORY  WRITE 812 fd:01:4711 0 EOF",
-            "1: POSIX  ADVISORY  WRITE 812 fd:01:4711 123 123",
-            "1: FLOCK  ADVISORY  WRITE 812 fd:01:4711 0 EOF",
-            "1: POSIX  ADVISORY  WRITE 812 fd:01 120 120",
-            "",
-        ] {
-            assert_eq!(found(other), None, "{other}");
+    /// Returns the database that a round with a sleeping thread of a process names.
+    fn database_of(locks: &mut SqliteLocks, pid: u32) -> Option<String> {
+        let process = ProcessSample { pid, ..ProcessSample::default() };
+        let sleeping = ThreadSample { state: ThreadState::Sleep, ..ThreadSample::default() };
+        let mut round = Round { processes: vec![process], threads: vec![sleeping], ..Round::default() };
+        locks.name_sleeps(&mut round);
+        match &round.threads[0].key {
+            WaitKey::Text(path) => Some(path.to_string()),
+            _ => None,
         }
     }
 
@@ -193,19 +197,28 @@ mod tests {
             testkit::first_line(&mut child);
             let mut locks = SqliteLocks::default();
             let wanted = path.display().to_string();
-            assert_eq!(locks.locked_for(child.id()).as_deref(), Some(wanted.as_str()), "{mode}");
-            assert_eq!(locks.locked_for(std::process::id()), None, "this process does not use it");
+            assert_eq!(database_of(&mut locks, child.id()).as_deref(), Some(wanted.as_str()), "{mode}");
+            assert_eq!(database_of(&mut locks, std::process::id()), None, "this process does not use it");
             let files = [path.clone(), dir.path().join(format!("{mode}.db-shm"))];
-            let _open: Vec<_> = files.iter().filter_map(|file| std::fs::File::open(file).ok()).collect();
-            assert_eq!(
-                locks.locked_for(std::process::id()).as_deref(),
-                Some(wanted.as_str()),
-                "{mode}, and now it does"
-            );
+            let _open: Vec<_> = files.iter().filter_map(|file| File::open(file).ok()).collect();
+            let named = database_of(&mut locks, std::process::id());
+            assert_eq!(named.as_deref(), Some(wanted.as_str()), "{mode}, and now it does");
             drop(child.stdin.take());
             child.wait().unwrap();
-            locks.begin_round();
-            assert_eq!(locks.locked_for(std::process::id()), None, "the writer has ended");
+            let named = database_of(&mut locks, std::process::id());
+            assert_eq!(named.as_deref(), Some(wanted.as_str()), "{mode}: the list is not read again at once");
+            locks.list = Paced::default();
+            assert_eq!(database_of(&mut locks, std::process::id()), None, "the writer has ended");
         }
+    }
+
+    /// Listing the locks takes milliseconds and stops other programs, so most servers must not cause it.
+    #[test]
+    fn the_locks_are_not_listed_for_a_process_without_a_database() {
+        let child = testkit::ChildProcess::start(Command::new("sleep").arg("60"));
+        let mut locks = SqliteLocks::default();
+        assert_eq!(database_of(&mut locks, child.pid()), None);
+        assert!(locks.held.is_none(), "the list was read");
+        assert!(!locks.list.is_due(monotonic_ns()), "the descriptors are searched again at once");
     }
 }

@@ -15,7 +15,6 @@ use super::pipe_ends::PipeEnds;
 use super::process::{Process, thread_folder};
 use super::round::{ThreadSample, WaitKey};
 use super::sockets::{SocketUse, Sockets};
-use super::sqlite::SqliteLocks;
 use crate::udp_sockets::connected_to;
 
 /// Maximum number of new sockets per reader that are looked up in the lists of UDP sockets. Reading the lists of UDP
@@ -33,7 +32,6 @@ pub(super) struct ThreadReader<'a> {
     pub(super) index: usize,
     pub(super) sockets: &'a Sockets,
     pub(super) pipes: &'a mut PipeEnds,
-    pub(super) databases: &'a mut SqliteLocks,
     pub(super) buffer: &'a mut Vec<u8>,
     /// Collects the futexes for which threads wait.
     pub(super) waits: &'a mut Waits,
@@ -86,7 +84,7 @@ impl ThreadReader<'_> {
             Call::Select if a == 0 => (ThreadState::Sleep, WaitKey::None),
             Call::Poll => self.poll(pid, a, b),
             Call::Select | Call::Events => (ThreadState::Events, WaitKey::None),
-            Call::Sleep => (ThreadState::Sleep, self.databases.locked_for(pid).map_or(WaitKey::None, WaitKey::Text)),
+            Call::Sleep => (ThreadState::Sleep, WaitKey::None),
             Call::Child => (ThreadState::Child, WaitKey::None),
             Call::FileLock => (ThreadState::FileLock, named()),
             Call::Flock => (ThreadState::FileLock, file(pid, a).map_or_else(named, WaitKey::Text)),
