@@ -117,6 +117,19 @@ impl Process {
         self.python.as_mut()?.stack(tid)
     }
 
+    /// Returns the Python frames of the thread `tid` from the innermost one to the first one for which `is_last` returns
+    /// true.
+    pub fn python_stack_to(&mut self, tid: u32, is_last: impl Fn(&Frame) -> bool) -> Option<Vec<Frame>> {
+        self.python.as_mut()?.stack_to(tid, is_last)
+    }
+
+    /// Returns the thread that holds Python's interpreter lock, by its ID in its own PID namespace, and its frames to
+    /// the first one for which `is_last` returns true. Returns `None` if the process does not run Python, or if no
+    /// thread held the lock during the whole reading.
+    pub fn interpreter_lock_holder(&mut self, is_last: impl Fn(&Frame) -> bool) -> Option<(u32, Vec<Frame>)> {
+        self.python.as_mut()?.lock_holder(is_last)
+    }
+
     /// Returns the frames of a thread that waits in the kernel, innermost first. In a Python process, the first frames
     /// are named native functions outside the interpreter's file, such as those of an extension module. The Python
     /// frames follow after the native functions.

@@ -43,3 +43,32 @@ fn assert_python(python: &Path) {
     let locks = common::lock_name(&running, process);
     assert!(locks.is_empty(), "a lock on the heap has no global's name: {python:?} {locks:?}");
 }
+
+#[test]
+fn the_thread_that_holds_the_interpreter_lock_is_found_in_each_version() {
+    for python in interpreters() {
+        let running =
+            Running::start(Command::new(&python).args([source("threads.py").as_os_str(), "compute".as_ref()]));
+        let waiting: Vec<u32> = running.waits().iter().map(|wait| wait.tid).collect();
+        let mut processes = Processes::new();
+        let process = processes.get(running.pid()).unwrap();
+        // The only computing thread gives the lock away for an instant at most.
+        let (id, frames) = testkit::eventually(|| process.interpreter_lock_holder(|_| false));
+        assert!(!waiting.contains(&id), "{python:?}");
+        assert_eq!(frames.first().unwrap().label(), "compute_planted_sum", "{python:?} {frames:#?}");
+        let is_last = |frame: &loadline_stacks::Frame| frame.function.as_deref() == Some("compute_planted_sum");
+        let (_, frames) = testkit::eventually(|| process.interpreter_lock_holder(is_last));
+        assert_eq!(frames.len(), 1, "{python:?} {frames:#?}");
+    }
+}
+
+#[test]
+fn nobody_holds_the_interpreter_lock_while_all_threads_wait() {
+    for python in interpreters() {
+        let running = Running::start(Command::new(&python).arg(source("threads.py")));
+        let _ = running.waits();
+        let mut processes = Processes::new();
+        let holder = processes.get(running.pid()).unwrap().interpreter_lock_holder(|_| false);
+        assert!(holder.is_none(), "{python:?} {holder:#?}");
+    }
+}

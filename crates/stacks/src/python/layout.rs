@@ -2,6 +2,7 @@
 //! table has one row per minor version. The offsets were printed with `offsetof` and each version's own headers, on
 //! x86_64.
 
+use super::interpreter_lock::LockPlace;
 use super::line_table::LineFormat;
 use crate::memory::{Memory, Remote};
 
@@ -55,6 +56,7 @@ pub(super) struct Layout {
     /// Offset of the pointer to the next thread, in a thread's structure.
     pub(super) next_thread: u64,
     pub(super) identity: ThreadIdentity,
+    pub(super) lock: LockPlace,
     pub(super) chain: FrameChain,
     pub(super) frame: FrameFields,
     pub(super) code: CodeFields,
@@ -66,7 +68,7 @@ pub(super) struct Layout {
 
 const OLD_CODE: CodeFields = CodeFields { file: 104, name: 112, first_line: 40, lines: 120 };
 
-const fn old(minor: u32, instruction: u64, bytes: u64, lines: LineFormat) -> Layout {
+const fn old(minor: u32, lock: u64, instruction: u64, bytes: u64, lines: LineFormat) -> Layout {
     Layout {
         minor,
         interpreters: 32,
@@ -74,6 +76,7 @@ const fn old(minor: u32, instruction: u64, bytes: u64, lines: LineFormat) -> Lay
         threads: 8,
         next_thread: 8,
         identity: ThreadIdentity::Pthread(176),
+        lock: LockPlace::Runtime(lock),
         chain: FrameChain::Direct { frame: 24 },
         frame: FrameFields { previous: 24, code: 32, instruction, owner: None },
         code: OLD_CODE,
@@ -84,9 +87,9 @@ const fn old(minor: u32, instruction: u64, bytes: u64, lines: LineFormat) -> Lay
 }
 
 const LAYOUTS: [Layout; 6] = [
-    old(8, 104, 1, LineFormat::Lnotab),
-    old(9, 104, 1, LineFormat::Lnotab),
-    old(10, 96, 2, LineFormat::Ranges),
+    old(8, 1368, 104, 1, LineFormat::Lnotab),
+    old(9, 568, 104, 1, LineFormat::Lnotab),
+    old(10, 568, 96, 2, LineFormat::Ranges),
     Layout {
         minor: 11,
         interpreters: 40,
@@ -94,6 +97,7 @@ const LAYOUTS: [Layout; 6] = [
         threads: 16,
         next_thread: 8,
         identity: ThreadIdentity::Kernel(160),
+        lock: LockPlace::Runtime(576),
         chain: FrameChain::ThroughCFrame { cframe: 56, frame: 8 },
         frame: FrameFields { previous: 48, code: 32, instruction: 56, owner: Some(69) },
         code: CodeFields { file: 112, name: 128, first_line: 72, lines: 136 },
@@ -108,6 +112,7 @@ const LAYOUTS: [Layout; 6] = [
         threads: 72,
         next_thread: 8,
         identity: ThreadIdentity::Kernel(144),
+        lock: LockPlace::Interpreter(384),
         chain: FrameChain::ThroughCFrame { cframe: 56, frame: 0 },
         frame: FrameFields { previous: 8, code: 0, instruction: 56, owner: Some(70) },
         code: CodeFields { file: 112, name: 128, first_line: 68, lines: 136 },
@@ -122,6 +127,7 @@ const LAYOUTS: [Layout; 6] = [
         threads: 7344,
         next_thread: 8,
         identity: ThreadIdentity::Kernel(160),
+        lock: LockPlace::Interpreter(16),
         chain: FrameChain::Direct { frame: 72 },
         frame: FrameFields { previous: 8, code: 0, instruction: 56, owner: Some(70) },
         code: CodeFields { file: 112, name: 128, first_line: 68, lines: 136 },

@@ -7,6 +7,7 @@
 //! impossible value.
 
 mod code;
+mod interpreter_lock;
 mod layout;
 mod line_table;
 mod threads;
@@ -55,12 +56,23 @@ impl Python {
 
     /// Returns the frames of thread `tid`, innermost first. Returns `None` for a thread without Python frames.
     pub(crate) fn stack(&mut self, tid: u32) -> Option<Vec<Frame>> {
+        self.stack_to(tid, |_| false)
+    }
+
+    /// Returns the frames of thread `tid` from the innermost one to the first one for which `is_last` returns true. Each
+    /// frame that is left out saves several reads of the process's memory.
+    pub(crate) fn stack_to(&mut self, tid: u32, is_last: impl Fn(&Frame) -> bool) -> Option<Vec<Frame>> {
         self.memory.forget();
         let thread = self.threads.find(&mut self.memory, self.layout, tid)?;
+        self.frames(thread, is_last)
+    }
+
+    /// Returns the frames of the thread whose structure is at `thread`, as [`Self::stack_to`] does.
+    fn frames(&mut self, thread: u64, is_last: impl Fn(&Frame) -> bool) -> Option<Vec<Frame>> {
         let mut at = self.innermost(thread)?;
         let mut frames = Vec::new();
         for _ in 0..MAX_FRAMES {
-            if at == 0 {
+            if at == 0 || frames.last().is_some_and(&is_last) {
                 break;
             }
             let Some(frame) = self.frame(at) else { break };
@@ -69,6 +81,17 @@ impl Python {
             at = previous;
         }
         (!frames.is_empty()).then_some(frames)
+    }
+
+    /// Returns the thread that holds the interpreter lock, by its ID in its own PID namespace, and its frames to the
+    /// first one for which `is_last` returns true. Returns `None` if no thread holds the lock, or if another thread got
+    /// the lock during the reading.
+    pub(crate) fn lock_holder(&mut self, is_last: impl Fn(&Frame) -> bool) -> Option<(u32, Vec<Frame>)> {
+        let (layout, runtime) = (self.layout, self.threads.runtime);
+        let thread = interpreter_lock::holder(&mut self.memory, layout, runtime)?;
+        let id = threads::identity(&mut self.memory, layout, thread)?;
+        let frames = self.frames(thread, is_last).unwrap_or_default();
+        (interpreter_lock::holder(&mut self.memory, layout, runtime) == Some(thread)).then_some((id, frames))
     }
 
     fn innermost(&mut self, thread: u64) -> Option<u64> {

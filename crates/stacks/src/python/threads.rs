@@ -26,7 +26,8 @@ const PTHREAD_TID: u64 = 208;
 /// contain "inner".
 pub(super) struct Threads {
     pid: u32,
-    runtime: u64,
+    /// Address of the interpreter's global `_PyRuntime`.
+    pub(super) runtime: u64,
     inner: HashMap<u32, u32>,
     known: HashMap<u32, u64>,
     misses: HashMap<u32, u32>,
@@ -81,7 +82,7 @@ impl Threads {
 }
 
 /// Returns the ID of the thread whose structure is at `thread`. The ID is valid in the thread's own PID namespace.
-fn identity(memory: &mut Remote, layout: &Layout, thread: u64) -> Option<u32> {
+pub(super) fn identity(memory: &mut Remote, layout: &Layout, thread: u64) -> Option<u32> {
     match layout.identity {
         ThreadIdentity::Kernel(offset) => memory.half(thread.checked_add(offset)?),
         ThreadIdentity::Pthread(offset) => {
