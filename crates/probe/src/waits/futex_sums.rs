@@ -7,8 +7,8 @@ use std::sync::Arc;
 use run::{FutexKind, FutexProfile, ThreadState};
 
 use super::active_sum::ActiveSum;
-use super::holder_functions::Held;
 use super::holder_threads::HolderThreads;
+use super::lock_holders::Held;
 use super::names::{FutexNames, Names};
 use super::round::{FutexSample, Round, ThreadSample, WaitKey};
 use super::rows::{address_text, holder_rows, largest};
@@ -160,9 +160,13 @@ impl FutexSums {
     ) -> Vec<FutexProfile> {
         let shared = self.futexes.iter().filter(|(_, sum)| sum.is_shared());
         let row = |((pid, address), sum): (&(u32, u64), &FutexSum)| {
-            let FutexNames { global: name, function, kind, holders: holder_functions } = names.of(*pid, *address);
+            let FutexNames { global: name, function, kind, holder_functions, interpreter_threads } =
+                names.of(*pid, *address);
             let (process, rounds) = of(&sum.process);
             let mut row = sum.row(rounds, lives);
+            if !interpreter_threads.is_empty() {
+                row.holder_threads = interpreter_threads;
+            }
             if row.kind == FutexKind::Unknown {
                 row.kind = kind;
             }

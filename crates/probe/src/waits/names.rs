@@ -6,11 +6,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use run::{FutexKind, HolderFunction};
+use run::{FutexKind, HolderFunction, HolderThread};
 use stacks::{Frame, Images, Processes};
 use sys::remote_memory;
 
-use super::holder_functions::{Held, HolderFunctions};
+use super::lock_holders::{Held, LockHolders};
 use super::own_function::own_function;
 use super::round::{Round, ThreadSample};
 
@@ -60,15 +60,17 @@ pub(super) struct FutexNames {
     pub(super) function: String,
     /// Kind of object that the library's function waits for.
     pub(super) kind: FutexKind,
-    /// Functions in which holders waited, the most frequent first.
-    pub(super) holders: Vec<HolderFunction>,
+    /// Functions in which holders were, the most frequent first.
+    pub(super) holder_functions: Vec<HolderFunction>,
+    /// Threads that held the interpreter lock of a language runtime, the most frequent first.
+    pub(super) interpreter_threads: Vec<HolderThread>,
 }
 
 /// Names of futexes that were found so far.
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) processes: Processes,
-    pub(super) holders: HolderFunctions,
+    pub(super) holders: LockHolders,
     futexes: BTreeMap<(u32, u64), Named>,
 }
 
@@ -133,9 +135,9 @@ impl Names {
         }
     }
 
-    /// Reads the stacks of threads that hold a lock.
-    pub(super) fn read_holders(&mut self, held: &[Held<'_>]) {
-        self.holders.read(held, &mut self.processes);
+    /// Reads the threads that hold a lock in a round.
+    pub(super) fn read_holders(&mut self, now_ns: u64, held: &[Held<'_>], round: &Round) {
+        self.holders.read(now_ns, held, round, &mut self.processes);
     }
 
     /// Finds the global variables at the addresses in `futexes`. Threads that wait for one lock may be spread over
@@ -153,12 +155,14 @@ impl Names {
 
     /// Returns the known facts about a futex.
     pub(super) fn of(&self, pid: u32, address: u64) -> FutexNames {
-        let holders = self.holders.rows((pid, address));
+        let (holder_functions, interpreter_threads) =
+            (self.holders.functions((pid, address)), self.holders.threads((pid, address)));
         let Some(named) = self.futexes.get(&(pid, address)) else {
-            return FutexNames { holders, ..FutexNames::default() };
+            return FutexNames { holder_functions, interpreter_threads, ..FutexNames::default() };
         };
         FutexNames {
-            holders,
+            holder_functions,
+            interpreter_threads,
             global: named.global.clone().unwrap_or_default(),
             function: most(&named.functions).unwrap_or_default(),
             kind: most(&named.kinds).unwrap_or_default(),

@@ -4,9 +4,12 @@ use stacks::Frame;
 
 /// Returns the innermost function that does not merely wait on behalf of its caller, with its file and line.
 pub(super) fn own_function(frames: &[Frame]) -> Option<String> {
-    let is_own =
-        |frame: &&Frame| !run::is_library(&frame.module) && frame.function.as_deref().is_some_and(run::is_own_function);
-    frames.iter().find(is_own).map(Frame::label_and_place)
+    frames.iter().find(|frame| is_own(frame)).map(Frame::label_and_place)
+}
+
+/// Returns true if a function does not merely wait on behalf of its caller.
+pub(super) fn is_own(frame: &Frame) -> bool {
+    !run::is_library(&frame.module) && frame.function.as_deref().is_some_and(run::is_own_function)
 }
 
 #[cfg(test)]

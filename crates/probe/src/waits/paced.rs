@@ -25,9 +25,9 @@ pub(super) const CHILDREN: Pace = Pace { share: 0.0002, min_pause_ns: 50e6 };
 /// Pace of reading stacks to find the names of futexes.
 pub(super) const NAMING: Pace = Pace { share: 0.0005, min_pause_ns: 0.0 };
 /// Pace of reading the stacks of all waiting threads.
-pub(super) const STACKS: Pace = Pace { share: 0.001, min_pause_ns: 50e6 };
-/// Pace of reading the stacks of threads that hold a lock.
-pub(super) const HOLDERS: Pace = Pace { share: 0.0003, min_pause_ns: 10e6 };
+pub(super) const STACKS: Pace = Pace { share: 0.0006, min_pause_ns: 50e6 };
+/// Pace of reading the threads that hold a lock. Their stacks say more about a lock than all other stacks.
+pub(super) const HOLDERS: Pace = Pace { share: 0.0007, min_pause_ns: 10e6 };
 /// Pace of listing all locks on files. The share is a share of the time, because no program can lock a file while the
 /// kernel makes the list.
 pub(super) const FILE_LOCKS: Pace = Pace { share: 0.01, min_pause_ns: 50e6 };
@@ -61,9 +61,9 @@ mod tests {
     fn a_costly_task_is_repeated_less_often() {
         let mut task = Paced::default();
         assert!(task.is_due(0));
-        task.done(0, 1_000_000, STACKS, 1.0);
+        task.done(0, 1_000_000, CLIENTS, 1.0);
         assert!(!task.is_due(999_999_999) && task.is_due(1_000_000_000), "1 ms in each second");
-        task.done(0, 10, STACKS, 0.5);
+        task.done(0, 10, CLIENTS, 0.5);
         assert!(!task.is_due(24_999_999) && task.is_due(25_000_000), "half of the minimum pause");
     }
 

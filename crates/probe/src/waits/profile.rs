@@ -8,7 +8,7 @@ use run::{PeerConnections, ThreadState, TitleGroup, WaitGroup, WaitProcess, Wait
 
 use super::client_sums::ClientSums;
 use super::futex_sums::{FutexSums, UserRounds};
-use super::holder_functions::Held;
+use super::lock_holders::Held;
 use super::names::Names;
 use super::peer_readings::PeerReadings;
 use super::round::{Accepted, ConnectionSample, ProcessSample, Round, ThreadSample, WaitKey};

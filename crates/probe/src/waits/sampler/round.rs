@@ -77,11 +77,7 @@ impl Work {
         if self.stacks.is_none() {
             return;
         }
-        let before = self.cpu_ns();
-        if self.holders.is_due(monotonic_ns()) {
-            self.names.read_holders(&self.sums.holders(round));
-            self.holders.done(monotonic_ns(), self.cpu_ns().saturating_sub(before), paced::HOLDERS, 1.0);
-        }
+        self.names.read_holders(monotonic_ns(), &self.sums.holders(round), round);
         let before = self.cpu_ns();
         if self.naming.is_due(monotonic_ns()) {
             self.names.look(round);

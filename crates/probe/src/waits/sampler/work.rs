@@ -7,7 +7,7 @@ use run::{MonitorGroup, WaitProfile};
 use stacks::Images;
 use sys::clock::{monotonic_ns, thread_cpu_ns};
 
-use super::super::holder_functions::HolderFunctions;
+use super::super::lock_holders::LockHolders;
 use super::super::names::Names;
 use super::super::paced::{self, Paced};
 use super::super::profile::ProfileSums;
@@ -27,7 +27,6 @@ pub(super) struct Work {
     pub(super) clients: Paced,
     pub(super) stacks: Option<StackSampler>,
     pub(super) stack_round: Paced,
-    pub(super) holders: Paced,
     pub(super) poll_due_ns: u64,
     /// CPU time for reading program files before this sampling, nanoseconds.
     pub(super) read_before_ns: u64,
@@ -54,7 +53,6 @@ impl Work {
             connections: Paced::default(),
             clients: Paced::default(),
             stack_round: Paced::default(),
-            holders: Paced::default(),
             poll_due_ns: now,
             begin: (0, 0),
             end: None,
@@ -124,8 +122,8 @@ impl Work {
             self.sums = ProfileSums::default();
             // A pause that follows a reading in the warm-up may be longer than a short measurement, so all pauses end
             // here.
-            (self.children, self.connections, self.stack_round, self.holders) = Default::default();
-            self.names.holders = HolderFunctions::default();
+            (self.children, self.connections, self.stack_round) = Default::default();
+            self.names.holders = LockHolders::default();
             if let Some(stacks) = &mut self.stacks {
                 let _ = stacks.poll(processes);
                 stacks.forget();
