@@ -16,8 +16,14 @@ impl Run {
     /// Returns the trials with samples, in the order of [`Run::sampled_trial`]: the most informative trial comes first.
     /// Leaves out trials with fewer rounds of samples than the most informative trial has.
     pub fn trials_by_samples(&self) -> Vec<usize> {
+        self.trials_by_samples_among(|_| true)
+    }
+
+    /// Returns the trials with samples for which `is_wanted` returns true, as [`Run::trials_by_samples`] does. An
+    /// unwanted trial with many rounds does not exclude others.
+    pub fn trials_by_samples_among(&self, is_wanted: impl Fn(&Trial) -> bool) -> Vec<usize> {
         let weight = |trial: &Trial| {
-            let rounds = rounds(trial)?;
+            let rounds = rounds(trial).filter(|_| is_wanted(trial))?;
             Some((rounds.ln_1p() * trial.rates.concurrency.max(1.0).ln(), rounds))
         };
         let mut all: Vec<(usize, (f64, f64))> =
@@ -98,6 +104,11 @@ mod tests {
         assert_eq!(of(vec![trial(0, 16.0), trial(5, 0.0)]), Some(1));
         assert_eq!(of(vec![Trial::default(), trial(0, 9.0)]), None);
         let fewer = vec![trial(5, 4.0), trial(46, 3.0), trial(6, 20.0), trial(6, 20.0)];
-        assert_eq!(all(fewer), [3, 2, 1], "5 rounds are fewer than 6");
+        assert_eq!(all(fewer.clone()), [3, 2, 1], "5 rounds are fewer than 6");
+        let run = Run { trials: fewer, ..Run::default() };
+        let few = |trial: &Trial| trial.rates.concurrency < 20.0;
+        assert_eq!(run.trials_by_samples_among(few), [1], "5 rounds are fewer than 46");
+        let least = |trial: &Trial| trial.rates.concurrency == 4.0;
+        assert_eq!(run.trials_by_samples_among(least), [0], "unwanted trials do not count");
     }
 }

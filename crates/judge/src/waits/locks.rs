@@ -1,6 +1,6 @@
 //! Locks and pools whose waiting threads share a futex (a wait queue of the kernel).
 
-use run::{FutexKind, FutexProfile, HolderState, ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
+use run::{FutexKind, FutexProfile, HolderState, ThreadState, WaitCause, WaitFinding, WaitProfile};
 
 use super::activity::{Activity, names_call, part_of};
 use super::holder;
@@ -12,47 +12,15 @@ use crate::thresholds::{WAIT_ACTIVE, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_
 
 /// Locks of language runtimes: the global variable that contains each lock, and the lock's usual name. Threads that
 /// wait for a runtime's lock have code to run, so they are not idle.
-const RUNTIME_LOCKS: &[(&str, &str)] = &[("_PyRuntime", "Python's interpreter lock (GIL)")];
-
-/// Returns the locks and the pools for which requests wait.
-pub(super) fn locks(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
-    let runtime = RUNTIME_LOCKS.iter().flat_map(|(global, name)| runtime_locks(profile, global, name));
-    runtime.chain(program_locks(profile, requests)).collect()
-}
+pub(super) const RUNTIME_LOCKS: &[(&str, &str)] = &[("_PyRuntime", "Python's interpreter lock (GIL)")];
 
 /// Returns true if `name` is the name of a runtime's lock.
 pub(super) fn is_of_runtime(name: &str) -> bool {
     RUNTIME_LOCKS.iter().any(|(_, known)| *known == name) || super::monitors::is_named(name)
 }
 
-/// Returns the processes that a runtime's lock limits. Two conditions must hold. On average, at least half a thread
-/// waits for the lock. And at most as many threads sleep, or wait for a disk or a peer, as wait for the lock.
-///
-/// The waiting threads of all futexes of the lock are added up, because CPython's threads alternate between two
-/// futexes.
-fn runtime_locks(profile: &WaitProfile, global: &str, name: &str) -> Vec<WaitFinding> {
-    let finding_in = |process: &WaitProcess| {
-        let parts = profile.futexes.iter().filter(|f| f.process == process.process && f.name == global);
-        let largest = parts.clone().max_by(|a, b| a.waiting.total_cmp(&b.waiting))?;
-        let waiting: f64 = parts.map(|f| f.waiting).sum();
-        let blocked = Activity::of(profile, process).blocked().map_or(0.0, |(_, threads, _)| threads);
-        let whole = FutexProfile {
-            name: name.into(),
-            function: String::new(),
-            holders: Vec::new(),
-            holder_threads: Vec::new(),
-            holder_functions: Vec::new(),
-            waiting,
-            ..largest.clone()
-        };
-        (waiting >= WAIT_MOSTLY.max(blocked))
-            .then(|| WaitFinding { cause: WaitCause::Lock, ..finding(profile, &whole) })
-    };
-    profile.processes.iter().filter_map(finding_in).collect()
-}
-
-/// Returns the locks of the programs themselves, rather than of their runtimes.
-fn program_locks(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
+/// Returns the locks and the pools of the programs themselves, rather than of their runtimes, for which requests wait.
+pub(super) fn locks(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let crowded: Vec<&FutexProfile> =
         profile.futexes.iter().filter(|f| is_crowded(f) && !may_be_of_idle_threads(profile, f)).collect();
     let sum = |process: &str, field: fn(&FutexProfile) -> f64| -> f64 {
@@ -122,7 +90,8 @@ fn read_requests(profile: &WaitProfile, futex: &FutexProfile) -> bool {
     waited + readers - process.threads >= WAIT_MOSTLY * waited
 }
 
-fn finding(profile: &WaitProfile, futex: &FutexProfile) -> WaitFinding {
+/// Returns the finding about a lock or a pool.
+pub(super) fn finding(profile: &WaitProfile, futex: &FutexProfile) -> WaitFinding {
     let (of, share) = part_of(profile, &futex.process, futex.waiting);
     let holder = holder::activity(futex);
     let is_pool = futex.kind == FutexKind::Condition;

@@ -36,6 +36,7 @@ mod pools;
 mod refuted;
 mod requests;
 mod runtime_cpus;
+mod runtime_locks;
 mod sentence;
 mod slots;
 mod tasks;
@@ -80,7 +81,6 @@ use crate::thresholds::{HOLDER_SURE, WAIT_MOSTLY, WAIT_POOL_BUSY};
 /// the trials with fewer samples.
 pub(crate) fn of_run(run: &Run, is_light: impl Fn(&Trial) -> bool) -> Vec<WaitFinding> {
     let none = WaitProfile::default();
-    let is_heavy = |at: &usize| run.trials.get(*at).is_some_and(|trial| !is_light(trial));
     let of_trial = |at: usize| {
         let trial = run.trials.get(at)?;
         let threads = trial.server.as_ref().and_then(|side| {
@@ -90,20 +90,7 @@ pub(crate) fn of_run(run: &Run, is_light: impl Fn(&Trial) -> bool) -> Vec<WaitFi
         let causes = waits(threads.as_deref().unwrap_or(&none), &trial.databases);
         Some(limit_signs::without_following_pools(causes, trial)).filter(|causes| !causes.is_empty())
     };
-    let mut heavy: Vec<usize> = run.trials_by_samples().into_iter().filter(is_heavy).collect();
-    if heavy.is_empty() {
-        heavy = by_rounds(run).into_iter().filter(is_heavy).collect();
-    }
-    heavy.into_iter().find_map(of_trial).unwrap_or_default()
-}
-
-/// Returns the trials in which threads were sampled, the one with the most rounds of samples first.
-fn by_rounds(run: &Run) -> Vec<usize> {
-    let rounds = |trial: &Trial| Some(trial.server.as_ref()?.waits.as_ref()?.rounds).filter(|rounds| *rounds > 0);
-    let all = run.trials.iter().enumerate();
-    let mut sampled: Vec<(u64, usize)> = all.filter_map(|(at, trial)| Some((rounds(trial)?, at))).collect();
-    sampled.sort_by_key(|(rounds, _)| std::cmp::Reverse(*rounds));
-    sampled.into_iter().map(|(_, at)| at).collect()
+    run.trials_by_samples_among(|trial| !is_light(trial)).into_iter().find_map(of_trial).unwrap_or_default()
 }
 
 /// Returns a profile without the connections on which a reply takes longer than the slowest request. If a reply takes
@@ -203,7 +190,8 @@ pub(crate) fn has_enough_samples(run: &Run) -> bool {
 /// follow, in the order of their number of waiting threads.
 pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFinding> {
     let requests = Requests::of(profile);
-    let mut found = locks::locks(profile, &requests);
+    let mut found = runtime_locks::causes(profile);
+    found.extend(locks::locks(profile, &requests));
     found.extend(tasks::causes(profile, &requests));
     found.extend(runtime_cpus::causes(profile, &requests));
     found.extend(monitors::causes(profile, &requests));

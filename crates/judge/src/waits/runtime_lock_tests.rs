@@ -1,6 +1,6 @@
 //! Tests of locks of language runtimes: those of Python's and Ruby's interpreters, and monitors of Java.
 
-use run::{FutexKind, FutexProfile, HolderState, ThreadState, WaitCause};
+use run::{FutexKind, FutexProfile, HolderFunction, HolderState, HolderThread, ThreadState, WaitCause};
 
 use super::tests::{causes, clients, locked, process};
 use super::waits;
@@ -19,6 +19,51 @@ fn the_interpreter_lock_is_named_by_all_its_futexes() {
     assert_eq!(found[0].sentence, said);
     profile.futexes.iter_mut().for_each(|futex| futex.waiting = 0.1);
     assert!(!causes(&profile).contains(&WaitCause::Lock));
+}
+
+/// In this observed case, handlers of requests waited for a thread that computed a report. The readings of the lock's two
+/// futexes show the thread together.
+#[test]
+fn the_thread_that_holds_the_interpreter_lock_is_named_with_its_function() {
+    let mut profile = process(16.0, &[(ThreadState::Futex, "0x10", 13.0), (ThreadState::OnCpu, "", 1.0)]);
+    profile.clients = Some(clients(16.0, 0.0));
+    let lock = locked(FutexKind::Condition).futexes[0].clone();
+    let futex = |address: &str, held: &[(u32, &str, u64)]| {
+        let all: u64 = held.iter().map(|(_, _, n)| n).sum();
+        let share = |n: &u64| *n as f64 / all as f64;
+        let function = |(_, function, n): &(u32, &str, u64)| HolderFunction {
+            state: ThreadState::OnCpu,
+            function: (*function).into(),
+            stacks: *n,
+            share: share(n),
+        };
+        let thread = |(id, _, n): &(u32, &str, u64)| HolderThread {
+            name: "python3".into(),
+            id: *id,
+            readings: *n,
+            share: share(n),
+        };
+        FutexProfile {
+            name: "_PyRuntime".into(),
+            address: address.into(),
+            waiting: 6.5,
+            owned: 0.0,
+            holder_functions: held.iter().map(function).collect(),
+            holder_threads: held.iter().map(thread).collect(),
+            ..lock.clone()
+        }
+    };
+    let mut told = |first: &[_], second: &[_]| {
+        profile.futexes = vec![futex("0x10", first), futex("0x14", second)];
+        waits(&profile, &[])[0].sentence.clone()
+    };
+    let waiting = "13 of 16 threads of app:7 wait for Python's interpreter lock (GIL)";
+    assert_eq!(
+        told(&[(71, "report (app.py:7)", 3), (80, "do_GET (app.py:12)", 1)], &[(71, "report (app.py:7)", 8)]),
+        format!("{waiting}; its holder (thread python3, ID 71) computes, 91.7 % of the time in report (app.py:7)")
+    );
+    assert_eq!(told(&[(71, "a", 5), (72, "b", 5)], &[(73, "c", 5)]), format!("{waiting}; its holder computes"));
+    assert_eq!(told(&[], &[]), waiting);
 }
 
 /// Threads that sleep for 10 ms and compute for 0.5 ms often wait briefly for the interpreter lock, but the lock does

@@ -307,5 +307,9 @@ fn a_trial_with_more_rounds_shows_a_lock_that_a_growing_queue_hides() {
     let (growing, steady) = (trial(6, 20.0, 10.0), trial(46, 3.0, 15.7));
     assert_eq!(causes(vec![growing.clone()]), 0);
     assert_eq!(causes(vec![growing.clone(), steady.clone()]), 1);
-    assert_eq!(causes(vec![growing, trial(5, 3.0, 15.7)]), 0, "fewer rounds");
+    let few = trial(5, 3.0, 15.7);
+    assert_eq!(causes(vec![growing.clone(), few.clone()]), 0, "fewer rounds");
+    let trials = vec![growing, few];
+    let found = super::of_run(&run::Run { trials, ..run::Run::default() }, |trial| trial.rates.concurrency > 10.0);
+    assert_eq!(found.len(), 1, "a trial that does not count does not exclude others");
 }
