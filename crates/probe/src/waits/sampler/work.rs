@@ -35,6 +35,8 @@ pub(super) struct Work {
     /// Time and CPU time of this thread at the end of the profile, nanoseconds; `None` before the end.
     pub(super) end: Option<(u64, u64)>,
     pub(super) edges: u32,
+    /// Number of rounds of the measurement so far.
+    rounds: u64,
     pub(super) random: u64,
 }
 
@@ -57,6 +59,7 @@ impl Work {
             begin: (0, 0),
             end: None,
             edges: 0,
+            rounds: 0,
             random: now | 1,
         };
         work.begin = work.now_and_cpu_ns();
@@ -85,6 +88,7 @@ impl Work {
             let mut state = lock(&shared.0);
             while self.edges < state.edges {
                 self.edge();
+                round = Paced::default();
             }
             if state.stop || state.wanted {
                 state.profile = self.profile(state.stop);
@@ -109,7 +113,8 @@ impl Work {
             drop(state);
             let cost_ns = self.round();
             let jitter = 0.5 + self.random();
-            round.done(monotonic_ns(), cost_ns, paced::ROUNDS, jitter);
+            self.rounds += 1;
+            round.done(monotonic_ns(), cost_ns, paced::of_rounds(self.rounds), jitter);
         }
     }
 
@@ -119,7 +124,7 @@ impl Work {
         self.edges += 1;
         let processes = &mut self.names.processes;
         if self.edges == 1 {
-            self.sums = ProfileSums::default();
+            (self.sums, self.rounds) = (ProfileSums::default(), 0);
             // A pause that follows a reading in the warm-up may be longer than a short measurement, so all pauses end
             // here.
             (self.children, self.connections, self.stack_round) = Default::default();
