@@ -15,7 +15,7 @@ pub(crate) fn advice(finding: &WaitFinding) -> String {
         return database_advice(session, finding);
     }
     match finding.cause {
-        Lock if super::locks::is_of_runtime(name) => {
+        Lock if super::locks::is_of_runtime(name) && !super::monitors::is_of_program(name) => {
             format!("Start more processes of {process}: one thread at a time holds {name}.")
         }
         Lock if finding.holder.is_none_or(ThreadState::wants_cpu) => {

@@ -38,6 +38,11 @@ pub(super) fn is_named(name: &str) -> bool {
     NAMES.iter().any(|(_, known)| *known == name)
 }
 
+/// Returns true if `name` is the name of a lock that the program's own code takes, rather than its runtime.
+pub(super) fn is_of_program(name: &str) -> bool {
+    NAMES.iter().any(|(kind, known)| *kind == MonitorKind::JavaMonitor && *known == name)
+}
+
 fn finding(profile: &WaitProfile, group: &MonitorGroup) -> Option<WaitFinding> {
     let (_, name) = NAMES.iter().find(|(kind, _)| *kind == group.kind)?;
     let (of, share) = part_of(profile, &group.process, group.waiting);

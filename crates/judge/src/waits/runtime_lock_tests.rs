@@ -99,6 +99,21 @@ fn threads_that_wait_for_a_java_monitor_are_told_with_the_function() {
     assert!(none(told("", 3.0, 32.0)), "few of the requests");
 }
 
+/// The program can do less work under a monitor of Java, but it cannot avoid the interpreter lock of Ruby.
+#[test]
+fn only_an_interpreter_lock_asks_for_more_processes() {
+    let advised = |kind| {
+        let mut profile = process(40.0, &[(ThreadState::Futex, "", 39.0), (ThreadState::OnCpu, "", 1.0)]);
+        let (process, function) = ("app:7".into(), String::new());
+        profile.monitors = vec![run::MonitorGroup { process, kind, function, waiting: 31.0 }];
+        profile.clients = Some(clients(32.0, 20.0));
+        super::advice(&waits(&profile, &[])[0])
+    };
+    let shorten = "Shorten the work of app:7 under this lock, or split the lock.";
+    assert_eq!(advised(run::MonitorKind::JavaMonitor), shorten);
+    assert!(advised(run::MonitorKind::RubyLock).starts_with("Start more processes of app:7"));
+}
+
 #[test]
 fn threads_that_wait_for_the_lock_of_ruby_have_work() {
     let told = |waiting, sleeping| {
