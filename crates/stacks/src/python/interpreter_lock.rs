@@ -1,6 +1,6 @@
 //! The interpreter lock of CPython (GIL): the thread that holds it.
 
-use super::layout::Layout;
+use super::layout::{Layout, LockPlace};
 use crate::memory::{Memory, Remote};
 
 /// Additional bytes before `gilstate` in `_PyRuntime`. On most machines, each of the two mutexes of glibc before
@@ -11,15 +11,6 @@ const MUTEX_BYTES: u64 = if cfg!(target_arch = "x86_64") { 0 } else { 16 };
 const LAST_HOLDER: u64 = 8;
 /// Offset of the state in CPython's `struct _gil_runtime_state`: 1 while a thread holds the lock.
 const LOCKED: u64 = 16;
-
-/// Place where the interpreter stores which thread holds the lock.
-#[derive(Clone, Copy)]
-pub(super) enum LockPlace {
-    /// Offset in `_PyRuntime` of the pointer to the thread that holds the lock (`gilstate.tstate_current`), on x86_64.
-    Runtime(u64),
-    /// Offset in an interpreter's structure of the pointer to the lock (`ceval.gil`).
-    Interpreter(u64),
-}
 
 /// Returns the address of the structure of the thread that holds the interpreter lock. Returns `None` if no thread holds
 /// the lock. `runtime` is the address of `_PyRuntime`.

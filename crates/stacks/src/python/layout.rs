@@ -2,7 +2,6 @@
 //! table has one row per minor version. The offsets were printed with `offsetof` and each version's own headers, on
 //! x86_64.
 
-use super::interpreter_lock::LockPlace;
 use super::line_table::LineFormat;
 use crate::memory::{Memory, Remote};
 
@@ -18,6 +17,15 @@ pub(super) enum ThreadIdentity {
     Kernel(u64),
     /// The address of glibc's `struct pthread`, which CPython stores at this offset.
     Pthread(u64),
+}
+
+/// Place where the interpreter stores which thread holds the lock.
+#[derive(Clone, Copy)]
+pub(super) enum LockPlace {
+    /// Offset in `_PyRuntime` of the pointer to the thread that holds the lock (`gilstate.tstate_current`), on x86_64.
+    Runtime(u64),
+    /// Offset in an interpreter's structure of the pointer to the lock (`ceval.gil`).
+    Interpreter(u64),
 }
 
 /// Representation of the instruction that a frame executes.
