@@ -231,7 +231,9 @@ mod tests {
 
     #[test]
     fn connections_without_an_answer_are_told_as_such() {
-        let run = nothing(|tally| tally.connected = 24);
+        let mut run = nothing(|tally| tally.connected = 24);
+        run.plan.command = "load".into();
+        crate::judge(&mut run);
         let found = &run.findings.bottleneck;
         assert!(found.sentence.contains("though 24 of 24 connects were established"), "{found:#?}");
         let advice = found.advice.join(" ");
