@@ -2,7 +2,8 @@
 //! module also finds the class that misses the objective at the lowest load.
 
 use run::{
-    Breach, ClassFinding, ClassPart, ErrorKind, Hist, Intensity, Measured, Picks, Rates, SummaryFigure, Tally, Trial,
+    Breach, ClassFinding, ClassPart, ErrorKind, Hist, Intensity, Limits, Measured, Picks, Rates, SummaryFigure, Tally,
+    TimeLimits, Trial,
 };
 
 use crate::Facts;
@@ -76,9 +77,11 @@ fn figures(trial: &Trial, class: &ClassPart) -> ClassFinding {
 fn failing<'a>(facts: &Facts<'a>, at: usize) -> Option<(&'a Trial, Breach)> {
     let fixed: Vec<&Trial> = facts.run.trials.iter().collect();
     let by_load = [&facts.search, &facts.sweep, &fixed].into_iter().find(|trials| !trials.is_empty())?;
+    // The times of events are not known per class, so limits on them judge no class.
+    let limits = Limits { first_event: TimeLimits::default(), gap: TimeLimits::default(), ..facts.limits.clone() };
     let judged = |trial: &&'a Trial| {
         let class = trial.classes.get(at).filter(|class| class.measured.begun >= FEWEST_REQUESTS)?;
-        Some((*trial, breach(&alone(trial, class), &facts.limits)))
+        Some((*trial, breach(&alone(trial, class), &limits)))
     };
     let judged: Vec<(&Trial, Option<Breach>)> = by_load.iter().filter_map(judged).collect();
     let held: Vec<&Intensity> =
@@ -171,6 +174,17 @@ mod tests {
         assert_eq!(found[0].breach.map(|b| b.kind), Some(BreachKind::P99));
         assert_eq!((found[0].share, found[0].bytes), (Some(0.5), Some(5.0)));
         assert_eq!((found[0].first_to_fail, found[1].first_to_fail), (true, false));
+    }
+
+    /// The answers are streams whose gaps are limited. The gaps of each class are not known.
+    #[test]
+    fn a_limit_on_events_judges_no_class() {
+        let mut run = Run::default();
+        run.plan.objective.gap = TimeLimits { p99_us: Some(80_000.0), ..TimeLimits::default() };
+        run.trials.push(trial(100.0, vec![class("a", 100, 0), class("b", 100, 0)]));
+        crate::judge(&mut run);
+        let found: Vec<_> = run.findings.classes.iter().map(|class| class.failing).collect();
+        assert_eq!(found, [None, None]);
     }
 
     /// Of three repeats of one load, at least one meets the objective.

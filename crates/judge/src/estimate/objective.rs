@@ -176,9 +176,11 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
     if !limits_a_time(limits) {
         return None;
     }
-    let lacks_events = limits.objective().limits_events() && trial.first_event_us.count == 0;
-    if none_good(trial) || lacks_events {
+    if none_good(trial) {
         return Some(Breach { kind: BreachKind::NothingCompleted, value: None, limit: None, at_least: false });
+    }
+    if timed(limits).any(|(time, ..)| time.is_of_events() && trial.answer_summary(time).is_empty()) {
+        return Some(Breach { kind: BreachKind::NoEvents, value: None, limit: None, at_least: false });
     }
     let lost = unanswered(trial);
     let lost = ratio(lost, lost + trial.measured.tally.completed as f64).unwrap_or(0.0);
@@ -237,6 +239,7 @@ pub(crate) fn words(breach: &Breach) -> String {
     let time = |value| format!("{}{}", if breach.at_least { "at least " } else { "" }, duration(value));
     match breach.kind {
         BreachKind::NothingCompleted => "no request got a good answer".into(),
+        BreachKind::NoEvents => "no answer had enough events to measure the limited time".into(),
         BreachKind::Errors => format!("{} of the requests failed", percent(value)),
         BreachKind::Behind => format!("{} of the offered load completed", percent(value)),
         BreachKind::Unanswered => {

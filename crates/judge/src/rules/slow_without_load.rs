@@ -37,8 +37,8 @@ pub(super) fn advice(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn is_of_a_time(kind: BreachKind) -> bool {
-    use BreachKind::{Behind, Errors, NothingCompleted, Unanswered};
-    !matches!(kind, NothingCompleted | Errors | Behind | Unanswered)
+    use BreachKind::{Behind, Errors, NoEvents, NothingCompleted, Unanswered};
+    !matches!(kind, NothingCompleted | NoEvents | Errors | Behind | Unanswered)
 }
 
 #[cfg(test)]

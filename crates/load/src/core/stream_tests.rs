@@ -109,6 +109,18 @@ fn a_wait_for_the_first_event_counts_if_it_is_longer_than_all_others() {
     }
 }
 
+/// The answers of the server have no events. The window ends while a second request waits for its answer.
+#[test]
+fn without_any_event_no_wait_counts_as_a_time_to_the_first_event() {
+    let mut fixture = opened("");
+    fixture.at_ms(10);
+    fixture.hear(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    fixture.at_ms(80);
+    fixture.core.enter(&mut fixture.wire, run::Phase::Drain, 80_000_000);
+    let part = fixture.part();
+    assert_eq!((part.measured.completed, part.histograms.contains_key("first_event")), (1, false));
+}
+
 #[test]
 fn the_body_of_a_refusal_is_no_stream() {
     let mut fixture = opened("");

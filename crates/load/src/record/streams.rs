@@ -88,9 +88,10 @@ impl StreamRecord {
     }
 
     /// Ends the measured window. A request may still wait for its first event. The time that a request has waited for
-    /// its first event counts only if it is longer than all completed waits for a first event.
+    /// its first event counts only if it is longer than all completed waits for a first event. If no first event came,
+    /// no such time counts, because the answers may have no events at all.
     pub(super) fn close(&mut self, now_ns: u64) {
-        let longest_ns = self.first_event.max_ns();
+        let longest_ns = if self.first_event.is_empty() { u64::MAX } else { self.first_event.max_ns() };
         let longer = self.waiting_ns.drain(..).filter(|waited_ns| *waited_ns > longest_ns);
         longer.for_each(|waited_ns| self.first_event.record_ns(waited_ns));
         (0..self.progress.len()).for_each(|slot| self.waits(slot, now_ns));

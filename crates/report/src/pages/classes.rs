@@ -90,6 +90,7 @@ fn how(breach: &Breach) -> String {
     let time = |name: &str| format!("{name} was {}", quantity(value, Unit::Micros));
     match breach.kind {
         BreachKind::NothingCompleted => "nothing of it completed".into(),
+        BreachKind::NoEvents => "its answers had too few events".into(),
         BreachKind::Errors => format!("{} of its requests failed", share()),
         BreachKind::Behind => format!("{} of it completed", share()),
         BreachKind::Unanswered => format!("{} of its requests were never answered", share()),

@@ -154,6 +154,8 @@ impl LoadState {
 pub enum BreachKind {
     /// No request got a good answer.
     NothingCompleted,
+    /// The objective limits a time of events, but no answer had enough events to measure it.
+    NoEvents,
     /// Too many requests of the trial failed.
     Errors,
     /// Throughput was too far below the offered load.

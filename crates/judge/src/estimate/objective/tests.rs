@@ -103,6 +103,20 @@ fn a_limit_on_the_response_time_is_not_met_without_a_good_answer() {
     assert_eq!(of(Limits::default()), None, "nothing but errors is limited, and all of them are allowed");
 }
 
+/// Each answer is one event, so the time to the first event is known, and the gap between two events is not.
+#[test]
+fn a_limit_on_a_time_of_events_is_not_met_without_this_time() {
+    let mut one_event = trial(100.0, 1000, 0);
+    one_event.first_event_us = Summary { p99: 50.0, count: 1000, ..Summary::default() };
+    let times = run::TimeLimits { p99_us: Some(100.0), ..run::TimeLimits::default() };
+    let of = |trial: &Trial, limits: Limits| breach(trial, &Limits { errors: 1.0, ..limits }).map(|b| b.kind);
+    let first_event = || Limits { first_event: times, ..Limits::default() };
+    let gap = || Limits { gap: times, ..Limits::default() };
+    assert_eq!(of(&one_event, first_event()), None);
+    assert_eq!(of(&one_event, gap()), Some(BreachKind::NoEvents));
+    assert_eq!(of(&trial(100.0, 1000, 0), first_event()), Some(BreachKind::NoEvents));
+}
+
 /// A rate limit of 100/s refused 98 % of one client's requests, each within 27 µs. Good answers took 10 ms.
 #[test]
 fn the_time_of_refusals_makes_no_limit() {
