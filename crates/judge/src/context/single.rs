@@ -195,7 +195,7 @@ mod tests {
     /// A server closed its listener after 20 requests, and went on to answer on the open connections.
     #[test]
     fn refused_connects_are_no_failed_requests_if_other_connections_carry_these() {
-        use run::{Arrival, ErrorKind};
+        use run::{Arrival, ErrorKind, Measured};
         let mut refused = trial(350, 0);
         refused.intensity =
             Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 64, pipeline: 1 };
@@ -214,6 +214,10 @@ mod tests {
         // In a closed loop, each client needs a connection of its own.
         let closed = Trial { intensity: Intensity::default(), ..refused.clone() };
         assert!((failed_share(&closed).unwrap() - 26.0 / 376.0).abs() < 1e-9);
+        // With one connection per request, no request fails with its retried connects.
+        let tally = Tally { attempted: 1899, connected: 711, due: 712, sent: 711, completed: 711, ..few.tally.clone() };
+        let own = Trial { measured: Measured { tally: tally.clone(), ..Measured::default() }, tally, ..few.clone() };
+        assert_eq!(failed_share(&own), Some(1.0 / 712.0));
         // Nothing was answered at all: the server is down.
         for tally in [&mut refused.tally, &mut refused.measured.tally] {
             (tally.connected, tally.sent, tally.completed) = (0, 0, 0);

@@ -82,7 +82,7 @@ impl<'a> FailedStretch<'a> {
         self.trials.iter().any(|one| std::ptr::eq(*one, trial))
     }
 
-    /// Returns a sentence that says when every request failed, and why.
+    /// Returns a sentence that says when every request or connect failed, and why.
     pub(crate) fn sentence(&self, kinds: &str) -> String {
         let at = |(trial, t_s): (&Trial, f64)| match closed(trial) {
             true => format!("{t_s:.1} s into the load of {}", counted(clients(trial), "client")),
@@ -100,7 +100,10 @@ impl<'a> FailedStretch<'a> {
             false if self.is_limited => "the server limits the rate of requests",
             false => "the server changed, not the load",
         };
-        format!("every request failed {when}{kinds}, and none at other times: {why}")
+        // In an open loop, requests wait while connects are refused, and may be answered later.
+        let requests_wait = self.is_refused && self.trials.iter().all(|trial| trial.counts_connects_apart());
+        let what = if requests_wait { "connect" } else { "request" };
+        format!("every {what} failed {when}{kinds}, and none at other times: {why}")
     }
 }
 

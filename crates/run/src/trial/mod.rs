@@ -228,12 +228,12 @@ impl Trial {
         self.incidents.iter().find(|i| i.kind.invalidates_trial() && i.begin_s < self.measured.window.end_s)
     }
 
-    /// Returns true if a failed connect does not count as a failed request. In an open loop whose connections carry
-    /// several requests, a request waits for any connection, so a failed connect only keeps the pool smaller. In all
-    /// other loads, each connect belongs to one request or to one client. If no request was sent at all, failed
+    /// Returns true if a failed connect does not count as a failed request. In an open loop, a due request waits for any
+    /// connection, even if each request has its own connection. After a failed connect, another connect follows for the
+    /// same request. In all other loads, each connect belongs to one client. If no request was sent at all, failed
     /// connects are the reason, so they count as failed requests.
     pub fn counts_connects_apart(&self) -> bool {
-        matches!(self.intensity, Intensity::Open { .. }) && self.tally.sent > self.tally.connected
+        matches!(self.intensity, Intensity::Open { .. }) && self.tally.sent > 0
     }
 
     /// Returns the number of failed requests in a tally of this trial. Failed connects count as failed requests, unless

@@ -119,6 +119,22 @@ fn a_server_that_ends_is_told_with_the_moment_and_the_refused_connects() {
     }
 }
 
+/// In an open loop, the requests that are due during the refused connects wait, so none of them may fail.
+#[test]
+fn refused_connects_of_an_open_loop_fail_no_request() {
+    let run = judged(&PlantedRun::new(1000.0, 8000.0).steps(&[8]).rates(&[]).no_server(), |run| {
+        let trial = &mut run.trials[0];
+        trial.kind = run::TrialKind::Fixed;
+        crash(trial);
+        let rate = trial.rates.completed_rate;
+        trial.intensity =
+            run::Intensity::Open { rate, arrival: run::Arrival::Poisson, max_connections: 8, pipeline: 1 };
+        trial.tally.sent = trial.tally.completed;
+    });
+    let told = &run.findings.bottleneck.sentence;
+    assert!(told.starts_with("every connect failed from 1.0 s"), "{told}");
+}
+
 /// The loads grow, and every request fails from 16 clients on, so the load may be the reason.
 #[test]
 fn failures_that_begin_with_a_larger_load_may_depend_on_it() {
