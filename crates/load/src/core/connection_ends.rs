@@ -29,9 +29,10 @@ impl Core {
         }
     }
 
-    /// Records an unanswered request for a failed connect, if each request begins with a connect.
+    /// Records an unanswered request for a failed connect of a closed loop, in which each connect belongs to a client.
+    /// A failed connect of a closed loop also counts as a failed request.
     pub(super) fn connect_lost(&mut self, now: u64, conn: u32) {
-        if self.begins_with_connect() {
+        if matches!(self.mode, Mode::Closed { .. }) {
             self.record.never_answered(now, self.conns[conn as usize].intended_ns);
         }
     }
@@ -195,6 +196,8 @@ impl Core {
         }
         match &self.mode {
             Mode::Closed { .. } => {
+                self.record.record_service();
+                self.conns[conn as usize].is_awaited = true;
                 let thinks = due_ns.map_or(0, |due| due.saturating_sub(ops.now()));
                 self.wait(ops, conn, wait.max(thinks));
             }

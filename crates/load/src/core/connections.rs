@@ -8,7 +8,7 @@ use crate::driver::Ops;
 impl Core {
     /// Starts a connect on a connection index that is free or waiting.
     pub(super) fn connect<O: Ops>(&mut self, ops: &mut O, conn: u32) {
-        self.record.counts.attempted += 1;
+        self.attempt(ops.now(), conn);
         self.aim(ops, conn);
         match ops.connect(conn) {
             Ok(()) => self.connecting(ops.now(), conn),
@@ -23,10 +23,18 @@ impl Core {
             ops.close(conn);
             return self.connect(ops, conn);
         }
-        self.record.counts.attempted += 1;
+        self.attempt(ops.now(), conn);
         match ops.reconnect(conn) {
             Ok(()) => self.connecting(ops.now(), conn),
             Err(errno) => self.connect_failed(ops, conn, errno),
+        }
+    }
+
+    /// Counts a connect. In a closed loop, stores its start, which may be the intended start of a request.
+    fn attempt(&mut self, now: u64, conn: u32) {
+        self.record.counts.attempted += 1;
+        if matches!(self.mode, Mode::Closed { .. }) {
+            self.conns[conn as usize].intended_ns = now;
         }
     }
 
@@ -44,12 +52,8 @@ impl Core {
             Mode::SClients(d) => d.timeout_ns(),
             _ => self.task.connect_timeout_ns,
         };
-        let begins_with_connect = self.begins_with_connect();
         let c = &mut self.conns[conn as usize];
         (c.state, c.began_ns) = (State::Connecting, now);
-        if begins_with_connect || c.is_awaited {
-            c.intended_ns = now;
-        }
         (c.in_flight, c.unsent) = (0, 0);
         (c.pending, c.heard, c.made) = (false, false, 0);
         self.sessions.session(conn as usize).reset();

@@ -101,19 +101,18 @@ impl Core {
     /// Calls `request` for each request that was started and is unanswered. Calls `waits` with the intended start of
     /// each request that waits for a connection.
     fn each_open(&mut self, request: impl Fn(&mut Record, &InFlightRequest), waits: impl Fn(&mut Record, u64)) {
-        let connects_count = self.begins_with_connect();
-        let record = &mut self.record;
         for conn in 0..self.conns.len() as u32 {
             let Conn { state, in_flight, intended_ns, .. } = self.conns[conn as usize];
             // A request in early data is in flight although the handshake is in progress.
-            if connects_count && in_flight == 0 && matches!(state, State::Connecting | State::Handshaking) {
-                waits(record, intended_ns);
+            let connects = in_flight == 0 && matches!(state, State::Connecting | State::Handshaking);
+            if connects && self.is_connect_awaited(conn) {
+                waits(&mut self.record, intended_ns);
             }
-            if in_flight == 0 {
-                continue;
+            if in_flight > 0 {
+                self.requests.each(conn, |begun| request(&mut self.record, begun));
             }
-            self.requests.each(conn, |begun| request(record, begun));
         }
+        let record = &mut self.record;
         self.requeued.iter().for_each(|left| request(record, &left.begun));
         if let Mode::Open(pool) = &self.mode {
             pool.dues().each_waiting(|due| waits(record, due));

@@ -244,10 +244,12 @@ impl Core {
         }
     }
 
-    /// Returns true if each request begins with a connect, which is the case in a closed loop with one connection per
-    /// request.
-    pub(super) fn begins_with_connect(&self) -> bool {
-        self.task.new_connections && matches!(self.mode, Mode::Closed { .. })
+    /// Returns true if a client waits for the connect in progress, so that the response time of its next request begins
+    /// with this connect. In a closed loop, this is the case if each request has its own connection, or if the client's
+    /// previous connection ended.
+    pub(super) fn is_connect_awaited(&self, conn: u32) -> bool {
+        let is_awaited = self.task.new_connections || self.conns[conn as usize].is_awaited;
+        is_awaited && matches!(self.mode, Mode::Closed { .. })
     }
 }
 
@@ -276,6 +278,8 @@ mod closing_tests;
 mod early_tests;
 #[cfg(test)]
 mod ends_tests;
+#[cfg(test)]
+mod failed_connect_tests;
 #[cfg(test)]
 mod first_byte_tests;
 #[cfg(test)]

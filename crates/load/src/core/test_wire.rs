@@ -128,6 +128,12 @@ impl Fixture {
         self.core.on(&mut self.wire, Completion::Connected { conn });
     }
 
+    /// Lets the server refuse the current connect.
+    pub(super) fn refused(&mut self) {
+        let conn = self.wire.current;
+        self.core.on(&mut self.wire, Completion::Failed { conn, op: Op::Connect, errno: Errno::CONNREFUSED });
+    }
+
     pub(super) fn closed(&mut self, conn: u32) {
         self.core.on(&mut self.wire, Completion::PeerClosed { conn });
     }
