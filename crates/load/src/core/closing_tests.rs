@@ -246,6 +246,31 @@ fn the_oldest_request_of_a_pipeline_fails_and_those_behind_it_are_sent_again() {
     }
 }
 
+/// The server closes each connection after two answers. The first close meets requests of which the server received no
+/// byte. The second close meets a request that was sent while another request was in flight.
+#[test]
+fn a_close_after_a_known_number_of_answers_fails_no_request_of_a_pipeline() {
+    let mut fixture = two_in_a_pipeline();
+    fixture.hear(&OK.repeat(2));
+    fixture.wire.unreceived = usize::MAX;
+    close_current(&mut fixture);
+    fixture.wire.unreceived = 0;
+    fixture.at_ms(5);
+    fixture.up();
+    for round in 2..=4 {
+        fixture.hear(OK);
+        fixture.hear(OK);
+        close_current(&mut fixture);
+        fixture.at_ms(5 * round);
+        fixture.up();
+    }
+    fixture.hear(OK);
+    close_current(&mut fixture);
+    let t = fixture.part().total;
+    assert_eq!((t.keep_alive_races, t.completed), (4, 9), "{t:?}");
+    assert_eq!(errors(&t), [(ErrorKind::ShortResponse, 1)], "only the close after one answer");
+}
+
 /// The server ends connections on which the client sent two requests after an idle time. The server closes no idle
 /// connection.
 #[test]

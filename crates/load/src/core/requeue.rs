@@ -113,12 +113,16 @@ impl Core {
     /// Returns true if a connection ended, or may have ended, in a keep-alive race. In a keep-alive race, the server
     /// closes the connection without reading the requests, and sends neither a byte of an answer nor a reason. The
     /// oldest of the unread requests was sent while no other request was in flight. If another request was in flight,
-    /// the connection was in use, so the server failed the oldest request.
+    /// the connection was in use, so the server failed the oldest request. The exception is a server that always closes
+    /// after this number of answers.
     pub(super) fn is_keep_alive_race<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) -> bool {
         let ended = matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse);
         let c = &self.conns[conn as usize];
-        if !ended || c.state != State::Busy || c.was_answered || self.server_said_why(conn) {
+        if !ended || c.state != State::Busy || self.server_said_why(conn) {
             return false;
+        }
+        if self.conns[conn as usize].was_answered {
+            return self.is_after_last_answer(conn);
         }
         let is_unread = kind == ErrorKind::ShortResponse && self.is_unread(ops, conn);
         if is_unread {
