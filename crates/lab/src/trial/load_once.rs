@@ -32,7 +32,9 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
         within_us: lab.run.plan.objective.p99_us,
         ..Point::default()
     };
-    let plan = LoadPlan { seed: target_setup.load.seed.wrapping_add(u64::from(repeat)), ..target_setup.load.clone() };
+    let seed = target_setup.load.seed.wrapping_add(u64::from(repeat));
+    let drain_s = patient_drain_s(&target_setup.load, target_setup.first_s);
+    let plan = LoadPlan { seed, drain_s, ..target_setup.load.clone() };
     let loads = target_setup.single_load(plan);
     let cold = lab.run.plan.cold.clone();
     let held =
@@ -43,6 +45,12 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
     }
     lab.keep(trial)?;
     check_alive(lab, target_setup)
+}
+
+/// Returns the maximum time to wait for the last answers, seconds. If the server took at least half of the planned time
+/// for the test request, punctual answers may come later than the planned time, so each request gets its timeout.
+fn patient_drain_s(load: &LoadPlan, first_s: f64) -> f64 {
+    if load.drain_s > 0.0 && 2.0 * first_s >= load.drain_s { load.drain_s.max(load.timeout_s) } else { load.drain_s }
 }
 
 /// Minimum time between the end of a silence and the end of the measurement, seconds. If less time remains, the server
@@ -84,5 +92,17 @@ fn label(load: &LoadPlan) -> String {
             let pace = pace.as_ref().map_or(String::new(), |pace| format!(", {} connects/s", pace.rate));
             format!("{descriptors} S-Client descriptors, T = {connect_timeout_ms} ms{pace}")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_servers_get_the_timeout_for_their_last_answers() {
+        let load = LoadPlan { drain_s: 2.0, timeout_s: 10.0, ..LoadPlan::default() };
+        assert_eq!([0.01, 4.0].map(|first_s| patient_drain_s(&load, first_s)), [2.0, 10.0]);
+        assert_eq!(patient_drain_s(&LoadPlan { timeout_s: 0.5, ..load }, 4.0), 2.0);
     }
 }
