@@ -2,10 +2,11 @@
 //! expectations, an interruption of the run, a certificate that was not verified, and warnings.
 
 use run::Run;
+use run::number::quantity;
 
 use super::answered;
 use crate::words::capital;
-use crate::{Block, Note, Section, Tone, Warnings, Weight};
+use crate::{Block, Note, Section, Tone, Unit, Warnings, Weight};
 
 /// Maximum number of warnings in the summary. Further warnings are in the section about trust.
 pub(super) const FIRST_WARNINGS: usize = 2;
@@ -29,9 +30,13 @@ pub(super) fn alerts(run: &Run) -> Vec<Block> {
     }
     if run.interrupted {
         // If a failure ended the run, the title already names this failure.
-        let text = match run.ended_by() {
-            Some(_) => "Ended early: nothing was measured after that.",
-            None => "Interrupted: only a part was measured.",
+        let text = match (run.ended_by(), &run.trials[..]) {
+            (Some(_), _) => "Ended early: nothing was measured after that.".to_owned(),
+            (None, [one]) if one.measured.length_s > 0.0 => {
+                let window = quantity(one.measured.length_s * 1e6, Unit::Micros);
+                format!("Interrupted: only {window} were measured.")
+            }
+            (None, _) => "Interrupted: only a part was measured.".to_owned(),
         };
         blocks.push(Note::block(Tone::Warn, text));
     }

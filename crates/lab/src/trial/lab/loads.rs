@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use run::{Intensity, Run, RunDir, Trial};
+use run::{Intensity, Rates, Run, RunDir, TENTH_S, Trial};
 use sys::clock::Origin;
 
 use super::Lab;
@@ -69,6 +69,7 @@ impl Lab<'_> {
         self.stopped |= *ended == TrialEnd::ByUser || broken && !is_blind;
         if *ended == TrialEnd::ByUser {
             trial.notes.push(interrupted_after(trial));
+            remove_chance_rates(trial);
         }
     }
 
@@ -128,4 +129,30 @@ fn save_unfinished(run: &mut Run, dir: &RunDir, trial: Trial, elapsed: Duration)
     let saved = dir.save(run);
     run.trials.pop();
     Ok(saved?)
+}
+
+/// Removes the rates of a load test that the user ended within the first tenth of a second of its measured window. A
+/// few requests more or less would change such rates by a multiple.
+fn remove_chance_rates(trial: &mut Trial) {
+    if trial.measured.length_s < TENTH_S {
+        (trial.rates, trial.rate_ratio) = (Rates::default(), None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_of_some_milliseconds_has_no_rates() {
+        let completed_rate = |length_s| {
+            let rates = Rates { completed_rate: 522.0, ..Rates::default() };
+            let mut trial = Trial { rates, rate_ratio: Some(2.6), ..Trial::default() };
+            trial.measured.length_s = length_s;
+            remove_chance_rates(&mut trial);
+            (trial.rates.completed_rate, trial.rate_ratio)
+        };
+        assert_eq!(completed_rate(0.0038), (0.0, None));
+        assert_eq!(completed_rate(1.0), (522.0, Some(2.6)));
+    }
 }

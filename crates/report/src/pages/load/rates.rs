@@ -1,6 +1,6 @@
 //! Lines about the rates of a single load, its requests in flight, and requests that waited for a stream.
 
-use run::{Intensity, Outcome, Run, SummaryFigure, Trial};
+use run::{Intensity, Outcome, Rates, Run, SummaryFigure, Trial};
 
 use crate::pages::{rate, times::percentiles};
 use crate::{AnswerLine, Unit};
@@ -8,6 +8,12 @@ use run::number::{number, prose::counted, quantity};
 
 pub(super) fn completed(run: &Run, trial: &Trial, outcome: Outcome) -> AnswerLine {
     let rates = &trial.rates;
+    let completed = trial.measured.tally.completed;
+    if run.interrupted && completed > 0 && *rates == Rates::default() {
+        let window = quantity(trial.measured.length_s * 1e6, Unit::Micros);
+        let why = format!("in {window}, too short a window for a rate");
+        return AnswerLine::new("Completed", counted(completed as f64, "request"), why);
+    }
     let good = outcome.good_rate.filter(|_| trial.measured.tally.unexpected_status > 0);
     let good = good.map_or_else(String::new, |good| format!("; good answers: {}/s", number(good)));
     let in_flight = match waiting_for_streams(trial) {
@@ -74,6 +80,14 @@ mod tests {
         assert_eq!((line.name.as_str(), line.value.as_str()), ("Sent", "98.7 %"));
         assert!(line.detail.starts_with("of the offered rate; schedule lag: p50 12"), "{line:?}");
         assert!(line.detail.contains("max 1.2"), "{line:?}");
+    }
+
+    #[test]
+    fn a_window_without_rates_has_a_count_and_a_length() {
+        let mut trial = Trial::default();
+        (trial.measured.tally.completed, trial.measured.length_s) = (2, 0.0038);
+        let line = completed(&Run { interrupted: true, ..Run::default() }, &trial, Outcome::default());
+        assert_eq!((&*line.value, &*line.detail), ("2 requests", "in 3.8 ms, too short a window for a rate"));
     }
 
     #[test]
