@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use run::number::{number, prose::whole_rate};
-use run::{IncidentKind, Intensity, LoadPlan, Plan, Run, Stage, TrialKind};
+use run::number::{number, prose::whole_rate, span};
+use run::{Arrival, IncidentKind, Intensity, LoadPlan, Note, Plan, Run, Stage, TrialKind};
 
 use crate::trial::backlog::alive_timeout_s;
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
@@ -11,6 +11,8 @@ use crate::{Lab, LabError, Point, TargetSetup, Watch};
 /// Loads the plan's target once for each repeat of the plan.
 pub fn load(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run, LabError> {
     let mut lab = Lab::begin(plan, out, watch)?;
+    let text = part_of_period(&lab.run.plan.load);
+    lab.run.notes.extend(text.map(|text| Note { text, is_warning: true }));
     let target_setup = TargetSetup::prepare(&mut lab)?;
     let rest_s = lab.run.plan.observe.at_rest_s;
     lab.rest(&target_setup.observation, rest_s);
@@ -51,6 +53,22 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
 /// for the test request, punctual answers may come later than the planned time, so each request gets its timeout.
 fn patient_drain_s(load: &LoadPlan, first_s: f64) -> f64 {
     if load.drain_s > 0.0 && 2.0 * first_s >= load.drain_s { load.drain_s.max(load.timeout_s) } else { load.drain_s }
+}
+
+/// Returns a warning if bursty arrivals have a longer period than the measured window. The rate in a part of a period is
+/// that of its peak or that of the rest, and not the planned mean rate.
+fn part_of_period(load: &LoadPlan) -> Option<String> {
+    let Intensity::Open { arrival: Arrival::Bursty { period_s, .. }, rate, .. } = &load.intensity else { return None };
+    (load.duration_s < *period_s).then(|| {
+        format!(
+            "only {} of the {} period of the bursty arrivals were measured, so the offered rate differs from the mean of {}: \
+             give --duration {}s, or a shorter period",
+            span(load.duration_s),
+            span(*period_s),
+            whole_rate(*rate),
+            number(*period_s)
+        )
+    })
 }
 
 /// Minimum time between the end of a silence and the end of the measurement, seconds. If less time remains, the server
@@ -104,5 +122,17 @@ mod tests {
         let load = LoadPlan { drain_s: 2.0, timeout_s: 10.0, ..LoadPlan::default() };
         assert_eq!([0.01, 4.0].map(|first_s| patient_drain_s(&load, first_s)), [2.0, 10.0]);
         assert_eq!(patient_drain_s(&LoadPlan { timeout_s: 0.5, ..load }, 4.0), 2.0);
+    }
+
+    #[test]
+    fn a_part_of_a_period_of_bursty_arrivals_is_told() {
+        let told = |duration_s| {
+            let arrival = Arrival::Bursty { peak: 6.0, share: 0.05, period_s: 100.0 };
+            let intensity = Intensity::Open { rate: 50.0, arrival, max_connections: 8, pipeline: 1 };
+            part_of_period(&LoadPlan { intensity, duration_s, ..LoadPlan::default() })
+        };
+        assert!(told(2.0).is_some_and(|text| text.contains("only 2 s of the 1.67 min period")), "{:?}", told(2.0));
+        assert_eq!(told(100.0), None);
+        assert_eq!(part_of_period(&LoadPlan::default()), None);
     }
 }
