@@ -6,7 +6,7 @@ use run::{Capacity, LongRun, ProofTrial, Trial, TrialKind};
 use stats::student::t95;
 use stats::{NORMAL_95, Sample, average};
 
-use super::{Found, nearest, past};
+use super::found::{Found, nearest, past};
 use crate::Facts;
 use crate::context::single::{clients, closed, good, refused};
 use crate::context::sweep::Plateau;

@@ -3,6 +3,7 @@
 mod chance;
 mod counts;
 pub(crate) mod early_end;
+mod found;
 mod held_twice;
 mod left_out;
 mod left_over;
@@ -19,6 +20,7 @@ mod tried;
 mod votes;
 mod windows;
 
+pub(crate) use found::Found;
 pub use neighbours::spoiled;
 pub use own_pool::own_pool;
 pub use pooled::Pooled;
@@ -26,24 +28,15 @@ pub use served::served_connections;
 pub use windows::pooled;
 pub(crate) use windows::{chances, pooled_users};
 
-use run::{Capacity, OwnLimit, Trial};
+use run::{Capacity, OwnLimit};
 
-use self::chance::chance_of;
+use self::found::{nearest, past};
 use self::tried::Tried;
 use self::votes::Votes;
 use crate::Facts;
-use crate::context::single::good;
-use crate::estimate::objective::{breach, holds, words};
+use crate::estimate::objective::{breach, words};
 use crate::failed::period_limit::PeriodLimit;
-use crate::number::{finite, positive};
-use crate::thresholds::LIKELY_HELD;
-
-/// A capacity, the trial that shows this capacity, and the trial at a higher rate that missed the objective.
-pub(crate) struct Found<'a> {
-    pub(crate) capacity: Capacity,
-    pub(crate) trial: &'a Trial,
-    pub(crate) failing: Option<&'a Trial>,
-}
+use crate::number::finite;
 
 /// Finds the capacity, and the trial that shows it, from the open-loop search and the sweep (closed-loop steps with
 /// more and more clients). In a run without search and sweep, uses the run's other loads. `chances` is the result of
@@ -123,23 +116,6 @@ fn of_periods<'a>(
 fn own_limit(facts: &Facts<'_>) -> Option<OwnLimit> {
     let limits = facts.own_pool.iter().copied().filter(|_| facts.failing.is_none());
     limits.min_by(|a, b| a.offered_rate.total_cmp(&b.offered_rate))
-}
-
-/// Returns the trial of the search whose rate is nearest to `rate`, among the trials that met the objective.
-fn nearest<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
-    let held = facts.search.iter().copied().filter(|t| holds(t, &facts.limits) && positive(good(t)).is_some());
-    let off = |t: &Trial| (good(t) / rate).ln().abs();
-    held.min_by(|a, b| off(a).total_cmp(&off(b)))
-}
-
-/// Returns the trial with the lowest offered rate, at or above `rate`, that clearly missed the objective. If no trial
-/// missed the objective clearly, returns the trial with the lowest rate that missed the objective at all. Ignores
-/// trials below `rate`, because a disturbance, not the load, made these trials fail.
-fn past<'a>(facts: &Facts<'a>, chances: &[Option<f64>], rate: f64) -> Option<&'a Trial> {
-    let told = |t: &Trial| chance_of(facts, chances, t).is_some_and(|chance| chance < LIKELY_HELD);
-    let broke = facts.search.iter().copied().filter(|t| t.rates.offered_rate >= rate && !holds(t, &facts.limits));
-    let order = |t: &&Trial| (!told(t), t.rates.offered_rate);
-    broke.min_by(|a, b| order(a).0.cmp(&order(b).0).then(order(a).1.total_cmp(&order(b).1)))
 }
 
 #[cfg(test)]

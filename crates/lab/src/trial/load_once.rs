@@ -131,7 +131,7 @@ mod tests {
             let intensity = Intensity::Open { rate: 50.0, arrival, max_connections: 8, pipeline: 1 };
             part_of_period(&LoadPlan { intensity, duration_s, ..LoadPlan::default() })
         };
-        assert!(told(2.0).is_some_and(|text| text.contains("only 2 s of the 1.67 min period")), "{:?}", told(2.0));
+        assert!(told(2.0).is_some_and(|text| text.contains("only 2 s of the 100 s period")), "{:?}", told(2.0));
         assert_eq!(told(100.0), None);
         assert_eq!(part_of_period(&LoadPlan::default()), None);
     }

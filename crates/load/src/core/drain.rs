@@ -101,12 +101,17 @@ impl Core {
     /// Calls `request` for each request that was started and is unanswered. Calls `waits` with the intended start of
     /// each request that waits for a connection.
     fn each_open(&mut self, request: impl Fn(&mut Record, &InFlightRequest), waits: impl Fn(&mut Record, u64)) {
+        // A client whose request is sent again waits for that answer, and the connect is a part of this wait.
+        let mut resends = self.requeued.len();
         for conn in 0..self.conns.len() as u32 {
             let Conn { state, in_flight, intended_ns, .. } = self.conns[conn as usize];
             // A request in early data is in flight although the handshake is in progress.
             let connects = in_flight == 0 && matches!(state, State::Connecting | State::Handshaking);
             if connects && self.is_connect_awaited(conn) {
-                waits(&mut self.record, intended_ns);
+                match resends.checked_sub(1) {
+                    Some(left) => resends = left,
+                    None => waits(&mut self.record, intended_ns),
+                }
             }
             if in_flight > 0 {
                 self.requests.each(conn, |begun| request(&mut self.record, begun));

@@ -4,14 +4,19 @@ use run::{ErrorKind, Hist, Intensity, LoadPart, Phase, ThinkTime};
 
 use super::test_wire::Fixture;
 
-/// Creates a client whose first connect is refused at 2 ms. The client connects again at 3 ms, and gets the answer to
-/// its first request at 10 ms.
-fn refused_once() -> Fixture {
+/// Creates a client whose first connect is refused at 2 ms. The client connects again at 3 ms.
+fn connecting_again() -> Fixture {
     let intensity = Intensity::Closed { connections: 1, pipeline: 1, think: ThinkTime::default() };
     let mut fixture = Fixture::with(intensity, &[1.0]);
     fixture.at_ms(2);
     fixture.refused();
     fixture.at_ms(3);
+    fixture
+}
+
+/// Creates a client whose first connect is refused at 2 ms, and that gets the answer to its first request at 10 ms.
+fn refused_once() -> Fixture {
+    let mut fixture = connecting_again();
     fixture.up();
     fixture.hear(b"h");
     fixture.at_ms(10);
@@ -33,16 +38,25 @@ fn a_refused_connect_is_a_request_without_an_answer() {
     assert_eq!(times_ms(&part, "response"), [7], "it begins with the second connect");
 }
 
-/// The server resets the connection at 15 ms, and does not answer the next connect, which begins at 16 ms.
+/// The first connect is refused at 2 ms, and the server does not answer the second one, which begins at 3 ms.
 #[test]
 fn a_connect_for_which_a_client_waits_at_the_end_of_the_window_has_an_age() {
-    let mut fixture = refused_once();
-    fixture.at_ms(15);
-    fixture.reset_by_server();
-    fixture.at_ms(16);
+    let mut fixture = connecting_again();
     fixture.at_ms(40);
     fixture.core.enter(&mut fixture.wire, Phase::Drain, 40_000_000);
     let part = fixture.part();
-    assert_eq!(times_ms(&part, "unanswered"), [2, 5]);
-    assert_eq!(times_ms(&part, "under_way"), [24]);
+    assert_eq!((times_ms(&part, "unanswered"), times_ms(&part, "under_way")), (vec![2], vec![37]));
+}
+
+/// The server resets the connection at 15 ms, in a keep-alive race, and does not answer the next connect. The client
+/// waits for one answer, to the request of 10 ms, which is sent again on the next connection.
+#[test]
+fn a_client_whose_request_is_sent_again_waits_only_once() {
+    let mut fixture = refused_once();
+    fixture.at_ms(15);
+    fixture.reset_by_server();
+    fixture.at_ms(40);
+    fixture.core.enter(&mut fixture.wire, Phase::Drain, 40_000_000);
+    let part = fixture.part();
+    assert_eq!((times_ms(&part, "unanswered"), times_ms(&part, "under_way")), (vec![2], vec![30]));
 }
