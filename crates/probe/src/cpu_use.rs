@@ -139,8 +139,9 @@ mod tests {
         assert_eq!(meter.take(), CpuUse::default());
     }
 
-    /// A child that runs longer than the time between two readings is no other program, from its start on. An earlier
-    /// version of loadline counted its CPU time only after its end, or after the next sample of the processes.
+    /// A child may run for longer than the time between two readings. Its CPU time belongs to the observed side from
+    /// its start on. An earlier version of loadline counted this CPU time only after the child's end, or after the next
+    /// sample of the processes.
     #[test]
     fn the_cpu_time_of_a_running_child_counts_from_its_start() {
         let script = "read line; sh -c 'while :; do :; done' & read line; kill $!";

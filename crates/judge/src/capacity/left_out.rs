@@ -72,8 +72,8 @@ pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> Exc
 }
 
 /// Returns true if the disturbances of a window are too short to explain that the window missed the objective. A server
-/// that can keep up with the offered rate completes it at least in the undisturbed time. It refuses no more requests
-/// than arrive during a disturbance and during the time in which the server catches up.
+/// that can keep up completes at least the requests that are offered in the undisturbed time. It refuses at most the
+/// requests that arrive during a disturbance, or while the server catches up after the disturbance.
 pub(super) fn is_beyond_disturbance(trial: &Trial, limits: &Limits, usual: UsualShare) -> bool {
     let (length_s, lost_s) = (trial.measured.window.length_s(), disturbed_s(trial, usual));
     let completed = trial.measured.tally.completed as f64;

@@ -61,9 +61,9 @@ impl LongRate {
         (is_enough && is_long).then_some(Self { rate, low, high, length_s: length_s(trial) })
     }
 
-    /// Returns true if `rate` cannot be kept up: the long load completed less, and each overload above `rate`, too. A
-    /// closed loop may have had too few clients, and an overload may slow a server down. Both together leave only one
-    /// reason why a window completed more.
+    /// Returns true if the server cannot keep up `rate`: the long load and every overload above `rate` completed less.
+    /// The long load alone is not enough, because a closed loop may have had too few clients. The overloads alone are
+    /// not enough, because an overload may slow a server down. Only stored credit explains both.
     fn contradicts(&self, facts: &Facts<'_>, rate: f64) -> bool {
         let is_overload = |t: &&Trial| !closed(t) && t.rates.offered_rate > rate && !holds(t, &facts.limits);
         let all = facts.search.iter().chain(&facts.spoiled).copied();

@@ -49,12 +49,12 @@ impl Votes {
         votes
     }
 
-    /// Returns the lowest rate that certainly failed, above all rates at which a window met the objective. If the
-    /// machine's speed changed, `speeds` is the standard deviation of its logarithm, and otherwise 0. A single window
-    /// may then have failed at a slow moment. The rate that fails at a fast moment may be higher than this window's
-    /// rate, and than the highest completed rate `most`, by as much as the speed scatters. A rate is also certain if so
-    /// many windows failed at or below it that chance is an unlikely reason. Returns infinity if no rate certainly
-    /// failed.
+    /// Returns the lowest rate that certainly failed, above all rates at which a window met the objective. Returns
+    /// infinity if no rate certainly failed. `speeds` is the standard deviation of the logarithm of the machine's
+    /// speed, or 0 if the speed did not change. If it changed, a single window may have failed at a slow moment. At a
+    /// fast moment, the server may complete more than the rate of this window, and more than `most`, the highest
+    /// completed rate. The result is then the larger of these two rates, raised by the scatter of the speed, or a lower
+    /// rate at or below which so many windows failed that chance is an unlikely reason.
     fn lowest_sure_failure(&self, speeds: f64, most: f64) -> f64 {
         let held = self.held.iter().copied().fold(0.0, f64::max);
         let mut rates: Vec<f64> = self.surely_failed.iter().copied().filter(|rate| *rate > held).collect();
@@ -86,13 +86,12 @@ impl Votes {
     }
 
     /// Moves an estimate between `least`, a rate that is certainly sustained, and the upper bound of the windows.
-    /// `most` is the highest completed rate of any load. On a machine whose speed changed, a failed window below the
-    /// estimate contradicts it if no window succeeded at a higher rate. An estimate that failed windows contradict is
-    /// lowered to the highest rate at which a window met the objective. The interval always contains the estimate. The upper end
-    /// of the interval is at least the highest rate at which a window met the objective. If the estimate comes from
-    /// overloaded windows, a rate that met the objective does not raise the upper end. In a short window, a queue may
-    /// grow before answers are late. The interval does not exceed a rate that certainly failed, unless a window
-    /// succeeded at this rate or a higher one.
+    /// `most` is the highest completed rate of any load. If the machine's speed changed, a failed window below the
+    /// estimate contradicts it, unless a window succeeded at a higher rate. A contradicted estimate is lowered to the
+    /// highest rate at which a window met the objective. The interval always contains the estimate. The upper end of
+    /// the interval is at least the highest rate at which a window met the objective. An estimate from overloaded
+    /// windows is an exception, because a queue may grow in a short window before answers are late. The interval does
+    /// not exceed a rate that certainly failed, unless a window succeeded at this rate or a higher one.
     pub(super) fn bound(&self, p: &mut Pooled, (least, most): (f64, f64)) {
         let Some(held) = self.held.iter().copied().reduce(f64::max) else { return };
         let estimate = &mut p.estimate;

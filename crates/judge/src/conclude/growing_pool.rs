@@ -57,8 +57,8 @@ impl<'a> GrowingPool<'a> {
     }
 }
 
-/// Returns the programs whose number of processes grew from load to load while no process of them ended, and still grew
-/// under the last load.
+/// Returns the programs that had more processes under the last load than under the load before, and whose earlier
+/// processes were all still running under each next load.
 fn growing(run: &Run) -> Vec<GrowingPool<'_>> {
     let loads: Vec<Processes<'_>> = run.trials.iter().filter_map(processes).collect();
     let [first, .., before, last] = loads.as_slice() else { return Vec::new() };

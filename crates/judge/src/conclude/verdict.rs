@@ -136,9 +136,9 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
 /// Returns true if failed answers explain a run better than the signs of `rule` do. If the cause of the failures is
 /// known, rules of the last tier are ruled out, too, because they have no direct signs.
 ///
-/// Two kinds of failures are results of the limit. If throughput stopped growing at full CPUs or a full thread without
-/// failures, failures at other loads do not disprove the full device. If a gateway refuses more of a heavier load while
-/// requests queue for all workers behind it, it refuses what these workers cannot do.
+/// Two kinds of failures are results of the limit. First, failures at other loads do not disprove full CPUs or a full
+/// thread at which throughput stopped growing without failures. Second, a gateway may refuse more of a heavier load
+/// while requests queue for all workers behind it. It then refuses what these workers cannot do.
 fn is_silenced(facts: &Facts<'_>, rule: &Rule, failures: &Failures<'_>, cause: Option<&UpstreamFailure>) -> bool {
     let at_some_load = !failures.at_every_load || failures.most;
     let is_left_over = rule.id != UNKNOWN && rule.tier == Tier::LeftOver;

@@ -1,7 +1,7 @@
 //! Stops of a server that recur under any load: for a while, the server answers nothing. For example, a lock is held
 //! for 150 ms in each second, or a garbage collection stops all threads. A client of a closed loop meets each stop only
-//! once, so few of its answers are slow. In an open loop, all requests of the stop are late. No queue makes them late,
-//! so no lower rate helps.
+//! once, so few of its answers are slow. In an open loop, all requests that arrive during a stop are late. The stop
+//! delays these requests, not a queue, so a lower rate does not help.
 
 use run::{Limits, SummaryFigure, Trial};
 
@@ -81,7 +81,8 @@ impl<'a> Seen<'a> {
         let usual_us = positive(times.quantile_us(SummaryFigure::P50.share()?))?;
         let slow = Slow::of(times, FAR_SLOWER * usual_us);
         let late = Slow::of(times, limit_us);
-        // The clients of a closed loop wait during a stop, so the time of their slow answers counts, not the number.
+        // A client of a closed loop waits until a stop ends. Few of its answers are slow, so their total time counts,
+        // not their number.
         let client_us = 1e6 * clients(trial) * trial.measured.window.length_s();
         Some(match closed(trial) {
             true => Self { trial, slow: slow.sum_us / client_us, late: late.excess_us(limit_us) / client_us },
@@ -115,7 +116,7 @@ mod tests {
             let slow_us: Vec<f64> = match (stops(p), closed(t)) {
                 (false, _) => Vec::new(),
                 (true, true) => vec![STOP_S * 1e6; (p.n * seconds) as usize],
-                // The requests of a stop wait for its rest.
+                // A request that arrives during a stop waits until the stop ends.
                 (true, false) => (0..(STOP_S * answers) as u32).map(|i| 1e6 * f64::from(i) / answers).collect(),
             };
             slow_us.iter().for_each(|us| times.record_ns((us * 1e3) as u64 + 1000));

@@ -237,8 +237,8 @@ impl<'a> View<'a> {
         &self.side.host
     }
 
-    /// Returns true if this view is long enough for times that the kernel counts in ticks. Rounding to ticks must not
-    /// look like another program ([`OTHERS_USE`]).
+    /// Returns true if this view is long enough for times that the kernel counts in ticks. The rounding error must not
+    /// exceed the CPU use that counts as another program ([`OTHERS_USE`]).
     fn resolves_ticks(&self, online: f64) -> bool {
         self.span_s.is_some_and(|span_s| ticks::error_s(&ticks::OF_HOST) <= OTHERS_USE * online * span_s)
     }

@@ -77,7 +77,7 @@ fn figures(trial: &Trial, class: &ClassPart) -> ClassFinding {
 fn failing<'a>(facts: &Facts<'a>, at: usize) -> Option<(&'a Trial, Breach)> {
     let fixed: Vec<&Trial> = facts.run.trials.iter().collect();
     let by_load = [&facts.search, &facts.sweep, &fixed].into_iter().find(|trials| !trials.is_empty())?;
-    // The times of events are not known per class, so limits on them judge no class.
+    // The times of events are not known for each request class, so no class can miss a limit on these times.
     let limits = Limits { first_event: TimeLimits::default(), gap: TimeLimits::default(), ..facts.limits.clone() };
     let judged = |trial: &&'a Trial| {
         let class = trial.classes.get(at).filter(|class| class.measured.begun >= FEWEST_REQUESTS)?;
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!((found[0].first_to_fail, found[1].first_to_fail), (true, false));
     }
 
-    /// The answers are streams whose gaps are limited. The gaps of each class are not known.
+    /// The objective limits the gaps between events. The gaps of each class are not known, so no class fails.
     #[test]
     fn a_limit_on_events_judges_no_class() {
         let mut run = Run::default();

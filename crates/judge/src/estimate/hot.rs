@@ -148,8 +148,8 @@ fn inclusive<'a>(stacks: &[Stack<'a>]) -> BTreeMap<FunctionId<'a>, Inclusive<'a>
 }
 
 impl<'a> Stack<'a> {
-    /// Splits a folded stack (`process;outer;…;inner`), and replaces the functions of a garbage collector by one entry. A text without `;` names both the process and its only
-    /// function.
+    /// Splits a folded stack (`process;outer;…;inner`). Replaces the outermost function of a garbage collector, and all
+    /// functions inside it, by one entry. A text without `;` names both the process and its only function.
     fn of(folded: &'a str, share: f64) -> Self {
         let (process, functions) = folded.split_once(';').unwrap_or((folded, folded));
         let mut functions: Vec<&str> = functions.split(';').collect();

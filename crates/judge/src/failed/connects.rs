@@ -97,8 +97,8 @@ fn server_ended(run: &Run) -> bool {
     run.ended_by().is_some_and(|(_, incident)| incident.kind == IncidentKind::ServerEnded)
 }
 
-/// Puts the server's end first in the advice of a verdict, if the server's process ended. A verdict without a cause keeps
-/// no other advice: the failures that it would remedy are a consequence of the end.
+/// If the server's process ended, puts the advice to read the server's log first. If the verdict names no cause,
+/// removes all other advice, because it would remedy failures that the server's end caused.
 pub(crate) fn advise_after_the_end(run: &Run, verdict: &mut Bottleneck) {
     if !server_ended(run) {
         return;

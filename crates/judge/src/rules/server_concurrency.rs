@@ -139,8 +139,9 @@ fn waits_for_the_generator(facts: &Facts<'_>) -> Result<(), Verdict> {
     }
 }
 
-/// Returns the greatest confidence beside a garbage collector. A collector that stops the other threads for a part of
-/// the time may be the limit instead of the number of workers, unless the samples show what requests wait for.
+/// Returns the maximum confidence that the number of workers is the limit, on a server with a garbage collector. A
+/// collector that stops the other threads for a part of the time may be the real limit, unless the samples show what
+/// requests wait for.
 fn not_stopped(facts: &Facts<'_>) -> f64 {
     let is_known = waits::queue_inside(&facts.waits).is_some() || facts.waits.iter().any(waits::is_collection);
     let busy = collection::of(facts).filter(|_| !is_known).and_then(|collection| collection.thread_busy);

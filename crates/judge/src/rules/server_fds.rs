@@ -30,11 +30,11 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Returns the server's side of a trial, and the process that used the largest share of its file descriptors. Also
-/// returns the name of this process, its number of open file descriptors, and its limit. If throughput stopped growing
-/// while descriptors were free, leaves out loads far beyond the server's highest rate, because waiting requests then use
-/// up any number of descriptors. Otherwise includes the sweep's last step, which may have failed for lack of
-/// descriptors.
+/// Finds the process that used the largest share of its file descriptors in one of the trials. Returns the server's
+/// side of this trial, and the process's name, number of open descriptors, and limit. If throughput stopped growing
+/// while descriptors were free, leaves out open loops beyond the server's highest rate, in which waiting requests use
+/// up any number of descriptors. Otherwise also uses the sweep's last step, which may have failed because the
+/// descriptors ran out.
 fn most<'a>(facts: &Facts<'a>) -> Option<(View<'a>, (String, f64, f64))> {
     let was_flat = was_flat_before(facts);
     let focus = facts.focus().into_iter().filter(|trial| !(was_flat && is_beyond(facts, trial)));
@@ -127,10 +127,10 @@ mod tests {
         assert!(b.ruled_out.iter().any(|r| r.id == "server-rate-limit"), "it saw its signs: {b:#?}");
     }
 
-    /// This test repeats a situation that was observed with a proxy with 64 descriptors. From 50 clients on, it has no
-    /// descriptor for a connection to its upstream, and answers 502 at once. Its good answers are therefore as many as
-    /// with 10 clients. An earlier version of loadline took this for a plateau at 10 clients, and the load at which the
-    /// descriptors ran out for an overload.
+    /// In this observed case, a proxy had a limit of 64 descriptors. From 50 clients on, it had none left for
+    /// connections to its upstream, and answered 502 at once. Its rate of good answers was therefore the same as with
+    /// 10 clients. An earlier version of loadline concluded that throughput stopped growing at 10 clients. It took the
+    /// load that used up the descriptors for an overload.
     #[test]
     fn a_step_that_fails_for_lack_of_descriptors_is_no_plateau_before_the_lack() {
         let fails = |t: &mut run::Trial, p: &crate::planted::Point| {

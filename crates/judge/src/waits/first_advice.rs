@@ -37,7 +37,8 @@ pub(super) fn advise(verdict: &mut Bottleneck, finding: &WaitFinding, known: &Kn
     let moot: Vec<String> = moot.collect();
     verdict.advice.retain(|advice| !moot.contains(advice));
     let needs_members = matches!(finding.cause, WorkerPool | ConnectionPool);
-    // The number of requests at a time describes the smaller pool of earlier loads.
+    // While the pool grows, `places` describes the smaller pool of earlier loads, so it does not show that the pool is
+    // too large.
     let growing = known.growing.as_ref().filter(|_| is_of_processes(finding));
     let is_too_large = growing.is_none() && known.places.is_some_and(|places| has_too_many(finding, places));
     if is_too_large || growing.is_some() {

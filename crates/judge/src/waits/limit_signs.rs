@@ -96,9 +96,10 @@ pub(super) fn limit(trial: &Trial) -> Option<Limit<'_>> {
     })
 }
 
-/// Returns the findings without the pools of connections that only follow the number of the clients' connections. A
-/// proxy may use one connection to its upstream for each client. If the proxy limits the clients' connections, its
-/// connections to the upstream are about as many, and all of them are busy. More of them would not help.
+/// Returns the findings without the pools of upstream connections that are full only because the clients' connections
+/// are limited. A proxy may use one upstream connection for each client's connection. At its limit on clients'
+/// connections, it has about as many upstream connections, and all of them are busy. More upstream connections would
+/// not help.
 pub(super) fn without_following_pools(mut findings: Vec<WaitFinding>, trial: &Trial) -> Vec<WaitFinding> {
     let Some(limit) = limit(trial).filter(|limit| matches!(limit.others, Others::Closed(_))) else { return findings };
     let follows = |pool: &WaitFinding| {

@@ -77,8 +77,8 @@ use crate::thresholds::{HOLDER_SURE, WAIT_MOSTLY, WAIT_POOL_BUSY};
 /// Returns the causes for which requests wait, from one sampled trial of a run. The sampled trial is the first trial
 /// that shows a cause, in the order of [`Run::trials_by_samples`]. In a short trial, the queue may grow so fast that
 /// the counts of requests and waiting threads contradict each other. Leaves out trials with a light load (`is_light`
-/// returns true): the rate still grew later, so a wait there does not limit the rate. If only light loads remain, uses
-/// the trials with fewer samples.
+/// returns true): the rate still grew later, so a wait there does not limit the rate. A trial that is left out does not
+/// exclude heavier loads with fewer samples.
 pub(crate) fn of_run(run: &Run, is_light: impl Fn(&Trial) -> bool) -> Vec<WaitFinding> {
     let none = WaitProfile::default();
     let of_trial = |at: usize| {

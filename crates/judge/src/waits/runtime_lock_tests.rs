@@ -21,8 +21,8 @@ fn the_interpreter_lock_is_named_by_all_its_futexes() {
     assert!(!causes(&profile).contains(&WaitCause::Lock));
 }
 
-/// In this observed case, handlers of requests waited for a thread that computed a report. The readings of the lock's two
-/// futexes show the thread together.
+/// In this observed case, handlers of requests waited for a thread that computed a report. The lock has two futexes,
+/// and the readings of both count for this thread.
 #[test]
 fn the_thread_that_holds_the_interpreter_lock_is_named_with_its_function() {
     let mut profile = process(16.0, &[(ThreadState::Futex, "0x10", 13.0), (ThreadState::OnCpu, "", 1.0)]);

@@ -19,8 +19,8 @@ pub(super) fn causes(profile: &WaitProfile) -> Vec<WaitFinding> {
     RUNTIME_LOCKS.iter().flat_map(of).collect()
 }
 
-/// Returns the finding about the lock of a process. Two conditions must hold. On average, at least half a thread waits
-/// for the lock. And at most as many threads sleep, or wait for a disk or a peer, as wait for the lock.
+/// Returns the finding about the lock of a process, if two conditions hold. On average, at least half a thread waits
+/// for the lock. No other kind of wait (sleep, disk or peer) has more threads than the lock.
 fn of_process(profile: &WaitProfile, process: &WaitProcess, global: &str, name: &str) -> Option<WaitFinding> {
     let is_part = |futex: &&FutexProfile| futex.process == process.process && futex.name == global;
     let parts: Vec<&FutexProfile> = profile.futexes.iter().filter(is_part).collect();
@@ -30,8 +30,8 @@ fn of_process(profile: &WaitProfile, process: &WaitProcess, global: &str, name: 
         .then(|| WaitFinding { cause: WaitCause::Lock, ..finding(profile, &lock) })
 }
 
-/// Adds up the futexes of a lock, because CPython's threads alternate between two futexes. The states of the holders are
-/// left out, because they were guessed from the active threads. Only the interpreter's memory shows the real holders.
+/// Merges the futexes of one lock, because CPython's threads alternate between two futexes. Drops the states of the
+/// holders, which were guessed from the active threads. Only the interpreter's memory shows the real holders.
 fn whole(parts: &[&FutexProfile], name: &str) -> Option<FutexProfile> {
     let largest = parts.iter().max_by(|a, b| a.waiting.total_cmp(&b.waiting))?;
     let holder_functions = functions(parts);
@@ -71,7 +71,7 @@ fn functions(parts: &[&FutexProfile]) -> Vec<HolderFunction> {
 /// Returns the threads that held the lock, added up over the futexes.
 fn threads(parts: &[&FutexProfile]) -> Vec<HolderThread> {
     let mut threads: BTreeMap<u32, HolderThread> = BTreeMap::new();
-    // A futex names only its most frequent threads, but their shares show the number of all readings.
+    // A futex lists only its most frequent threads. A thread's readings divided by its share give all readings.
     let readings_of = |thread: &HolderThread| thread.readings as f64 / thread.share.max(f64::MIN_POSITIVE);
     let all: f64 = parts.iter().filter_map(|part| part.holder_threads.first()).map(readings_of).sum();
     for thread in parts.iter().flat_map(|part| &part.holder_threads) {

@@ -49,14 +49,15 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
     check_alive(lab, target_setup)
 }
 
-/// Returns the maximum time to wait for the last answers, seconds. If the server took at least half of the planned time
-/// for the test request, punctual answers may come later than the planned time, so each request gets its timeout.
+/// Returns the maximum time to wait for the last answers, seconds. If the test request took at least half of the
+/// planned time, answers under load may take longer than the planned time. The wait is then at least the timeout of a
+/// request.
 fn patient_drain_s(load: &LoadPlan, first_s: f64) -> f64 {
     if load.drain_s > 0.0 && 2.0 * first_s >= load.drain_s { load.drain_s.max(load.timeout_s) } else { load.drain_s }
 }
 
-/// Returns a warning if bursty arrivals have a longer period than the measured window. The rate in a part of a period is
-/// that of its peak or that of the rest, and not the planned mean rate.
+/// Returns a warning if bursty arrivals have a longer period than the measured window. The measured part of the period
+/// may lie mostly within the burst, or mostly outside it. Its rate then differs from the planned mean rate.
 fn part_of_period(load: &LoadPlan) -> Option<String> {
     let Intensity::Open { arrival: Arrival::Bursty { period_s, .. }, rate, .. } = &load.intensity else { return None };
     (load.duration_s < *period_s).then(|| {

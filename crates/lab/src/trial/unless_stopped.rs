@@ -33,7 +33,7 @@ pub(crate) fn unless_stopped<T: Send + 'static>(
     }
 }
 
-/// Calls a function that was not called before, and returns its result.
+/// Calls the function in `work` and returns its result. Returns `None` if the function was called before.
 fn call<T>(work: &Mutex<Option<impl FnOnce() -> T>>) -> Option<T> {
     let work = work.lock().ok()?.take()?;
     Some(work())

@@ -29,8 +29,8 @@ impl Core {
         }
     }
 
-    /// Records an unanswered request for a failed connect of a closed loop, in which each connect belongs to a client.
-    /// A failed connect of a closed loop also counts as a failed request.
+    /// In a closed loop, records a failed connect as a request without an answer, because each connect belongs to one
+    /// client. The failed connect also counts as a failed request.
     pub(super) fn connect_lost(&mut self, now: u64, conn: u32) {
         if matches!(self.mode, Mode::Closed { .. }) {
             self.record.never_answered(now, self.conns[conn as usize].intended_ns);

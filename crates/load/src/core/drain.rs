@@ -101,7 +101,8 @@ impl Core {
     /// Calls `request` for each request that was started and is unanswered. Calls `waits` with the intended start of
     /// each request that waits for a connection.
     fn each_open(&mut self, request: impl Fn(&mut Record, &InFlightRequest), waits: impl Fn(&mut Record, u64)) {
-        // A client whose request is sent again waits for that answer, and the connect is a part of this wait.
+        // If a client's request will be sent again, the client's wait for this answer includes the connect. Such a
+        // connect is not passed to `waits`, so that the wait counts only once.
         let mut resends = self.requeued.len();
         for conn in 0..self.conns.len() as u32 {
             let Conn { state, in_flight, intended_ns, .. } = self.conns[conn as usize];

@@ -156,8 +156,8 @@ mod tests {
         Round { processes, threads: (0..16).map(thread).collect(), weight: 1.0, ..Round::default() }
     }
 
-    /// Reads the holders after 100 rounds, in which the threads take turns in holding the lock. Returns the number of
-    /// rounds after which the holder was read.
+    /// Reads the holders after each of 100 rounds, in which 16 threads take turns in holding the lock. Returns the
+    /// number of rounds after which the right holder was read.
     fn rounds_with_holder(pause_ns: u64, cost_ns: u64) -> usize {
         let (mut holders, mut sums) = (LockHolders::default(), FutexSums::default());
         let mut reader = FakeReader { cpu_ns: 0, cost_ns, read: Vec::new() };

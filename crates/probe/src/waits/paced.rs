@@ -33,8 +33,8 @@ pub(super) const NAMING: Pace = Pace { share: 0.0003, min_pause_ns: 0.0 };
 pub(super) const STACKS: Pace = Pace { share: 0.001, min_pause_ns: 50e6 };
 /// Pace of reading the threads that hold a lock. Their stacks say more about a lock than all other stacks.
 pub(super) const HOLDERS: Pace = Pace { share: 0.0005, min_pause_ns: 10e6 };
-/// Pace of listing all locks on files. The share is a share of the time, because no program can lock a file while the
-/// kernel makes the list.
+/// Pace of listing all locks on files. Here, the share limits the wall-clock time, not the CPU time, because no program
+/// can lock a file while the kernel makes the list.
 pub(super) const FILE_LOCKS: Pace = Pace { share: 0.01, min_pause_ns: 50e6 };
 
 /// Returns the pace of the round that follows `rounds` rounds of the measurement.

@@ -5,17 +5,18 @@ use super::{DIGITS, HIGHEST_NS};
 /// Number of bytes before the counts of an uncompressed payload.
 pub(super) const HEADER_BYTES: usize = 40;
 
-/// Lowers the highest duration in a payload's header to what its counts need. The library allocates and writes memory
-/// for all durations up to that of the header. A histogram with durations of a few milliseconds needs
-/// about a third of the memory that durations of an hour need. The payload's header must have been checked.
+/// Lowers the maximum duration in a payload's header to the end of the range that the payload's counts cover. The
+/// library allocates memory for all durations up to the maximum in the header, and writes to all of it. A histogram
+/// whose maximum is a few milliseconds needs about a third of the memory of one whose maximum is an hour. The caller
+/// must have checked the payload's header.
 pub(super) fn narrow(payload: &mut [u8]) {
     let (header, counts) = payload.split_at_mut(HEADER_BYTES.min(payload.len()));
     if header.get(16..24) != Some(&1_u64.to_be_bytes()) {
         return;
     }
     let (Some(digits), Some(highest)) = (header.get(15).copied(), header.get_mut(24..32)) else { return };
-    // The library divides the durations into ranges. The first range has twice as many counts as each further one,
-    // which is twice as long as the range before.
+    // The library divides the durations into ranges. The first range has `first` counts, and each further range has
+    // half as many. Each further range ends at twice the duration at which the previous range ends.
     let first = 2 * 10_u64.pow(u32::from(digits.min(DIGITS))).next_power_of_two();
     let further = (number_of_counts(counts) as u64).saturating_sub(first).div_ceil(first / 2);
     let needed = u32::try_from(further).ok().and_then(|doublings| first.checked_shl(doublings));
@@ -47,7 +48,7 @@ mod tests {
     use super::super::Hist;
     use super::*;
 
-    /// Durations at the ends of the library's ranges, of which each is twice as long as the one before.
+    /// The library's ranges end at powers of two, so the longest duration of each histogram is close to a power of two.
     #[test]
     fn a_read_histogram_has_memory_for_its_own_durations_and_takes_any_other() {
         for longest_ns in (2..=41).flat_map(|bit| [(1 << bit) - 1, 1_u64 << bit, (1 << bit) + 1]) {

@@ -35,9 +35,10 @@ fn merging_equals_recording_in_one() {
 fn arrivals_meet_a_duration_in_proportion_to_its_length() {
     let mut even = Hist::new();
     (0..1000).for_each(|_| even.record_ns(100_000));
-    // Of arrivals that are spread evenly over durations of 100 us, 1 % wait longer than 99 us.
+    // If all durations are 100 us, 1 % of the arrivals at random moments wait longer than 99 us for the end of a
+    // duration.
     assert!((even.wait_of_arrivals_us(0.99) - 99.0).abs() < 0.5, "{}", even.wait_of_arrivals_us(0.99));
-    // The 1,000 short durations last 100 ms in total, so one further stall of 50 ms covers a third of all moments.
+    // The 1,000 short durations last 100 ms in total, so one further stall of 50 ms covers a third of the total time.
     even.record_ns(50_000_000);
     let wait = even.wait_of_arrivals_us(0.99);
     assert!((wait - 48_500.0).abs() < 100.0 && even.quantile_us(0.99) < 101.0, "{wait}");

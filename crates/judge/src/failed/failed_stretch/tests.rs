@@ -119,7 +119,8 @@ fn a_server_that_ends_is_told_with_the_moment_and_the_refused_connects() {
     }
 }
 
-/// In an open loop, the requests that are due during the refused connects wait, so none of them may fail.
+/// In an open loop, requests that are due while connects are refused wait for a connection, so it is possible that none
+/// of them fails.
 #[test]
 fn refused_connects_of_an_open_loop_fail_no_request() {
     let run = judged(&PlantedRun::new(1000.0, 8000.0).steps(&[8]).rates(&[]).no_server(), |run| {
