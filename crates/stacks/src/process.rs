@@ -117,8 +117,8 @@ impl Process {
         self.python.as_mut()?.stack(tid)
     }
 
-    /// Returns the Python frames of the thread `tid` from the innermost one to the first one for which `is_last` returns
-    /// true.
+    /// Returns the Python frames of the thread `tid`, innermost first. Stops after the first frame for which `is_last`
+    /// returns true.
     pub fn python_stack_to(&mut self, tid: u32, is_last: impl Fn(&Frame) -> bool) -> Option<Vec<Frame>> {
         self.python.as_mut()?.stack_to(tid, is_last)
     }

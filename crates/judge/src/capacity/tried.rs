@@ -88,8 +88,9 @@ impl<'f, 'a> Tried<'f, 'a> {
         self.best_if_disturbed().is_some()
     }
 
-    /// Returns the source of a capacity that is the rate of a closed-loop sweep step, disturbed or not. Returns `None`
-    /// for an estimated capacity, and in a search for a number of users, which uses closed loops on purpose.
+    /// Returns details for a capacity that comes from a step of the sweep, which is a closed loop. It does not matter
+    /// whether other programs disturbed the step. Returns `None` for an estimated capacity, and in a search for a number
+    /// of users, which uses closed loops on purpose.
     pub(super) fn closed_loop(&self, has_estimate: bool) -> Option<ClosedLoopSource> {
         let is_chosen = |found: &Trial| self.alone.is_some_and(|alone| std::ptr::eq(found, alone));
         let shown = self.found().is_some_and(|found| closed(found) && !is_chosen(found));

@@ -16,8 +16,8 @@ use crate::number::{counted, duration, figure, percent, rate};
 use crate::thresholds::{BUSY, HALF_BUSY};
 use crate::waits;
 
-/// Returns advice for four cases: connections are refused, connections are kept while others wait, connections are accepted too slowly, or an
-/// upstream has far more connections than needed.
+/// Returns advice for four cases: connections are refused, connections are kept while others wait, connections are
+/// accepted too slowly, or an upstream has far more connections than needed.
 pub(super) fn advise(facts: &Facts<'_>) -> Option<String> {
     if let Some(refused) = refused_handshakes(facts) {
         return Some(format!(

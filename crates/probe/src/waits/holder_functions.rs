@@ -1,4 +1,4 @@
-//! Functions in which threads are while they hold a lock, from the stacks of these threads.
+//! Counts which functions threads execute while they hold a lock. The functions come from the stacks of these threads.
 
 use std::collections::BTreeMap;
 

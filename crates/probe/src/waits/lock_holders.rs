@@ -119,7 +119,7 @@ mod tests {
 
     const LOCK: FutexId = (7, 0x10);
 
-    /// A reader whose readings take a fixed CPU time.
+    /// Reader for tests. Each stack that it reads uses `cost_ns` nanoseconds of CPU time.
     struct FakeReader {
         cpu_ns: u64,
         cost_ns: u64,

@@ -41,7 +41,7 @@ fn failing<'a>(
     search.iter().copied().filter(|t| asked(t) > held).filter(by_load).min_by(|a, b| asked(a).total_cmp(&asked(b)))
 }
 
-/// Trials of a run, sorted by whether other programs disturbed them.
+/// Trials of a run in two groups: those that the rules use, and disturbed ones that the rules do not use.
 struct Usable<'a> {
     /// Trials that the rules use.
     used: Vec<&'a Trial>,
