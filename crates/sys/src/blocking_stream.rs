@@ -106,23 +106,33 @@ mod tests {
     use crate::uring::{Config, File, Ring};
     use crate::wake::Waker;
 
-    /// An earlier version of loadline began the whole timeout again after each signal.
-    #[test]
-    fn interruptions_do_not_extend_the_timeout() {
-        let timeout = Duration::from_millis(20);
+    /// Returns an eager ring and a waker. Each wake completes an operation of the ring, and each completion interrupts
+    /// the system calls of the thread that created the ring. Returns `None` without io_uring.
+    fn interrupter() -> Option<(Ring, Waker)> {
         let (mut ring, _) = match Ring::new(&Config { files: 1, eager: true, ..Config::default() }) {
             Ok(made) => made,
-            Err(e) => return testkit::skip("io_uring", e),
+            Err(e) => {
+                testkit::skip("io_uring", e);
+                return None;
+            }
         };
         let waker = Waker::new().unwrap();
         ring.poll(File::Fd(waker.as_raw_fd()), u32::from(poll::IN as u16), true, 1).unwrap();
         ring.submit().unwrap();
+        Some((ring, waker))
+    }
+
+    /// An earlier version of loadline began the whole timeout again after each signal.
+    #[test]
+    fn interruptions_do_not_extend_the_timeout() {
+        let timeout = Duration::from_millis(20);
+        let Some((_ring, waker)) = interrupter() else { return };
         let (near, _far) = UnixStream::pair().unwrap();
         let mut stream = BlockingStream::Unix(near);
         stream.set_timeout(timeout).unwrap();
         let (ended, interrupts) = (AtomicBool::new(false), 100 * timeout);
         let read = std::thread::scope(|scope| {
-            let interrupter = scope.spawn(|| {
+            let interrupts_read = scope.spawn(|| {
                 let began = Instant::now();
                 while !ended.load(Ordering::Relaxed) && began.elapsed() < interrupts {
                     waker.wake();
@@ -131,23 +141,16 @@ mod tests {
             });
             let read = stream.read(&mut [0]);
             ended.store(true, Ordering::Relaxed);
-            assert!(interrupter.join().unwrap(), "the read lasted as long as it was interrupted");
+            assert!(interrupts_read.join().unwrap(), "the read lasted as long as it was interrupted");
             read
         });
         assert_eq!(read.unwrap_err().kind(), io::ErrorKind::WouldBlock);
         assert_eq!(stream.timeout().unwrap(), Some(timeout), "the next read has the whole timeout");
     }
 
-    /// A completion of an eager ring interrupts the system calls of the thread that created the ring.
     #[test]
     fn an_interrupted_read_continues() {
-        let (mut ring, _) = match Ring::new(&Config { files: 1, eager: true, ..Config::default() }) {
-            Ok(made) => made,
-            Err(e) => return testkit::skip("io_uring", e),
-        };
-        let waker = Waker::new().unwrap();
-        ring.poll(File::Fd(waker.as_raw_fd()), u32::from(poll::IN as u16), true, 1).unwrap();
-        ring.submit().unwrap();
+        let Some((_ring, waker)) = interrupter() else { return };
         let (near, mut far) = UnixStream::pair().unwrap();
         let mut stream = BlockingStream::Unix(near);
         stream.set_timeout(Duration::from_secs(30)).unwrap();

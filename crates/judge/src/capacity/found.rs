@@ -5,8 +5,8 @@ use run::{Capacity, Trial};
 use super::chance::chance_of;
 use crate::Facts;
 use crate::context::single::good;
-use crate::estimate::objective::holds;
-use crate::number::positive;
+use crate::estimate::objective::{breach, holds, words};
+use crate::number::{finite, positive};
 use crate::thresholds::LIKELY_HELD;
 
 /// A capacity, the trial that shows this capacity, and the trial at a higher rate that missed the objective.
@@ -14,6 +14,16 @@ pub(crate) struct Found<'a> {
     pub(crate) capacity: Capacity,
     pub(crate) trial: &'a Trial,
     pub(crate) failing: Option<&'a Trial>,
+}
+
+/// Returns a capacity without a rate: only the objective, and the trial at a higher rate that missed the objective.
+pub(super) fn without_rate(facts: &Facts<'_>, failing: Option<&Trial>) -> Capacity {
+    Capacity {
+        failed_at: failing.and_then(|t| finite(t.rates.offered_rate)),
+        failed_why: failing.and_then(|t| breach(t, &facts.limits)).map(|breach| words(&breach)),
+        objective: facts.limits.text.clone(),
+        ..Capacity::default()
+    }
 }
 
 /// Returns the trial of the search whose rate is nearest to `rate`, among the trials that met the objective.

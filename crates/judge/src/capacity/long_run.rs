@@ -1,12 +1,13 @@
-//! Rate that a server keeps up in a long load. A server may store credit while it is idle: a burst that a rate limiter
-//! allows, or free room in a buffer. A window of a second then completes more than the server can keep up. The
-//! experiment that tests a verdict loads the server for several seconds, so its load shows the rate without the credit.
+//! Rate that a server sustains in a long load. While a server is idle, some limits build up a reserve: a rate limiter
+//! allows a burst later, or a buffer becomes empty. With this reserve, the server completes more requests in a window of
+//! one second than it can sustain. The experiment that tests a verdict lasts several seconds and uses the reserve up, so
+//! its load shows the sustained rate.
 
 use run::{Capacity, LongRun, ProofTrial, Trial, TrialKind};
 use stats::student::t95;
 use stats::{NORMAL_95, Sample, average};
 
-use super::found::{Found, nearest, past};
+use super::found::{Found, nearest, past, without_rate};
 use crate::Facts;
 use crate::context::single::{clients, closed, good, refused};
 use crate::context::sweep::Plateau;
@@ -29,18 +30,14 @@ pub(super) fn kept_up<'a>(facts: &Facts<'a>, chances: &[Option<f64>], found: Fou
     let Some(long) = long else { return found };
     let failing = past(facts, chances, long.rate);
     let long_run = LongRun { length_s: long.length_s, first_rate };
-    let breach = failing.and_then(|t| crate::estimate::objective::breach(t, &facts.limits));
     let capacity = Capacity {
         rate: long.rate,
         low: Some(long.low),
         high: Some(long.high),
-        failed_at: failing.map(|t| t.rates.offered_rate),
-        failed_why: breach.map(|breach| crate::estimate::objective::words(&breach)),
         method: long_run.words(),
         long_run: Some(long_run),
-        objective: facts.limits.text.clone(),
         held: true,
-        ..Capacity::default()
+        ..without_rate(facts, failing)
     };
     Found { capacity, trial: nearest(facts, long.rate).unwrap_or(found.trial), failing }
 }
@@ -72,8 +69,8 @@ impl LongRate {
     }
 }
 
-/// Returns the rate of good answers of a load that is partly refused, and half its interval on a logarithmic scale. The
-/// number of good answers is assumed to vary like a Poisson count.
+/// Returns the rate of good answers of a load that is partly refused, and half its interval on a logarithmic scale. Assumes
+/// that the number of good answers has a Poisson distribution.
 fn counted(trial: &Trial) -> (f64, f64) {
     let answers = good(trial) * trial.measured.window.length_s();
     (good(trial), NORMAL_95 / answers.max(1.0).sqrt())

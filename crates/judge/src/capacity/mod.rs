@@ -30,11 +30,10 @@ pub(crate) use windows::{chances, pooled_users};
 
 use run::{Capacity, OwnLimit};
 
-use self::found::{nearest, past};
+use self::found::{nearest, past, without_rate};
 use self::tried::Tried;
 use self::votes::Votes;
 use crate::Facts;
-use crate::estimate::objective::{breach, words};
 use crate::failed::period_limit::PeriodLimit;
 use crate::number::finite;
 
@@ -65,9 +64,6 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
     };
     let capacity = Capacity {
         rate: whole.map(|p| p.estimate.rate).or(finite((tried.rate_of)(trial)))?,
-        failed_at: failing.and_then(|t| finite(t.rates.offered_rate)),
-        failed_why: failing.and_then(|t| breach(t, &facts.limits)).map(|b| words(&b)),
-        objective: facts.limits.text.clone(),
         method: tried.method(trial, whole.as_ref()),
         held: tried.found().is_some(),
         closed_loop: tried.closed_loop(whole.is_some()),
@@ -78,8 +74,7 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
         windows: whole.map_or(0, |p| p.windows),
         left_out: whole.and_then(|p| p.left_out),
         own_limit: own_limit(facts),
-        variation: None,
-        long_run: None,
+        ..without_rate(facts, failing)
     };
     Some(long_run::kept_up(facts, chances, Found { capacity, trial, failing }))
 }
@@ -99,14 +94,11 @@ fn of_periods<'a>(
     let why = if held { "" } else { "; the run saw no whole period" };
     let capacity = Capacity {
         rate,
-        failed_at: failing.and_then(|t| finite(t.rates.offered_rate)),
-        failed_why: failing.and_then(|t| breach(t, &facts.limits)).map(|b| words(&b)),
-        objective: facts.limits.text.clone(),
         method: format!("good answers over whole periods: {}{why}", limit.text()),
         held,
         low: held.then_some(rates.low),
         high: held.then_some(rates.high),
-        ..Capacity::default()
+        ..without_rate(facts, failing)
     };
     Some(Found { capacity, trial, failing })
 }

@@ -53,8 +53,8 @@ impl Votes {
     /// infinity if no rate certainly failed. `speeds` is the standard deviation of the logarithm of the machine's
     /// speed, or 0 if the speed did not change. If it changed, a single window may have failed at a slow moment. At a
     /// fast moment, the server may complete more than the rate of this window, and more than `most`, the highest
-    /// completed rate. The result is then the larger of these two rates, raised by the scatter of the speed, or a lower
-    /// rate at or below which so many windows failed that chance is an unlikely reason.
+    /// completed rate. The result is then the larger of these two rates, raised by the scatter of the speed. If so many
+    /// windows failed at or below a lower rate that chance is an unlikely reason, the result is that lower rate.
     fn lowest_sure_failure(&self, speeds: f64, most: f64) -> f64 {
         let held = self.held.iter().copied().fold(0.0, f64::max);
         let mut rates: Vec<f64> = self.surely_failed.iter().copied().filter(|rate| *rate > held).collect();
@@ -86,12 +86,14 @@ impl Votes {
     }
 
     /// Moves an estimate between `least`, a rate that is certainly sustained, and the upper bound of the windows.
-    /// `most` is the highest completed rate of any load. If the machine's speed changed, a failed window below the
-    /// estimate contradicts it, unless a window succeeded at a higher rate. A contradicted estimate is lowered to the
-    /// highest rate at which a window met the objective. The interval always contains the estimate. The upper end of
-    /// the interval is at least the highest rate at which a window met the objective. An estimate from overloaded
-    /// windows is an exception, because a queue may grow in a short window before answers are late. The interval does
-    /// not exceed a rate that certainly failed, unless a window succeeded at this rate or a higher one.
+    /// `most` is the highest completed rate of any load. Below, the best window is the one with the highest rate that
+    /// met the objective.
+    ///
+    /// - If the machine's speed changed, a failed window below the estimate contradicts it, unless a window succeeded
+    ///   at a higher rate. The estimate is then lowered to the rate of the best window.
+    /// - The interval always contains the estimate. It reaches at least up to the rate of the best window, but not for
+    ///   an estimate from overloaded windows: there, a queue may grow in a short window before answers are late.
+    /// - The interval does not exceed a rate that certainly failed, unless a window succeeded at this rate or above.
     pub(super) fn bound(&self, p: &mut Pooled, (least, most): (f64, f64)) {
         let Some(held) = self.held.iter().copied().reduce(f64::max) else { return };
         let estimate = &mut p.estimate;
@@ -115,6 +117,12 @@ mod tests {
     use super::*;
     use crate::planted::PlantedRun;
 
+    /// Returns an estimate with its interval, on a machine whose speed did not change.
+    fn pooled(rate: f64, low: f64, high: f64) -> Pooled {
+        let estimate = crate::CapacityEstimate { rate, low, high, steep: f64::INFINITY, speeds: 0.0 };
+        Pooled { estimate, beyond: 120.0, windows: 2, of_overloads: false, is_lowered: false, left_out: None }
+    }
+
     #[test]
     fn one_window_of_five_may_have_been_disturbed() {
         let one = Votes { held: vec![150.0, 160.0, 170.0, 180.0], failed: vec![120.0], surely_failed: vec![120.0] };
@@ -126,10 +134,7 @@ mod tests {
     /// An earlier version of loadline left 120/s in the interval, although this rate certainly failed.
     #[test]
     fn an_interval_ends_at_a_rate_that_certainly_failed() {
-        let estimate =
-            crate::CapacityEstimate { rate: 110.0, low: 90.0, high: 150.0, steep: f64::INFINITY, speeds: 0.0 };
-        let mut pooled =
-            Pooled { estimate, beyond: 120.0, windows: 2, of_overloads: false, is_lowered: false, left_out: None };
+        let mut pooled = pooled(110.0, 90.0, 150.0);
         let votes = Votes { held: vec![100.0], failed: vec![120.0], surely_failed: vec![120.0] };
         votes.bound(&mut pooled, (0.0, 0.0));
         let found = pooled.estimate;
@@ -140,10 +145,7 @@ mod tests {
     /// at 121/s would be empty.
     #[test]
     fn windows_bracket_the_capacity_if_a_rate_below_the_whole_interval_failed() {
-        let estimate =
-            crate::CapacityEstimate { rate: 150.0, low: 130.0, high: 200.0, steep: f64::INFINITY, speeds: 0.0 };
-        let mut pooled =
-            Pooled { estimate, beyond: 120.0, windows: 2, of_overloads: false, is_lowered: false, left_out: None };
+        let mut pooled = pooled(150.0, 130.0, 200.0);
         let votes = Votes { held: vec![100.0], failed: vec![121.0], surely_failed: vec![121.0] };
         votes.bound(&mut pooled, (0.0, 110.0));
         let found = pooled.estimate;

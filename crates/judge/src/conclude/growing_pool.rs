@@ -1,19 +1,17 @@
 //! Pools of worker processes that still grew under the last load of a run, as in PHP-FPM with `pm = dynamic`. Their
 //! number during the run is not their limit.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use run::{Bottleneck, Caveat, Instance, Run, Side, Trial, WaitFinding};
+use run::{Bottleneck, Caveat, Run, WaitFinding};
 
+use super::processes::{Processes, processes};
 use crate::conclude::confidence::limit;
 use crate::context::view::program;
 use crate::in_flight::places;
 use crate::number::figure;
 use crate::thresholds::UNDECIDED;
 use crate::waits;
-
-/// IDs of processes, by program.
-pub(super) type Processes<'a> = BTreeMap<&'a str, BTreeSet<u32>>;
 
 /// Pool of worker processes that still grew under the last load.
 pub(crate) struct GrowingPool<'a> {
@@ -25,8 +23,8 @@ pub(crate) struct GrowingPool<'a> {
 }
 
 impl<'a> GrowingPool<'a> {
-    /// Returns the growing pool that a verdict names as the limit: by `findings`, the causes for which requests wait, or
-    /// by a count of children. Returns `None` if the verdict names no pool of processes, or if the pool did not grow.
+    /// Returns the growing pool that a verdict names as the limit, by a count of children or by `findings`, which are the
+    /// causes for which requests wait. Returns `None` if the verdict names no pool of processes, or if the pool did not grow.
     pub(crate) fn of(run: &'a Run, verdict: &Bottleneck, findings: &[WaitFinding]) -> Option<Self> {
         let pools = findings.iter().filter(|finding| waits::is_pool_of_processes(finding));
         let counted = verdict.counted.iter().filter(|counted| places::is_children(counted));
@@ -72,17 +70,6 @@ fn growing(run: &Run) -> Vec<GrowingPool<'_>> {
         GrowingPool { program, first: count(first), last: count(last) }
     };
     first.keys().copied().filter(grows).map(pool).collect()
-}
-
-/// Returns the IDs of the processes of the server and of its upstreams in one load, by program.
-pub(super) fn processes(trial: &Trial) -> Option<Processes<'_>> {
-    let side: &Side = trial.server.as_ref()?;
-    let mut found = Processes::new();
-    for name in side.processes.iter().chain(side.behind.iter().flat_map(|behind| &behind.processes)) {
-        let id = Instance::read(name)?.pid;
-        found.entry(program(name)).or_default().insert(id);
-    }
-    Some(found)
 }
 
 #[cfg(test)]

@@ -8,5 +8,6 @@ pub(crate) mod decide;
 pub(crate) mod growing_pool;
 pub(crate) mod margins;
 pub(crate) mod principles;
+mod processes;
 pub(crate) mod restarts;
 pub(crate) mod verdict;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use run::{Bottleneck, Run, Window};
 
-use super::growing_pool::{Processes, processes};
+use super::processes::{Processes, processes};
 use crate::number::{counted, rate, ratio};
 use crate::thresholds::MOST;
 
@@ -25,9 +25,9 @@ pub(crate) fn tell(verdict: &mut Bottleneck, run: &Run) {
     }
 }
 
-/// Returns the program whose worker processes restart, and the number of processes that it started after the first load.
-/// Most processes of the first load must have ended. A server with a process for each connection ends only the processes
-/// of the connections, and its background processes stay.
+/// Returns the program whose worker processes restart, and how many processes it started after the first load. Most of
+/// its processes in the first load must have ended by the last load. Some servers use one process per connection. They
+/// are left out, because their other processes run until the end.
 fn restarted(run: &Run) -> Option<(&str, usize)> {
     let loads: Vec<Processes<'_>> = run.trials.iter().filter_map(processes).collect();
     let (first, last) = loads.first().zip(loads.last())?;

@@ -11,7 +11,7 @@ use crate::failed::failures::Failures;
 use crate::in_flight::inside::Inside;
 use crate::network::ack_timer;
 use crate::number::percent;
-use crate::rules::{RULES, Rule, Tier, Verdict, lack_of_cpus, no_good_answers};
+use crate::rules::{RULES, Rule, Tier, Verdict, lack_of_cpus, no_good_answers, refuses_for_workers};
 use crate::signals::cpu::fullness;
 use crate::thresholds::{LIKELY, SURE};
 use crate::waits::{self, WordOrder};
@@ -142,9 +142,8 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
 fn is_silenced(facts: &Facts<'_>, rule: &Rule, failures: &Failures<'_>, cause: Option<&UpstreamFailure>) -> bool {
     let at_some_load = !failures.at_every_load || failures.most;
     let is_left_over = rule.id != UNKNOWN && rule.tier == Tier::LeftOver;
-    let refuses_for_workers = || facts.refusals.by_gateway && waits::queue_inside(&facts.waits).is_some();
     rule.is_of_work && at_some_load && !is_full_without_failures(facts)
-        || (failures.most && !refuses_for_workers() || cause.is_some()) && is_left_over
+        || (failures.most && !refuses_for_workers(facts) || cause.is_some()) && is_left_over
         || rule.id == RATE_LIMIT && facts.refusals.by_gateway && cause.is_some()
 }
 

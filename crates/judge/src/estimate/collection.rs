@@ -6,7 +6,7 @@ use run::Run;
 
 use super::hot::{GARBAGE_COLLECTION, is_beyond, stacks};
 use crate::Facts;
-use crate::context::view::View;
+use crate::context::view::{View, program};
 use crate::number::ratio;
 use crate::thresholds::HOT_SHARE;
 use crate::waits::{GarbageCollection, is_collector_thread};
@@ -21,15 +21,10 @@ pub(crate) fn of(facts: &Facts<'_>) -> Option<GarbageCollection> {
 fn by_threads(view: &View<'_>) -> Option<GarbageCollection> {
     let used = view.cpu_used()?;
     let collectors: Vec<_> =
-        view.threads().into_iter().filter(|task| is_collector_thread(thread(&task.name))).collect();
+        view.threads().into_iter().filter(|task| is_collector_thread(program(&task.name))).collect();
     let busiest = collectors.first()?;
     let share = ratio(collectors.iter().map(|task| task.busy).sum(), used)?.min(1.0);
     (share >= HOT_SHARE).then(|| GarbageCollection { process: process(view), share, thread_busy: Some(busiest.busy) })
-}
-
-/// Returns the name of a thread, from the instance `NAME:PID/TID` of a counter.
-fn thread(instance: &str) -> &str {
-    instance.rsplit_once(':').map_or(instance, |(name, _)| name)
 }
 
 /// Returns the name of the server's only process; the word "the server" if it has several.

@@ -52,6 +52,7 @@ mod withheld;
 
 pub use delaying_limit::may_delay;
 pub use rule::{Rule, Tier, Verdict};
+pub(crate) use server_rate_limit::refuses_for_workers;
 pub(crate) use unknown::no_good_answers;
 pub(crate) use withheld::lack_of_cpus;
 

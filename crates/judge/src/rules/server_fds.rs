@@ -45,15 +45,17 @@ fn most<'a>(facts: &Facts<'a>) -> Option<(View<'a>, (String, f64, f64))> {
 
 /// Returns true if throughput stopped growing in the steps of the sweep in which the server had free descriptors.
 fn was_flat_before(facts: &Facts<'_>) -> bool {
-    let is_free = |trial: &&Trial| server_of(trial).and_then(|view| fullest(&view)).is_none_or(|used| !is_full(&used));
+    let is_free = |trial: &&Trial| {
+        server_of(trial).and_then(|view| fullest(&view)).is_none_or(|(_, held, limit)| !is_full(held, limit))
+    };
     let free: Vec<&Trial> = facts.sweep.iter().copied().filter(is_free).collect();
     matches!(plateau(&free, &[], top(&free).first().copied()), Plateau::Flat { .. })
 }
 
 /// Returns true if a process has hardly any free descriptor. Many servers keep one or two descriptors in reserve, so
 /// their processes are full slightly below the limit.
-fn is_full((_, held, limit): &(String, f64, f64)) -> bool {
-    held + SPARE_FDS >= *limit
+fn is_full(held: f64, limit: f64) -> bool {
+    held + SPARE_FDS >= limit
 }
 
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
@@ -68,7 +70,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let Some((view, (name, held, limit))) = most(facts) else {
         return Verdict::CannotSay(vec!["process.fds and process.fd_limit of the server's processes".into()]);
     };
-    if !is_full(&(name.clone(), held, limit)) {
+    if !is_full(held, limit) {
         return Verdict::RuledOut(format!("{name} held {} of {} file descriptors", figure(held), figure(limit)));
     }
     let text = format!("{name} held {} file descriptors (limit {})", figure(held), figure(limit));

@@ -153,10 +153,14 @@ fn limited<'r, 'a>(refusals: &'r Refusals<'a>) -> &'r [&'a Trial] {
 fn room(facts: &Facts<'_>, limited: &[&Trial]) -> Option<f64> {
     let views = limited.iter().filter_map(|trial| server_of(trial));
     let full = views.filter_map(|view| fullness_by_good(facts, &view)).reduce(f64::min)?;
-    // A gateway whose requests queue for all workers behind it refuses what these workers cannot do.
-    let refuses_for_workers = facts.refusals.by_gateway && waits::queue_inside(&facts.waits).is_some();
-    let waits = crate::in_flight::upstreams::full(facts).is_some() || refuses_for_workers;
+    let waits = crate::in_flight::upstreams::full(facts).is_some() || refuses_for_workers(facts);
     Some(if waits { 0.0 } else { 1.0 - full })
+}
+
+/// Returns true if a gateway refuses requests because requests queue for all workers behind it. The workers are then the
+/// limit, and the gateway does not refuse on purpose.
+pub(crate) fn refuses_for_workers(facts: &Facts<'_>) -> bool {
+    facts.refusals.by_gateway && waits::queue_inside(&facts.waits).is_some()
 }
 
 /// Lists the numbers of refusals by status: ` (429: 120, 503: 3)`.

@@ -24,14 +24,19 @@ fn server(tcp: SocketAddr, path: &Path) -> (Child, SocketAddr) {
     (child, line.trim().parse().unwrap())
 }
 
-/// Takes two samples of a server, and ends the server. Returns the probe with the samples.
-fn sampled_twice(mut server: Child, listen: Address) -> Probe {
-    let mut probe = Probe::new(Scope {
+/// Creates a probe that follows a server and its upstreams.
+fn probe_of(server: &Child, listen: Address) -> Probe {
+    Probe::new(Scope {
         processes: vec![server.id()],
         listen: Some(listen),
         sources: Some(vec!["process", "behind"]),
         ..Scope::default()
-    });
+    })
+}
+
+/// Takes two samples of a server, and ends the server. Returns the probe with the samples.
+fn sampled_twice(mut server: Child, listen: Address) -> Probe {
+    let mut probe = probe_of(&server, listen);
     probe.sample(0.0);
     // The source skips a sample at a phase start or end if its last reading was less than 200 ms ago.
     std::thread::sleep(std::time::Duration::from_millis(210));
@@ -90,12 +95,7 @@ fn processes_that_an_upstream_starts_later_are_followed() {
     let (mut service, mut said, at) = forking_service();
     let (mut server, listen) = server(at, &path);
     let _accepted = unix.accept().unwrap();
-    let mut probe = Probe::new(Scope {
-        processes: vec![server.id()],
-        listen: Some(listen.into()),
-        sources: Some(vec!["process", "behind"]),
-        ..Scope::default()
-    });
+    let mut probe = probe_of(&server, listen.into());
     let sample = |probe: &mut Probe, t_s| {
         std::thread::sleep(std::time::Duration::from_millis(210));
         probe.sample(t_s);
@@ -128,12 +128,7 @@ fn a_known_upstream_is_followed_from_the_first_sample_of_the_next_load() {
     let (mut service, _said, at) = forking_service();
     let (mut server, listen) = server(at, &path);
     let _accepted = unix.accept().unwrap();
-    let mut probe = Probe::new(Scope {
-        processes: vec![server.id()],
-        listen: Some(listen.into()),
-        sources: Some(vec!["process", "behind"]),
-        ..Scope::default()
-    });
+    let mut probe = probe_of(&server, listen.into());
     for t_s in [0.0, 1.0] {
         std::thread::sleep(std::time::Duration::from_millis(210));
         probe.sample(t_s);
@@ -170,12 +165,7 @@ fn an_upstream_that_was_started_again_is_found_again() {
     let (mut first, at) = start(0);
     let (mut server, listen) = server(at, &path);
     let _accepted = unix.accept().unwrap();
-    let mut probe = Probe::new(Scope {
-        processes: vec![server.id()],
-        listen: Some(listen.into()),
-        sources: Some(vec!["process", "behind"]),
-        ..Scope::default()
-    });
+    let mut probe = probe_of(&server, listen.into());
     probe.sample(0.0);
     drop(first.stdin.take());
     first.wait().unwrap();
