@@ -100,7 +100,8 @@ fn first_reason(run: &Value) -> &str {
 const LIFETIME: Duration = Duration::from_millis(700);
 
 /// The token of this test expires 0.7 s after the load has begun. The time of 0.7 s does not include the requests
-/// before the load, because these requests may take long on a busy machine.
+/// before the load, because these requests may take long on a busy machine. On such a machine the measured window may
+/// also begin late, so the test reads the moment of the first failure, which is told for the whole load.
 #[test]
 fn failures_that_begin_at_a_moment_are_told_with_it() {
     let begin = OnceLock::new();
@@ -113,8 +114,10 @@ fn failures_that_begin_at_a_moment_are_told_with_it() {
     let output = loadline(binary!(), &args);
     let text = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(output.status.code(), Some(1), "{text}");
-    let from_s = text.split("every request failed from ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
-    assert!(from_s.is_some_and(|from_s: f64| from_s > 0.3 && from_s < 2.0), "{text}");
+    let mut moment = text.split("first 401 at ").nth(1).unwrap_or_default().split([' ', ':']);
+    let from: Option<f64> = moment.next().and_then(|number| number.parse().ok());
+    let from_s = from.map(|from| if moment.next() == Some("ms") { from / 1e3 } else { from });
+    assert!(from_s.is_some_and(|from_s| from_s > 0.3 && from_s < 3.0), "{text}");
     assert!(text.contains("\"token expired\""), "{text}");
 }
 

@@ -16,13 +16,15 @@ fn streams(options: &[&str]) -> Running {
 const LOAD: [&str; 9] =
     ["--duration", "1500ms", "--warmup", "200ms", "--at-rest", "0", "--connections", "4", "--stream"];
 
-/// Checks the times of the events. The server sends no event early. On a busy machine, all times are longer. The upper
-/// bounds therefore follow from the time of a whole response: the first event, and then 19 gaps.
+/// Checks the times of the events. The server sends no event early. On a busy machine, responses take longer, and the
+/// gap after a late event is shorter. The bounds therefore follow from the time of a whole response: the first event,
+/// and then 19 gaps.
 fn assert_times(trial: &Value, what: &str) {
     let [first, gap, whole] = ["first_event_us", "gap_us", "latency_us"].map(|time| num(&trial[time]["p50"]));
     assert!(first >= 58e3 && first < whole / 2.0, "{what}: the first event after {first} us of {whole}");
+    assert!(whole >= 240e3, "{what}: a response took {whole} us, which is less than its schedule");
     let mean_gap = (whole - first) / 19.0;
-    assert!(gap >= 8e3 && gap < 1.5 * mean_gap, "{what}: gaps of {gap} us, on average {mean_gap}");
+    assert!(gap > mean_gap / 2.0 && gap < 1.5 * mean_gap, "{what}: gaps of {gap} us, on average {mean_gap}");
 }
 
 fn load(server: &Running, options: &[&str]) -> Value {
