@@ -32,8 +32,8 @@ pub(crate) struct ClientLimit {
     pub(crate) signals: Vec<Signal>,
 }
 
-/// Returns the generator threads that make the load. The threads that make the load are the busiest ones: at most as
-/// many as the plan sets for all working agents together.
+/// Returns the generator threads that make the load. These are the busiest threads of the generator, at most as many as
+/// the plan sets for all working agents together.
 pub(crate) fn load_threads(facts: &Facts<'_>, view: &View<'_>) -> Vec<Task> {
     let agents = view.processes().iter().filter(|p| p.busy > AGENT_WORKS).count().max(1);
     let wanted = (facts.run.plan.load.threads.max(1) as usize).saturating_mul(agents.max(1));

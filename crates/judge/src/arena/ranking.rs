@@ -114,8 +114,8 @@ fn rank(state: &ArenaState, cells: &mut [(ArenaPlace, ArenaCell)]) {
 /// Returns how far each round shifts the figures of all servers. Subtracting these shifts removes the differences
 /// between slow and fast rounds. Without the subtraction, a server that took no part in a slow round would have an
 /// advantage. The mean of a round would be wrong: without an expensive server, the mean is low, although the round was
-/// not fast. Servers and rounds are therefore fitted together, alternately, until the error no longer becomes smaller
-/// (least squares of a two-way table).
+/// not fast. The fit therefore adjusts the values of the servers and of the rounds in turn, until the error no longer
+/// becomes smaller (least squares of a two-way table).
 fn round_centres(values: &[(usize, Vec<f64>)]) -> Vec<f64> {
     let rounds = values.first().map_or(0, |(_, values)| values.len());
     let (mut error, mut centres) = (f64::INFINITY, vec![0.0; rounds]);

@@ -10,8 +10,8 @@ use crate::context::other_programs::stolen;
 use crate::context::single::failed_share;
 use crate::thresholds::{CATCHES_UP, HARMLESS, STOLEN_WINDOW};
 
-/// Returns true if a window is left out completely, because the hypervisor took too much of its time. It is unknown
-/// when the hypervisor took the CPUs, so each tenth of a second of the window may be disturbed.
+/// Returns true if a window is left out completely, because the hypervisor took too much of its time. The moments at
+/// which the hypervisor took the CPUs are unknown, so each tenth of a second of the window may be disturbed.
 pub(super) fn is_dropped(trial: &Trial) -> bool {
     stolen(trial) > STOLEN_WINDOW
 }
@@ -72,8 +72,8 @@ pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> Exc
 }
 
 /// Returns true if the disturbances of a window are too short to explain that the window missed the objective. A server
-/// that can keep up completes at least the requests that are offered in the undisturbed time. It refuses at most the
-/// requests that arrive during a disturbance, or while the server catches up after the disturbance.
+/// that can keep up completes at least the requests that are offered in the undisturbed time. Such a server refuses at
+/// most the requests that arrive during a disturbance, or while it catches up after the disturbance.
 pub(super) fn is_beyond_disturbance(trial: &Trial, limits: &Limits, usual: UsualShare) -> bool {
     let (length_s, lost_s) = (trial.measured.window.length_s(), disturbed_s(trial, usual));
     let completed = trial.measured.tally.completed as f64;

@@ -43,8 +43,8 @@ pub(super) fn kept_up<'a>(facts: &Facts<'a>, chances: &[Option<f64>], found: Fou
 }
 
 impl LongRate {
-    /// Returns the rate of the long load of the experiment. Returns `None` without an experiment, or if its load was
-    /// not much longer than a window of the search, or was too light to show a limit.
+    /// Returns the rate of the long load of the experiment. Returns `None` if the run has no experiment, if the
+    /// experiment's load was hardly longer than a window of the search, or if this load was too light to show a limit.
     fn of(facts: &Facts<'_>) -> Option<Self> {
         let is_long_load = |t: &&Trial| t.kind == TrialKind::Proof && closed(t) && t.broken().is_none();
         let trial = facts.run.trials.iter().rfind(is_long_load)?;
@@ -60,7 +60,8 @@ impl LongRate {
 
     /// Returns true if the server cannot keep up `rate`: the long load and every overload above `rate` completed less.
     /// The long load alone is not enough, because a closed loop may have had too few clients. The overloads alone are
-    /// not enough, because an overload may slow a server down. Only stored credit explains both.
+    /// not enough, because an overload may slow a server down. If both completed less than `rate`, short windows met
+    /// `rate` only because of a reserve, such as an empty buffer.
     fn contradicts(&self, facts: &Facts<'_>, rate: f64) -> bool {
         let is_overload = |t: &&Trial| !closed(t) && t.rates.offered_rate > rate && !holds(t, &facts.limits);
         let all = facts.search.iter().chain(&facts.spoiled).copied();

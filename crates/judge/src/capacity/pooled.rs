@@ -30,8 +30,8 @@ impl Pooled {
         self.estimate.low <= other.estimate.low && other.estimate.high <= self.estimate.high
     }
 
-    /// Returns the method that gave this capacity, in words. `is_server` is true if the server became slower during the
-    /// run, and not the machine.
+    /// Returns the method that gave this capacity, in words. `is_server` is true if the server, and not the machine,
+    /// became slower during the run.
     pub(super) fn method(&self, is_server: bool) -> String {
         let left_out = match self.left_out {
             Some(l) if l.rate.is_some() => format!("; {} s that were disturbed are left out", figure(l.seconds)),

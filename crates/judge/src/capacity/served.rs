@@ -11,8 +11,8 @@ use crate::thresholds::{PLACES_APART, SERVES_SOME};
 /// unanswered. Returns `None` if the steps of the sweep in `trials` do not show such a number.
 ///
 /// A server that takes its requests in turn may also leave connections unanswered, if a step is short or some of the
-/// connections were lost. With more connections, such a server answers on more of them. The number of answered
-/// connections must therefore be the same in all larger steps.
+/// connections were lost. With more connections, such a server answers on more of them. From the first step with
+/// unanswered connections on, all steps must therefore have about the same number of answered connections.
 pub fn served_connections(trials: &[Trial]) -> Option<u32> {
     let mut steps: Vec<(u32, &Trial)> = trials.iter().filter_map(of_sweep).collect();
     steps.sort_by_key(|(connections, _)| *connections);

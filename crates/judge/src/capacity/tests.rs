@@ -105,8 +105,8 @@ fn where_no_load_failed_the_capacity_is_at_least_the_highest_offered_rate() {
 }
 
 /// In this test, the search ran out of time after two steps, and the second step was disturbed. An earlier version of
-/// loadline took the rate of the second step as the server's limit. It reported a third of the true capacity without a
-/// warning.
+/// loadline took the rate of the second step as the server's limit. That version therefore reported a third of the true
+/// capacity, without a warning.
 #[test]
 fn a_sweep_that_ended_early_after_one_flat_step_gives_a_lower_bound() {
     let of = |steps: &[u32]| {

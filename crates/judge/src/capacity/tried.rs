@@ -132,8 +132,8 @@ impl<'f, 'a> Tried<'f, 'a> {
 
     /// Returns true if the loads show only a lower bound of the capacity. The capacity is only a lower bound if no
     /// tested load overloaded the server, or if too few windows were measured after a rate failed. After a failed rate,
-    /// the capacity lies somewhere between the best rate and the failed rate. Always false for a search for a number of
-    /// users.
+    /// the capacity lies somewhere between the best rate and the failed rate. The result is always false for a search
+    /// for a number of users.
     ///
     /// If only disturbed steps met the objective, the server may complete more without the disturbance.
     ///
@@ -182,8 +182,8 @@ impl<'f, 'a> Tried<'f, 'a> {
     }
 }
 
-/// Returns true if a trial completed less than the offered rate at which the search failed. Always true if no rate of
-/// the search failed.
+/// Returns true if a trial completed less than the offered rate at which the search failed. The result is always true
+/// if no rate of the search failed.
 fn is_below_failure(facts: &Facts<'_>, trial: &Trial) -> bool {
     let failed_at = facts.failing.map(|t| t.rates.offered_rate).filter(|r| r.is_finite());
     failed_at.is_none_or(|f| good(trial) < f)

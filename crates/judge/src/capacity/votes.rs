@@ -17,7 +17,7 @@ use crate::thresholds::{FAILURES_BELOW, LIKELY_HELD};
 /// Offered rates of the windows of a search. A window that missed the objective, but not clearly, is not used.
 #[derive(Default)]
 pub(super) struct Votes {
-    /// Rates at which a window met the objective, at least without its disturbed time.
+    /// Rates at which a window met the objective, at least in its undisturbed time.
     held: Vec<f64>,
     /// Rates at which a window clearly missed the objective.
     failed: Vec<f64>,
@@ -51,10 +51,11 @@ impl Votes {
 
     /// Returns the lowest rate that certainly failed, above all rates at which a window met the objective. Returns
     /// infinity if no rate certainly failed. `speeds` is the standard deviation of the logarithm of the machine's
-    /// speed, or 0 if the speed did not change. If it changed, a single window may have failed at a slow moment. At a
-    /// fast moment, the server may complete more than the rate of this window, and more than `most`, the highest
-    /// completed rate. The result is then the larger of these two rates, raised by the scatter of the speed. If so many
-    /// windows failed at or below a lower rate that chance is an unlikely reason, the result is that lower rate.
+    /// speed, or 0 if the speed did not change. If the machine's speed changed, a single window may have failed at a
+    /// slow moment. At a fast moment, the server may complete more than the rate of this window, and more than `most`,
+    /// the highest completed rate. In this case, the result is the larger of these two rates, raised by the scatter of
+    /// the speed. An even lower failed rate is returned if so many windows failed at or below it that chance is an
+    /// unlikely reason.
     fn lowest_sure_failure(&self, speeds: f64, most: f64) -> f64 {
         let held = self.held.iter().copied().fold(0.0, f64::max);
         let mut rates: Vec<f64> = self.surely_failed.iter().copied().filter(|rate| *rate > held).collect();
@@ -89,10 +90,11 @@ impl Votes {
     /// `most` is the highest completed rate of any load. Below, the best window is the one with the highest rate that
     /// met the objective.
     ///
-    /// - If the machine's speed changed, a failed window below the estimate contradicts it, unless a window succeeded
-    ///   at a higher rate. The estimate is then lowered to the rate of the best window.
-    /// - The interval always contains the estimate. It reaches at least up to the rate of the best window, but not for
-    ///   an estimate from overloaded windows: there, a queue may grow in a short window before answers are late.
+    /// - If the machine's speed changed, a failed window below the estimate contradicts the estimate, unless a window
+    ///   succeeded at a higher rate. The estimate is then lowered to the rate of the best window.
+    /// - The interval always contains the estimate. The upper end of the interval is at least the rate of the best
+    ///   window. This rule does not apply to an estimate from overloaded windows, in which a queue may grow before any
+    ///   answer is late.
     /// - The interval does not exceed a rate that certainly failed, unless a window succeeded at this rate or above.
     pub(super) fn bound(&self, p: &mut Pooled, (least, most): (f64, f64)) {
         let Some(held) = self.held.iter().copied().reduce(f64::max) else { return };
@@ -141,8 +143,8 @@ mod tests {
         assert_eq!((found.low, found.rate, found.high), (90.0, 110.0, 120.0));
     }
 
-    /// The model put the capacity between 130/s and 200/s, although 121/s certainly failed. An interval that only ends
-    /// at 121/s would be empty.
+    /// The model put the capacity between 130/s and 200/s, although 121/s certainly failed. If only the upper end of
+    /// the interval were lowered to 121/s, the interval would be empty.
     #[test]
     fn windows_bracket_the_capacity_if_a_rate_below_the_whole_interval_failed() {
         let mut pooled = pooled(150.0, 130.0, 200.0);

@@ -62,7 +62,8 @@ fn share(observations: &[Count]) -> f64 {
     observations.iter().map(|(failed, _)| failed).sum::<f64>() / all(observations)
 }
 
-/// Failed shares of two sides. Each share comes with its effective number of requests, if all were independent.
+/// Failed shares of two sides. Failed shares of two sides. Each share comes with its effective number of requests: the
+/// number of independent requests that would be as precise.
 #[derive(Clone, Copy)]
 pub(super) struct Shares {
     old: (f64, f64),
@@ -77,7 +78,7 @@ pub(super) struct Shares {
 #[derive(Clone, Copy)]
 struct Bursts {
     failures: f64,
-    /// Degrees of freedom of `failures`; infinite for an assumed number that no measurement exceeds.
+    /// Degrees of freedom of `failures`; infinite if `failures` is the assumed number and no measurement exceeds it.
     freedom: f64,
 }
 
@@ -169,7 +170,7 @@ mod tests {
     fn a_burst_size_from_few_windows_is_uncertain() {
         let side = |failed: [f64; 4]| Side(vec![failed.map(|failed| (failed, 1e4)).into()]);
         let apart = Shares::of(&side([0.0; 4]), &side([20.0, 90.0, 160.0, 210.0])).difference(0.0125);
-        // Bursts of 58 failures are known with 3 degrees of freedom.
+        // The size of a burst is measured as 58 failures, with 3 degrees of freedom.
         assert!((apart.low + 0.0296).abs() < 3e-4 && (apart.high - 0.0612).abs() < 3e-4, "{apart:?}");
     }
 

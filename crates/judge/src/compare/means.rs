@@ -2,10 +2,10 @@
 //! not exist, so means of the plain values are compared.
 //!
 //! A side may have completed nothing under one condition, which is a result, too. If a side completed nothing under a
-//! condition, the ratio of the sides under it is 0 or infinite. Under each condition, the *share* of the new side is
-//! therefore computed: its mean divided by the sum of the means of both sides. The shares of all conditions have equal
-//! weights. The ratio of the sides is the mean share of the new side, divided by the mean share of the old side. No
-//! value is trimmed, because a window without answers is a result, not a disturbance.
+//! condition, the ratio of the sides under this condition is 0 or infinite. Under each condition, the *share* of the
+//! new side is therefore computed: its mean divided by the sum of the means of both sides. The shares of all conditions
+//! have equal weights. The ratio of the sides is the mean share of the new side, divided by the mean share of the old
+//! side. No value is trimmed, because a window without answers is a result, not a disturbance.
 //!
 //! The observations are runs, windows or conditions, by the rules of the module `contrast`.
 
@@ -121,7 +121,7 @@ mod tests {
         let [old, new] = [windows(&[90.0, 110.0, 100.0]), windows(&[0.0, 100.0, 50.0])];
         let Contrast { sides, uncertainty } = of_means(&[[old, new]], Pairing::InTurns).unwrap();
         assert!((sides[0] - 100_f64.ln()).abs() < 1e-12 && (sides[1] - 50_f64.ln()).abs() < 1e-12, "{sides:?}");
-        // The standard deviations of 10 % and 100 %, with three windows each.
+        // The relative standard deviations are 10 % and 100 %, and each side has three windows.
         assert!((uncertainty.unwrap().error - (1.01_f64 / 3.0).sqrt()).abs() < 1e-9, "{uncertainty:?}");
     }
 

@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn trimmed_pairs_have_one_degree_of_freedom_less() {
         let found = uncertainty(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]).unwrap();
-        // Five of seven differences are left. The winsorized squares are 2 * 4 + 2 * 4 + 2 * 1 = 18.
+        // Trimming leaves five of the seven differences. The winsorized squares are 2 * 4 + 2 * 4 + 2 * 1 = 18.
         assert_eq!(found.freedom, 3.0);
         assert!((found.error - (18.0_f64 / 4.0 / 5.0).sqrt()).abs() < 1e-12, "{found:?}");
     }

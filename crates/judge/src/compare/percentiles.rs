@@ -7,8 +7,8 @@
 //! bootstrap (Efron 1979), which merges randomly drawn windows.
 //!
 //! Each percentile is computed once for the good answers and once for all answers, and the longer result is used. The
-//! summary of one run does the same. Slow refusals thus make a percentile longer, and quick refusals do not make it
-//! shorter.
+//! summary of one run also shows the longer of the two percentiles. Slow refusals thus make a percentile longer, and
+//! quick refusals do not make it shorter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -165,8 +165,8 @@ impl Side {
         self.place(windows, quantile).map_or(f64::NAN, |at| self.ends_us[at])
     }
 
-    /// Returns the index of the bucket with a quantile of the merged windows: the longer one of the quantiles with and
-    /// without refused answers.
+    /// Returns the index of the histogram bucket that contains a quantile of the merged windows. The quantile is
+    /// computed with and without refused answers, and the longer one counts.
     fn place(&self, windows: &[usize], quantile: f64) -> Option<usize> {
         let mut counts = vec![0u64; self.ends_us.len()];
         let mut merged = |from: &[Buckets]| {

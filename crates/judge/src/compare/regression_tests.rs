@@ -1,4 +1,5 @@
-//! Tests of the figures that decide a regression: costs, capacities and curves; and of runs that hardly compare.
+//! Tests of the figures that decide a regression (costs, capacities and curves), and of runs that can hardly be
+//! compared.
 
 use fastrand::Rng;
 use run::{ComparedFigure, Comparison, ComparisonResult, Reading, Run, Trial, TrialKind};

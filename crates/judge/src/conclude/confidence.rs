@@ -57,7 +57,7 @@ fn outdone_sweep(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     is_refuted.then_some(Caveat { most: UNDECIDED, words, always_told: false })
 }
 
-/// Returns the caveat for a verdict from disturbed steps, which are only used if a single load level would be left.
+/// Returns the caveat for a verdict that uses disturbed steps because the undisturbed steps have only one load level.
 fn disturbed_steps(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
     let words = "; less sure because it also uses disturbed steps: other programs disturbed all but one load level";
     facts.has_spoiled.then(|| Caveat { most: UNDECIDED, words: words.into(), always_told: true })
@@ -89,7 +89,7 @@ pub(crate) fn contradict(verdict: &mut Bottleneck, words: &str) {
     verdict.sentence += words;
 }
 
-/// Reduces the confidence of a verdict to `most` if it is higher.
+/// Lowers the confidence of a verdict to `most` if the confidence is higher.
 pub(crate) fn limit(verdict: &mut Bottleneck, most: f64) {
     set(verdict, verdict.confidence.min(most));
 }

@@ -1,5 +1,5 @@
-//! Pools of worker processes that still grew under the last load of a run, as in PHP-FPM with `pm = dynamic`. Their
-//! number during the run is not their limit.
+//! Pools of worker processes that still grew under the last load of a run, as in PHP-FPM with `pm = dynamic`. The
+//! number of workers during the run is therefore not the limit of the pool.
 
 use std::collections::BTreeSet;
 
@@ -16,15 +16,16 @@ use crate::waits;
 /// Pool of worker processes that still grew under the last load.
 pub(crate) struct GrowingPool<'a> {
     program: &'a str,
-    /// Number of its processes under the first load.
+    /// Number of the program's processes under the first load.
     first: usize,
-    /// Number of its processes under the last load.
+    /// Number of the program's processes under the last load.
     last: usize,
 }
 
 impl<'a> GrowingPool<'a> {
-    /// Returns the growing pool that a verdict names as the limit, by a count of children or by `findings`, which are the
-    /// causes for which requests wait. Returns `None` if the verdict names no pool of processes, or if the pool did not grow.
+    /// Returns the growing pool that a verdict names as the limit. The verdict names a pool if it counts the pool's
+    /// children, or if `findings` (the causes for which requests wait) contain the pool. Returns `None` if the verdict
+    /// names no pool of processes, or if the pool did not grow.
     pub(crate) fn of(run: &'a Run, verdict: &Bottleneck, findings: &[WaitFinding]) -> Option<Self> {
         let pools = findings.iter().filter(|finding| waits::is_pool_of_processes(finding));
         let counted = verdict.counted.iter().filter(|counted| places::is_children(counted));
@@ -34,7 +35,8 @@ impl<'a> GrowingPool<'a> {
         growing(run).into_iter().find(is_named)
     }
 
-    /// Lowers the confidence of a verdict, because the limit of the pool was not reached, and adds this reason.
+    /// Lowers the confidence of a verdict, because the limit of the pool was not reached, and adds this reason to the
+    /// verdict's sentence.
     pub(crate) fn weaken(&self, verdict: &mut Bottleneck) {
         limit(verdict, UNDECIDED);
         let (program, first, last) = (self.program, figure(self.first as f64), figure(self.last as f64));
@@ -77,8 +79,8 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
     use run::Bottleneck;
 
-    /// Returns the verdict on a server whose children all have a request and sleep. `counts` are its numbers of children
-    /// under each load.
+    /// Returns the verdict on a server whose children all have a request and sleep. `counts` are the server's numbers
+    /// of children under each load.
     fn with_children(counts: &'static [u32]) -> Bottleneck {
         let mut run = PlantedRun::new(20_000.0, 150.0)
             .steps(&[1, 2, 10, 16])
@@ -95,8 +97,8 @@ mod tests {
         run.findings.bottleneck
     }
 
-    /// This test repeats a situation that was observed with PHP-FPM: it had 2 children at first, 9 at the end, and may
-    /// have 20. An earlier version of loadline was sure of a limit of 7 children.
+    /// This test repeats a situation that was observed with PHP-FPM: the server had 2 children at first, 9 at the end,
+    /// and may have 20. An earlier version of loadline was sure of a limit of 7 children.
     #[test]
     fn a_pool_that_still_grows_has_not_reached_its_limit() {
         let (grows, full) = (with_children(&[2, 3, 4, 9]), with_children(&[2, 4, 9, 9]));

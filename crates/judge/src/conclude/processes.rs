@@ -1,5 +1,5 @@
-//! Processes of the server and of its upstreams in each load. A change of them between loads shows that a pool grows, or
-//! that workers restart.
+//! Processes of the server and of its upstreams in each load. If these processes change between loads, a pool grows, or
+//! workers restart.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -26,8 +26,8 @@ pub(crate) fn tell(verdict: &mut Bottleneck, run: &Run) {
 }
 
 /// Returns the program whose worker processes restart, and how many processes it started after the first load. Most of
-/// its processes in the first load must have ended by the last load. Some servers use one process per connection. They
-/// are left out, because their other processes run until the end.
+/// the program's processes in the first load must have ended by the last load. Some servers use one process per
+/// connection. Such servers are left out, because their other processes run until the end.
 fn restarted(run: &Run) -> Option<(&str, usize)> {
     let loads: Vec<Processes<'_>> = run.trials.iter().filter_map(processes).collect();
     let (first, last) = loads.first().zip(loads.last())?;

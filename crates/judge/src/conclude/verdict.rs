@@ -138,7 +138,8 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
 ///
 /// Two kinds of failures are results of the limit. First, failures at other loads do not disprove full CPUs or a full
 /// thread at which throughput stopped growing without failures. Second, a gateway may refuse more of a heavier load
-/// while requests queue for all workers behind it. It then refuses what these workers cannot do.
+/// while requests queue for all workers behind it. The gateway then refuses only the requests that these workers cannot
+/// handle.
 fn is_silenced(facts: &Facts<'_>, rule: &Rule, failures: &Failures<'_>, cause: Option<&UpstreamFailure>) -> bool {
     let at_some_load = !failures.at_every_load || failures.most;
     let is_left_over = rule.id != UNKNOWN && rule.tier == Tier::LeftOver;
@@ -258,7 +259,7 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
 
     /// In this observed case, one thread of Redis was full with 8 to 32 clients, and no request failed. An open loop
-    /// opened more connections than its limit of 40, and some of its requests failed.
+    /// opened more connections than Redis's limit of 40 clients, and some of its requests failed.
     #[test]
     fn failures_at_another_load_do_not_disprove_a_thread_that_was_full_without_failures() {
         let verdict = |first: f64| {

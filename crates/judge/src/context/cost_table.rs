@@ -34,7 +34,7 @@ pub struct CostSpec {
     pub denominator: &'static str,
     /// Unit of the quotient; `Plain` for counts.
     pub unit: FigureUnit,
-    /// Says if the rate of the counters at rest is subtracted.
+    /// Says whether the rate at rest (growth of the counters before any load) is subtracted.
     pub rest: Rest,
     /// Meaning of the cost, in one line.
     pub help: &'static str,

@@ -1,6 +1,7 @@
-//! Use of each device in a trial's window, from the raw recordings. The use of a device is a quotient. It is the busy
-//! time by the elapsed time, the bytes by the bytes that the link's speed allows, or a level by its limit. The list of
-//! devices is only for display; each rule judges its device itself.
+//! Use of each device in a trial's window, from the raw recordings. The use of a device is a quotient. Depending on the
+//! device, it is the busy time divided by the elapsed time, the bytes divided by the bytes that the link's speed
+//! allows, or a level divided by its limit. The list of devices is only for display; each rule judges its device
+//! itself.
 
 use crate::network::link_speed;
 use crate::thresholds::NEARLY_FULL;

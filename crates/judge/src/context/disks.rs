@@ -16,7 +16,7 @@ use crate::thresholds::{
 const STALLS: &str = "pressure.io_some";
 /// Counter of the number of threads of a process that sleep in state D.
 const SLEEPS: &str = "process.disk_wait";
-/// Counters of [`Waits`].
+/// Counters that show how long threads wait for disks, see [`Waits`].
 pub(crate) const WAITS: &[&str] = &[SLEEPS, STALLS];
 
 /// Makes a signal that says if a disk is full: the share of the time for which the disk was busy, against a threshold.

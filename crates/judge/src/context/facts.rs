@@ -128,9 +128,9 @@ impl<'a> Facts<'a> {
         if is_beyond { top(&self.search) } else { self.busy_steps() }
     }
 
-    /// Returns the trial that shows which CPU is full. Among the trials near the highest rate, it is the one in which
-    /// the server used the most CPU time. The decisive step may reach nearly the highest rate before a CPU is
-    /// completely full.
+    /// Returns the trial that shows which CPU is full. Of the trials near the highest rate, the returned trial is the
+    /// one in which the server used the most CPU time. The decisive step may reach nearly the highest rate before a CPU
+    /// is completely full.
     pub fn full(&self) -> Option<&'a Trial> {
         let used = |t: &Trial| server_of(t).and_then(|v| v.cpu_used()).unwrap_or(0.0);
         self.fast_trials().into_iter().max_by(|a, b| used(a).total_cmp(&used(b))).or(self.decisive)
@@ -157,7 +157,7 @@ impl<'a> Facts<'a> {
         self.busy_steps().last().copied().or(self.decisive).and_then(server_of)
     }
 
-    /// Returns the lighter loads of the run, compared with `view`: a view of the server's side in one trial.
+    /// Returns the loads of the run that are lighter than the load of `view` (the server's side of one trial).
     pub(crate) fn lighter_than(&self, view: &View<'a>) -> LighterLoads<'a> {
         LighterLoads::of(
             view,

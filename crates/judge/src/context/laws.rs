@@ -125,8 +125,9 @@ pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     facts.sweep.iter().find(over).copied()
 }
 
-/// Returns the service time of one request, microseconds: R1 (the response time with one client), without waits for
-/// delayed acknowledgements that occupy no worker. Returns `None` if R1 is not the service time; see [`beyond_bound`].
+/// Returns the service time of one request, microseconds: R1 (the response time with one client) minus the waits for
+/// delayed acknowledgements, during which no worker is occupied. Returns `None` if R1 is not the service time; see
+/// [`beyond_bound`].
 pub(crate) fn service_us(facts: &Facts<'_>) -> Option<f64> {
     if beyond_bound(facts).is_some() {
         return None;

@@ -1,6 +1,6 @@
 //! Lighter loads of a run: the trials at much lower rates, and the counters that were read before any load. CPU use
-//! that appears under lighter loads, too, is not caused by the measured load. A thread may be busy whatever the load:
-//! it polls, compiles, tidies up, or works for other clients. A thread that was full under a much lower load, too, does
+//! that is the same under lighter loads is not caused by the measured load. A thread may be busy whatever the load: it
+//! polls, compiles, tidies up, or works for other clients. A thread that was full under a much lower load, too, does
 //! not show what limits the rate.
 
 mod load;
@@ -53,11 +53,11 @@ impl<'a> LighterLoads<'a> {
     /// Returns the probability that a busy share was not full under lighter loads. `share` returns the busy share of a
     /// side, if it is known. While throughput still grows, a full share at half the rate or less makes the probability
     /// low, because a full thread cannot double its rate. Once throughput stopped growing or a load missed the
-    /// objective, one full share is not enough: a server that warms up is slow at first. The probability is then low
-    /// only if the share is full under all loads of at most half the rate, or by the utilization law ([`room_by_law`]).
-    /// The recording before any load is used only if no lighter load shows the share, because a polling thread may be
-    /// idle before the load. Returns `None` if neither a lighter load nor the recording before any load shows the
-    /// share.
+    /// objective, one full share is not enough: a server that warms up is slow at first. The probability is then low in
+    /// two cases: if the share is full under all loads of at most half the rate, or if the utilization law shows that
+    /// the resource does not limit the rate ([`room_by_law`]). The recording before any load is used only if no lighter
+    /// load shows the share, because a polling thread may be idle before the load. Returns `None` if neither a lighter
+    /// load nor the recording before any load shows the share.
     pub(crate) fn had_room(&self, share: impl Fn(&View<'a>) -> Option<f64>) -> Option<f64> {
         let loads = self.views.iter().filter_map(|view| Load::of(view, share(view)?, self.now.trial));
         let loads: Vec<Load<'a>> = loads.collect();
@@ -98,7 +98,7 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use run::{Bottleneck, Run, TrialKind};
 
-    /// Makes a run of a server with four workers. A further thread of the server uses `busy` of a CPU.
+    /// Makes a run of a server with four workers. One more thread of the server uses the share `busy` of a CPU.
     fn beside(planted: PlantedRun, busy: impl Fn(&Point) -> f64 + Clone + 'static) -> PlantedRun {
         let also = busy.clone();
         planted.per_s(Who::Server, "process.cpu", "srv:100", move |p| busy(p) * 1e6 + p.x * 20.0).per_s(
@@ -199,8 +199,8 @@ mod tests {
         assert!(works.id == "server-single-thread" && works.confidence >= 0.9, "{works:#?}");
     }
 
-    /// Like Redis, an event loop needs up to 1.7 times as much time for a single request as for one of several requests
-    /// read at once. At half of the highest rate, the event loop is two thirds busy.
+    /// An event loop like that of Redis needs up to 1.7 times as much CPU time for a request if it reads requests one
+    /// by one as if it reads several at once. At half of the highest rate, the event loop is two thirds busy.
     #[test]
     fn an_event_loop_that_handles_several_requests_at_once_under_load_is_the_limit() {
         let batches = |p: &Point| (p.x / p.capacity * (1.7 - 0.7 * p.x / p.capacity)).min(0.99);

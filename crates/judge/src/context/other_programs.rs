@@ -1,5 +1,5 @@
-//! CPU time that was taken from the machines of a load: by programs of neither side, and by other guests of a
-//! hypervisor.
+//! CPU time of a load's machines that was lost to others: to programs that belong neither to the client nor to the
+//! server, and to other guests of a hypervisor.
 
 use run::{Run, Trial};
 
@@ -30,9 +30,9 @@ pub(super) fn on_machine_of<'v, 'a>(view: &'v View<'a>, views: &'v [View<'a>]) -
     views.iter().filter(move |other| std::ptr::eq(other.side, view.side) || other.side.same_cpus(view.side))
 }
 
-/// Returns the CPU time, in CPUs, that was taken from the server's machine: by programs of neither side, and by other
-/// guests of the hypervisor. The caller must have filled in the trial's derived figures. Without counters of the
-/// server, uses the client's machine.
+/// Returns the CPU time, in CPUs, that the server's machine lost to others: to programs that belong neither to the
+/// client nor to the server, and to other guests of the hypervisor. The caller must have filled in the trial's derived
+/// figures. Without counters of the server, uses the client's machine.
 pub(crate) fn taken_by_others(trial: &Trial) -> Option<f64> {
     let views = sides_of(trial);
     let view = views.last()?;

@@ -73,7 +73,7 @@ mod tests {
 
     /// Servers of Rust (tokio), Go and Java start one thread for each CPU of their quota, so they are hardly throttled.
     /// An earlier version of loadline said of servers with one thread per CPU: "2 of 4 threads are full: more CPUs will
-    /// not help". It also said "look for a lock" and "requests take turns".
+    /// not help". That version also said "look for a lock" and "requests take turns".
     #[test]
     fn a_runtime_sized_by_its_quota_uses_it_up_without_being_throttled() {
         for (quota, threads) in [(2.0, 2), (2.0, 6), (1.0, 6)] {

@@ -44,7 +44,7 @@ impl RareSlow {
             (limits.p99_9_us, allowed(SummaryFigure::P999)),
             (Some(NOTICED_US), REFUSED),
         ];
-        // Histograms are only added up if an answer was so slow.
+        // Histograms are added up only if some answer took longer than one of the bounds.
         let slowest_us = loads.iter().map(|trial| trial.latency_us.max).fold(0.0, f64::max);
         let bounds = bounds.into_iter().filter_map(|(us, allowed)| Some((us?, allowed)));
         let bounds: Vec<(f64, f64)> = bounds.filter(|(us, _)| *us < slowest_us).collect();
@@ -57,8 +57,8 @@ impl RareSlow {
         bounds.into_iter().filter(|(us, _)| *us >= far_us).find_map(|bound| alike(&lighter, &heavier, bound))
     }
 
-    /// Returns true if the slow answers explain why a trial missed a limit on a percentile. They must be the answers
-    /// beyond this limit, and must be no more frequent in the trial than under light loads.
+    /// Returns true if the slow answers explain why a trial missed a limit on a percentile. The slow answers must be
+    /// the answers beyond this limit, and must be no more frequent in the trial than under light loads.
     pub(crate) fn explains(&self, trial: &Trial, limits: &Limits) -> bool {
         let is_percentile = |kind| matches!(kind, BreachKind::P99 | BreachKind::P999);
         let missed = breach(trial, limits).filter(|breach| is_percentile(breach.kind));

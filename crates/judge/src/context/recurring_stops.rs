@@ -1,6 +1,6 @@
 //! Stops of a server that recur under any load: for a while, the server answers nothing. For example, a lock is held
 //! for 150 ms in each second, or a garbage collection stops all threads. A client of a closed loop meets each stop only
-//! once, so few of its answers are slow. In an open loop, all requests that arrive during a stop are late. The stop
+//! once, so few of its answers are slow. In an open loop, all requests that arrive during a stop are late. A stop
 //! delays these requests, not a queue, so a lower rate does not help.
 
 use run::{Limits, SummaryFigure, Trial};
@@ -81,8 +81,8 @@ impl<'a> Seen<'a> {
         let usual_us = positive(times.quantile_us(SummaryFigure::P50.share()?))?;
         let slow = Slow::of(times, FAR_SLOWER * usual_us);
         let late = Slow::of(times, limit_us);
-        // A client of a closed loop waits until a stop ends. Few of its answers are slow, so their total time counts,
-        // not their number.
+        // A client of a closed loop waits until a stop ends. Few answers of such a client are slow, so their total time
+        // counts, not their number.
         let client_us = 1e6 * clients(trial) * trial.measured.window.length_s();
         Some(match closed(trial) {
             true => Self { trial, slow: slow.sum_us / client_us, late: late.excess_us(limit_us) / client_us },

@@ -214,7 +214,7 @@ mod tests {
         // In a closed loop, each client needs a connection of its own.
         let closed = Trial { intensity: Intensity::default(), ..refused.clone() };
         assert!((failed_share(&closed).unwrap() - 26.0 / 376.0).abs() < 1e-9);
-        // With one connection per request, no request fails with its retried connects.
+        // If each request has its own connection, a retried connect does not make its request fail.
         let tally = Tally { attempted: 1899, connected: 711, due: 712, sent: 711, completed: 711, ..few.tally.clone() };
         let own = Trial { measured: Measured { tally: tally.clone(), ..Measured::default() }, tally, ..few.clone() };
         assert_eq!(failed_share(&own), Some(1.0 / 712.0));

@@ -92,7 +92,8 @@ mod tests {
         assert!(some.confidence <= 0.6 && most.confidence <= 0.5, "{} {}", some.confidence, most.confidence);
     }
 
-    /// As observed with Go and a memory limit near the live heap. Go's collector has no threads of its own.
+    /// This test repeats a situation that was observed with Go and a memory limit near the size of the live heap. Go's
+    /// collector has no threads of its own.
     #[test]
     fn a_collector_without_threads_of_its_own_is_seen_in_the_stacks() {
         let told = |samples: u64, share: f64| {

@@ -95,8 +95,8 @@ impl CostDrift {
         is_grown.then_some(Self { server, generator })
     }
 
-    /// Returns the cause. If the generator's CPU time per answer grew by more than half as much in the same time, the
-    /// machine became slower.
+    /// Returns the cause of the growth: a slower server or a slower machine. If the generator's CPU time per answer
+    /// grew by more than half as much in the same time, the machine became slower.
     pub(crate) fn slower(&self) -> Slower {
         if self.generator.slope < MACHINE_SLOWER * self.server.slope { Slower::Server } else { Slower::Machine }
     }

@@ -97,12 +97,13 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
     (matters && (last < first) == (z < 0.0)).then_some(drift)
 }
 
-/// Returns true if the server fell behind the offered rate of an open loop. `slowest_rate` is its completed rate in a
-/// quarter of the window.
+/// Returns true if the server fell behind the offered rate of an open loop. `slowest_rate` is the mean completed rate
+/// in the slower one of the window's first and last quarter.
 ///
 /// After a backlog at the beginning, an open loop completes more than the offered rate. A lower rate later therefore
-/// does not show that the server fell behind. Random arrivals make the rate vary, too. If the server fell behind, some
-/// requests are unanswered at the end of the window, or waited as long as the backlog took to arrive.
+/// does not show that the server fell behind. Random arrivals make the rate vary, too. If the server fell behind, the
+/// backlog is still unanswered at the end of the window, or some request waited at least as long as the backlog took to
+/// arrive.
 fn fell_behind(trial: &Trial, slowest_rate: f64) -> bool {
     let (offered_rate, tally) = (trial.rates.offered_rate, &trial.measured.tally);
     let backlog = (offered_rate - slowest_rate) * trial.measured.length_s / 4.0;

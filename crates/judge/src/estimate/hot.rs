@@ -23,7 +23,7 @@ type FunctionId<'a> = (&'a str, &'a str);
 /// A sampled stack.
 pub(super) struct Stack<'a> {
     pub(super) process: &'a str,
-    /// Functions, from the outermost to the innermost. The functions of a garbage collector are one entry.
+    /// Functions, from the outermost to the innermost. All functions of a garbage collector are merged into one entry.
     pub(super) functions: Vec<&'a str>,
     /// Share of all samples in which this stack was found, 0 to 1.
     pub(super) share: f64,

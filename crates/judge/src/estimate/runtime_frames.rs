@@ -2,10 +2,10 @@
 //! garbage collectors.
 
 /// Frames that run a whole program: the start of a thread, the main loop of an interpreter, and the calls from a
-/// runtime into the program. They do not show which function of the program takes the time. `*` at the end stands for
-/// any text. Sources: glibc, Go's runtime/proc.go, HotSpot's src/hotspot/share/runtime, V8's src/builtins and
-/// src/execution, Python's ceval.c and call.c, Ruby's vm.c and vm_exec.c, PHP's Zend/zend_vm_execute.h and
-/// main/main.c, Lua's lvm.c, ldo.c and lapi.c, and Perl's run.c and perl.c.
+/// runtime into the program. The name of such a frame does not show which function of the program takes the time. `*`
+/// at the end stands for any text. Sources: glibc, Go's runtime/proc.go, HotSpot's src/hotspot/share/runtime, V8's
+/// src/builtins and src/execution, Python's ceval.c and call.c, Ruby's vm.c and vm_exec.c, PHP's Zend/zend_vm_execute.h
+/// and main/main.c, Lua's lvm.c, ldo.c and lapi.c, and Perl's run.c and perl.c.
 const RUNNERS: &[&str] = &[
     // libc
     "_start",

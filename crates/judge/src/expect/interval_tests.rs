@@ -140,6 +140,6 @@ fn a_share_of_errors_ends_at_one() {
     });
     let parts: Vec<_> = trials.iter().map(|trial| Some(Seen(vec![trial]))).collect();
     let found = super::over(&parts, "errors");
-    // 0.8983 - 4.303 * 0.1 / sqrt(3)
+    // The lower end is the mean minus Student's factor times the standard error: 0.8983 - 4.303 * 0.1 / sqrt(3).
     assert!((found.low.unwrap() - 0.650).abs() < 2e-3 && found.high == Some(1.0));
 }

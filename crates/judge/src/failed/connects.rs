@@ -135,8 +135,8 @@ pub(crate) fn advice(run: &Run) -> Vec<String> {
     }
 }
 
-/// Returns the flag that makes the loads of the run's command longer. Commands with several loads divide a budget among
-/// them.
+/// Returns the flag that makes the loads of the run's command longer. Commands that measure several loads divide one
+/// budget among the loads.
 fn length_flag(run: &Run) -> &'static str {
     match run.plan.command.as_str() {
         "find" | "prove" | "compare" => "--budget",

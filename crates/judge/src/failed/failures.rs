@@ -213,8 +213,8 @@ fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     (several && is_equal && share > facts.limits.errors).then_some((most, share))
 }
 
-/// Returns true if the server had CPU time left for good answers. Either neither its CPUs nor any of its threads were
-/// likely to be full, or only refusals filled them.
+/// Returns true if the server had CPU time left for good answers. The server had CPU time left if its CPUs and threads
+/// were probably not full, or were full only of refusals.
 fn had_time(facts: &Facts<'_>, trial: &Trial) -> bool {
     server_of(trial).and_then(|view| fullness_by_good(facts, &view)).is_some_and(|full| full < LIKELY)
 }

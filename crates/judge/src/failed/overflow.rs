@@ -119,8 +119,8 @@ pub(crate) fn slow_connects(trial: &Trial) -> Option<Evidence> {
     (failed > 0).then(|| measured(&client, ("errors", ""), (failed as f64, FigureUnit::Plain), Some(0.0), text))
 }
 
-/// Returns a lower bound of the share of the generator's connects that timed out, got no answer, or whose SYN was sent
-/// again.
+/// Returns a lower bound of the share of the generator's connects that were slow or failed: the SYN was sent again, the
+/// connect timed out, or the connection never carried an answer (phantom).
 pub(crate) fn slow_share(trial: &Trial) -> f64 {
     let c = trial.connect_us;
     let seen = [(c.p99, CONNECTS_DROPPED), (c.max, ratio(1.0, c.count as f64).unwrap_or(1.0))];
@@ -176,7 +176,7 @@ impl<'a> HeldConnections<'a> {
         )
     }
 
-    /// Returns the held connections as a line of evidence.
+    /// Returns a line of evidence with the length and the limit of the accept queue.
     pub(crate) fn line(&self) -> Evidence {
         let limit = self.view.value("listen.limit");
         measured(&self.view, ("listen.queue", ""), (self.waiting, FigureUnit::Plain), limit, self.text())

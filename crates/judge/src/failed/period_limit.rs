@@ -74,9 +74,9 @@ impl PeriodLimit {
         Self::new(&counts, bursts, period_s).filter(|_| period_s.low > 0.0 && period_s.low <= period_s.high)
     }
 
-    /// Finds the limit if at most one period began during the run. The period is then at least as long as the longest
-    /// part of it that the run shows. Nothing shows that periods repeat, so only a status that names the limit confirms
-    /// it.
+    /// Finds the limit if at most one period began during the run. In this case, a period is at least as long as the
+    /// longest part of a period that the run shows. Nothing shows that periods repeat, so only a status that names the
+    /// limit confirms it.
     fn at_least(bursts: &[Burst], record: &[Part]) -> Option<Self> {
         let until_s = record.last()?.to_s;
         let seen_s = match bursts {

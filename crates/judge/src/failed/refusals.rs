@@ -139,8 +139,8 @@ fn within(trial: &Trial) -> Within {
 }
 
 impl<'a> Refusals<'a> {
-    /// Judges the refusals of `sound` trials. `completed` contains all trials, including disturbed ones, because other
-    /// programs do not change a refused share that is constant.
+    /// Judges the refusals of the undisturbed trials `sound`. `completed` contains all trials, including disturbed
+    /// ones, because other programs do not change a refused share that is constant.
     pub(crate) fn of(sound: impl Iterator<Item = &'a Trial>, completed: &[&'a Trial]) -> Self {
         let mut all: Vec<&Trial> = Vec::new();
         for trial in sound.filter(|t| t.measured.tally.completed > 0) {

@@ -61,8 +61,8 @@ fn time(trial: &TrialSummary, figure: SummaryFigure) -> Option<f64> {
 
 /// Returns the capacity of a run of `find`. Returns `None` if the capacity is only a lower bound, or if the load's
 /// number of connections was the limit. Clients of a closed loop wait while the server is slow, so a closed loop shows
-/// a higher capacity. Capacities of closed and of open loops are therefore separate figures. A common series would
-/// change whenever the kind of loop changes.
+/// a higher capacity. Capacities of closed and of open loops are therefore separate figures. If both kinds of
+/// capacities were in one series, the series would change whenever the kind of loop changes.
 fn capacity(run: &RunSummary, of_closed_loop: bool) -> Option<HistoryValue> {
     let found = run.findings.capacity.as_ref().filter(|_| run.plan.command == "find")?;
     let known = found.held && !found.at_least && found.own_limit.is_none();

@@ -141,9 +141,10 @@ fn a_step_below_the_resolution_is_no_change() {
     assert!(changed(&step(0.99), "capacity").len() == 1);
 }
 
-/// Medians of response times of a server that works longer from the eleventh run on, beside a drift. Only the test for
-/// a step in a drifting series finds the change at the eleventh run. The last case adds a second step in the same
-/// direction. After this second step, the first step must still fail, and must not count as undone.
+/// The median response time drifts, and in addition becomes longer at the eleventh run because the server works longer.
+/// Only the test for a step in a drifting series finds the change at the eleventh run. The last case adds a second step
+/// in the same direction. After this second step, the first step must still make the history fail, and must not count
+/// as undone.
 #[test]
 fn a_step_beside_a_drift_fails_and_its_interval_excludes_no_change() {
     let drift = [361.0, 343.0, 348.0, 340.0, 333.0, 338.0, 329.0, 343.0, 363.0, 387.0];
@@ -152,7 +153,8 @@ fn a_step_beside_a_drift_fails_and_its_interval_excludes_no_change() {
     let history = of(us().map(|us| 1e5 / us).collect());
     let [change] = changed(&history, "capacity")[..] else { panic!("{history:#?}") };
     assert!(history.fails && change.fails && !change.undone && change.at == 10, "{change:#?}");
-    // The three runs on each side differ by exp(-0.4493), with the standard error 0.0531 of 15 degrees of freedom.
+    // The means of the three runs on each side differ by the factor exp(-0.4493). The logarithm of this factor has the
+    // standard error 0.0531, with 15 degrees of freedom.
     assert!((change.low + 0.430).abs() < 0.005 && (change.high + 0.285).abs() < 0.005, "{change:#?}");
     let twice = us().chain([1200.0, 1210.0, 1190.0, 1205.0]);
     let history = of(twice.map(|us| 1e5 / us).collect());

@@ -21,8 +21,8 @@ pub(crate) fn delayed_acks(light: &Trial) -> Option<(View<'_>, f64)> {
 
 /// Returns the number of delayed TCP acknowledgements of answers per request, and the side (client or server) whose
 /// kernel counted them. Only the client acknowledges answers, so the server's counter is ignored if the server is in
-/// another network namespace. In another namespace, the server's counter counts late acknowledgements of requests.
-/// These are delayed if the server reads a request late.
+/// another network namespace. In another namespace, the server's counter counts late acknowledgements of requests. The
+/// kernel delays these acknowledgements if the server reads a request late.
 pub(crate) fn delayed_acks_of_answers(light: &Trial) -> Option<(View<'_>, f64)> {
     if light.server.as_ref().is_none_or(|server| server.same_network(&light.client)) {
         return delayed_acks(light);

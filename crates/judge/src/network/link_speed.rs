@@ -1,5 +1,5 @@
 //! Stated speeds of network interfaces that nothing enforces. A bridge of containers, an emulated network card and the
-//! card of a virtual machine state a speed. They can carry as many bytes as the CPUs can copy.
+//! card of a virtual machine state a speed. Such interfaces can carry as many bytes as the CPUs can copy.
 
 use run::{Recording, Side, Window};
 

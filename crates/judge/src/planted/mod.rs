@@ -249,8 +249,8 @@ mod tests {
         let short = disturbed_run((0.09, 0.5), (0.1, 0.55));
         let b = judged(short.run()).findings.bottleneck;
         assert_ne!(b.id, "client-cpu", "{b:#?}");
-        // The generator waits for a CPU as long in total, but 20 times per second for 27 ms. All answers that arrive in
-        // such a time wait.
+        // In this run, the generator's total wait for a CPU is as long, but consists of 20 waits of 27 ms per second.
+        // All answers that arrive during such a wait are read late.
         let long = short.per_s(Who::Client, "process.voluntary_switches", "loadline:50", |_| 5.0).per_s(
             Who::Client,
             "process.involuntary_switches",

@@ -154,8 +154,8 @@ impl Conclusion {
             Self::Found | Self::CountUntested | Self::LoadConfirmed => before.max(SUPPORTED),
             Self::Remains if test.more_load == MoreLoad::Unchanged => before.max(SUPPORTED),
             // Most rate limits that delay answers apply to each source address. If more addresses changed nothing, only
-            // a limit for all addresses together is possible, which is rare. For `OthersOpen`, a resource that the
-            // experiment did not exclude does not make such a rate limit more likely.
+            // a limit for all addresses together is possible, which is rare. With the outcome `OthersOpen`, the
+            // experiment did not exclude all other resources, but this does not make such a rate limit more likely.
             Self::NotSeen | Self::OthersOpen if test.more_sources == MoreSources::Unchanged && before >= LIKELY => {
                 before.max(WEAK_SIGN)
             }

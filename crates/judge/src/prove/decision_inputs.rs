@@ -75,8 +75,8 @@ pub(super) enum MoreLoad {
 /// evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Saturation {
-    /// A plateau, a queue or a larger load shows that throughput has stopped growing. Also used for a lever that does
-    /// not test a full resource.
+    /// A plateau, a queue or a larger load shows that throughput has stopped growing. This value is also used for a
+    /// lever that does not test a full resource.
     Shown,
     /// Nothing shows whether throughput would grow with the load.
     Open,

@@ -17,7 +17,7 @@ use crate::signals::medium::{medium_bytes, ways};
 /// directions are added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum RequestWay {
-    /// It is unknown how many bytes per exchange the link carries in this direction.
+    /// The number of bytes per exchange that the link carries in this direction is unknown.
     #[default]
     NotSeen,
     /// The answers load their direction of the link more than the requests load theirs, so longer requests do not test

@@ -1,9 +1,9 @@
 //! Signs in the counters that a resource is full, so that a larger load would not raise throughput. A lever is a
 //! temporary change that an experiment makes, such as slowing a CPU.
 //!
-//! If nothing is full, throughput of a closed loop also follows the speed of each resource. It does so in proportion to
-//! the resource's share of the response time. The effect of a slower resource therefore shows a full resource only
-//! together with a sign in the counters, such as a queue.
+//! If nothing is full, throughput of a closed loop also follows the speed of each resource. In this case, throughput
+//! follows the speed in proportion to the resource's share of the response time. The effect of a slower resource
+//! therefore shows a full resource only together with a sign in the counters, such as a queue.
 
 use run::{Run, Trial};
 

@@ -39,8 +39,8 @@ pub(super) fn steadiness(trial: &ProofTrial, is_disturbed: impl Fn(usize) -> boo
     if means.len() < FEWEST {
         return None;
     }
-    // The first time slot after the last slot with a lever is left out. It still serves requests that queued up in the
-    // preceding slot.
+    // The first time slot after the last slot with a lever is left out. This time slot still serves requests that
+    // queued up in the preceding slot.
     let tail = left.iter().zip(&slots).skip(last_on + 2).filter(|(_, slot)| !is_disturbed(**slot));
     let back = back(&means, &tail.map(|(left, _)| *left).collect::<Vec<f64>>());
     let is_back = back.as_ref().map(|back| surely(back) <= NOT_BACK);

@@ -1,6 +1,6 @@
 //! Limits on the number of requests at a time that look like limits on requests per second. A server with few workers
-//! and a bounded queue refuses requests that arrive while the queue is full. Its rate of good answers is therefore as
-//! constant as with a rate limit.
+//! and a bounded queue refuses requests that arrive while the queue is full. The rate of good answers of such a server
+//! is therefore as constant as with a rate limit.
 
 use run::{Evidence, FigureUnit};
 

@@ -44,8 +44,8 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
 
 /// Returns the upstream for which more requests wait than without a limit. If most requests wait for the upstream, it
 /// may limit the rate on purpose, or a link to it may be full. While the rest of a long reply arrives, its connection
-/// does not count as waiting. It is therefore enough if half of the requests in flight wait for the upstream. Without a
-/// limit, as many requests wait as arrive during one quick answer (Little's law).
+/// does not count as waiting. The upstream therefore counts as awaited if half of the requests in flight wait for it.
+/// Without a limit, as many requests wait as arrive during one quick answer (Little's law).
 fn waits_behind<'a>(facts: &Facts<'a>, delayed: &Delayed<'_>) -> Option<Awaited<'a>> {
     let without_limit = delayed.most * delayed.quick_us / 1e6;
     let is_most =
@@ -138,8 +138,9 @@ mod tests {
         assert!(behind.id == "server-concurrency" && behind.sentence.contains(ADDRESS), "{behind:#?}");
     }
 
-    /// As observed with a real firewall, only 40 SYNs per second pass. The closed loop reached 6/s, because each client
-    /// waited a second until the client repeated its SYN. The open loop reached 40/s.
+    /// This test repeats a situation that was observed with a real firewall: only 40 SYNs per second pass. The closed
+    /// loop reached 6/s, because each client waited a second until the client repeated its SYN. The open loop reached
+    /// 40/s.
     #[test]
     fn a_rate_that_another_load_exceeds_is_no_limit() {
         let exceeds = delaying(80.0).rates(&[0.5, 1.5]).change(|t, p| {

@@ -20,7 +20,7 @@ pub(super) struct Losses<'a> {
     pub(super) lost: f64,
     /// Number of all segments or packets that the side sent.
     pub(super) sent: f64,
-    /// What is counted.
+    /// Kind of the counted units: segments or packets.
     pub(super) unit: &'static Unit,
 }
 

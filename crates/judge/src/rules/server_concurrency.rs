@@ -261,7 +261,7 @@ fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
 }
 
 /// Checks that response times grow with the load, if no sign of a queue was seen (`is_unseen`). Rare slow answers may
-/// be as frequent and as slow under any load. They wait in no queue, but occupy most clients of a closed loop.
+/// be as frequent and as slow under any load. Such answers wait in no queue, but occupy most clients of a closed loop.
 fn waits_nowhere(facts: &Facts<'_>, is_unseen: bool) -> Result<(), Verdict> {
     match &facts.rare_slow {
         Some(slow) if is_unseen && waits_longer(facts).is_none() => {

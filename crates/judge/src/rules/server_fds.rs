@@ -129,10 +129,10 @@ mod tests {
         assert!(b.ruled_out.iter().any(|r| r.id == "server-rate-limit"), "it saw its signs: {b:#?}");
     }
 
-    /// In this observed case, a proxy had a limit of 64 descriptors. From 50 clients on, it had none left for
-    /// connections to its upstream, and answered 502 at once. Its rate of good answers was therefore the same as with
-    /// 10 clients. An earlier version of loadline concluded that throughput stopped growing at 10 clients. It took the
-    /// load that used up the descriptors for an overload.
+    /// In this observed case, a proxy had a limit of 64 descriptors. From 50 clients on, the proxy had no descriptor
+    /// left for connections to its upstream, and answered 502 at once. The rate of good answers was therefore the same
+    /// as with 10 clients. An earlier version of loadline concluded that throughput stopped growing at 10 clients. That
+    /// version took the load that used up the descriptors for an overload.
     #[test]
     fn a_step_that_fails_for_lack_of_descriptors_is_no_plateau_before_the_lack() {
         let fails = |t: &mut run::Trial, p: &crate::planted::Point| {

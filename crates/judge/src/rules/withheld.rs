@@ -117,7 +117,7 @@ mod tests {
         assert!(verdict.id == "server-concurrency" && verdict.confidence >= 0.8, "{verdict:#?}");
     }
 
-    /// In this test, sixteen workers share four CPUs with numbers above 51, whose mask loadline cannot read. Added up,
+    /// In this test, sixteen workers share four CPUs with numbers above 51, whose mask loadline cannot read. The sum of
     /// the workers' numbers of allowed CPUs would be all 64 CPUs of the host.
     #[test]
     fn workers_that_share_a_set_of_cpus_fill_it() {

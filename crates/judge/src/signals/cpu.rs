@@ -76,7 +76,8 @@ fn in_each<'a>(facts: &Facts<'a>, share: impl Fn(&View<'a>) -> Option<f64>) -> f
     views.filter_map(mostly).fold(1.0, f64::min)
 }
 
-/// Returns the busy share of the server's CPUs: with work of all programs, or of the server, if this share is larger.
+/// Returns the busy share of the server's CPUs, or the server's own use of its CPUs if the own use is larger. The busy
+/// share includes all programs.
 fn most_busy(view: &View<'_>) -> Option<f64> {
     view.processors_busy().into_iter().chain(view.cpu_share()).reduce(f64::max)
 }

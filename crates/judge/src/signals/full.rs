@@ -19,8 +19,8 @@ pub(crate) fn busiest(view: &View<'_>) -> Option<f64> {
 }
 
 /// Makes a signal from the busy share of a thread. `stolen` are the shares of the time that the hypervisor took from
-/// the CPUs on which the thread may run. It is not known on which of the allowed CPUs the thread ran. If the allowed
-/// CPUs lost unequal times, the standard deviation over these CPUs therefore widens the signal.
+/// the CPUs on which the thread may run. The CPU on which the thread ran is unknown if several CPUs are allowed. If the
+/// allowed CPUs lost unequal times, the standard deviation over these CPUs therefore widens the signal.
 pub(crate) fn full_thread(name: &'static str, stolen: &[f64], share: f64) -> Signal {
     let each: Vec<f64> = stolen.iter().map(|stolen| share / (1.0 - stolen)).collect();
     let mean = if each.is_empty() { share } else { average(&each) };

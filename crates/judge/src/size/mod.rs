@@ -10,9 +10,9 @@ pub use step::{predicted, step};
 
 use run::{Expectation, SizeResult};
 
-/// Fills in the results that need all settings. These are the goal, the cheapest setting, the fitted scalability law,
-/// the Pod's resources, and the budget that would suffice. If no scalability law could be fitted, a note says why. In
-/// addition to its capacity search, each setting takes `overhead_s` seconds.
+/// Fills in the results that need all settings. The results are the goal, the cheapest setting, the fitted scalability
+/// law, the Pod's resources, and the budget that would suffice. If no scalability law could be fitted, a note says why.
+/// In addition to its capacity search, each setting takes `overhead_s` seconds.
 pub fn finish(result: &mut SizeResult, expected: &[Expectation], overhead_s: f64) {
     result.goal = choose::goal(expected);
     (result.cheapest, result.may_be_cheaper) = choose::cheapest(&result.steps, result.goal);

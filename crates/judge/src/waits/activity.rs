@@ -126,7 +126,7 @@ pub(super) const fn is_blocked(state: ThreadState) -> bool {
     state.is_active() && !state.wants_cpu()
 }
 
-/// Returns the cause that a state of waiting threads stands for. Returns `None` for states that show no cause.
+/// Returns the cause for which threads in this state wait. Returns `None` for states that show no cause.
 pub(super) const fn cause_of(state: ThreadState) -> Option<WaitCause> {
     match state {
         ThreadState::Sleep => Some(WaitCause::Sleep),

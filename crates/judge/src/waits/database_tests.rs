@@ -79,8 +79,8 @@ fn a_database_with_few_waits_has_no_cause() {
     assert!(waits(&WaitProfile::default(), &[database(SessionState::Other, "IPC:x", 12.0)]).is_empty());
 }
 
-/// As observed, a session of another program waits for an open transaction, and the requests wait for a semaphore of
-/// the server.
+/// In this observed case, a session of another program waits for an open transaction, and the requests wait for a
+/// semaphore of the server.
 #[test]
 fn a_session_of_another_program_that_waits_is_no_cause() {
     let mut profile = process(1.0, &[(ThreadState::Events, "", 1.0)]);

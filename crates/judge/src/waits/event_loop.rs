@@ -125,7 +125,8 @@ mod tests {
         assert!(!advice(4.0).contains("a lock"), "{}", advice(4.0));
     }
 
-    /// Modelled on a Java server whose dispatcher waits for events, while the threads of a pool hold the requests.
+    /// This test imitates a Java server whose dispatcher waits for events, while the threads of a pool hold the
+    /// requests.
     #[test]
     fn a_pool_of_threads_is_not_called_an_event_loop() {
         let mut profile = idle();

@@ -10,8 +10,8 @@ use crate::thresholds::WAIT_MOSTLY;
 const LOCKS: &[(&str, &str)] = &[("rb_mutex_lock", "a Mutex of Ruby"), ("rb_mutex_synchronize", "a Mutex of Ruby")];
 
 /// Functions of SQLite in which a thread sleeps and tries again while another thread or process writes to the database.
-/// The second one is the name in versions before 3.29. The symbol table of a library may lack some of the functions.
-/// Source: SQLite's documentation of sqlite3_busy_timeout(), and its files main.c and btree.c.
+/// The second function has this name in versions of SQLite before 3.29. The symbol table of a library may lack some of
+/// the functions. Source: SQLite's documentation of sqlite3_busy_timeout(), and its files main.c and btree.c.
 const SQLITE_WAITS: [&str; 3] = ["sqlite3InvokeBusyHandler", "btreeInvokeBusyHandler", "sqliteDefaultBusyCallback"];
 
 /// Returns true if a function of a stack belongs to [`SQLITE_WAITS`]. The translation of SQLite to Go has the same

@@ -40,7 +40,7 @@ pub(super) struct Limit<'a> {
     pub(super) others: Others,
 }
 
-/// What happens to connects beyond the limit on connections.
+/// Effect of a reached limit on further connects.
 #[derive(Clone, Copy)]
 pub(super) enum Others {
     /// Connects beyond the limit are refused. A firewall may also refuse connects.
@@ -97,9 +97,9 @@ pub(super) fn limit(trial: &Trial) -> Option<Limit<'_>> {
 }
 
 /// Returns the findings without the pools of upstream connections that are full only because the clients' connections
-/// are limited. A proxy may use one upstream connection for each client's connection. At its limit on clients'
-/// connections, it has about as many upstream connections, and all of them are busy. More upstream connections would
-/// not help.
+/// are limited. A proxy may use one upstream connection for each client's connection. If the number of clients'
+/// connections has reached the proxy's limit, the proxy has about as many upstream connections, and all of them are
+/// busy. More upstream connections would not help.
 pub(super) fn without_following_pools(mut findings: Vec<WaitFinding>, trial: &Trial) -> Vec<WaitFinding> {
     let Some(limit) = limit(trial).filter(|limit| matches!(limit.others, Others::Closed(_))) else { return findings };
     let follows = |pool: &WaitFinding| {

@@ -11,7 +11,7 @@ use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY};
 /// Returns true if the processes handle several requests at a time in an event loop.
 ///
 /// An epoll descriptor alone does not show an event loop. Some workers handle one request at a time, such as a
-/// synchronous worker of uWSGI or a backend of PostgreSQL. They also wait with epoll for the data of their only
+/// synchronous worker of uWSGI or a backend of PostgreSQL. Such workers also wait with epoll for the data of their only
 /// connection. The parent of synchronous workers also uses epoll, but has no client connection. A process is therefore
 /// an event loop only if it has several accepted connections. Among processes with the same name, one may be a router
 /// with an event loop, and the others its workers. Most of the processes with a connection must therefore have several
@@ -64,7 +64,7 @@ mod tests {
     use super::super::waits;
     use super::*;
 
-    /// Makes a profile of named threads: name, state and number.
+    /// Makes a profile of groups of threads. Each row has the thread name, the state and the number of threads.
     fn threads(rows: &[(&str, ThreadState, f64)]) -> WaitProfile {
         let states: Vec<(ThreadState, &str, f64)> = rows.iter().map(|(_, state, n)| (*state, "", *n)).collect();
         let mut profile = process(rows.iter().map(|(.., n)| n).sum(), &states);

@@ -77,8 +77,8 @@ use crate::thresholds::{HOLDER_SURE, WAIT_MOSTLY, WAIT_POOL_BUSY};
 /// Returns the causes for which requests wait, from one sampled trial of a run. The sampled trial is the first trial
 /// that shows a cause, in the order of [`Run::trials_by_samples`]. In a short trial, the queue may grow so fast that
 /// the counts of requests and waiting threads contradict each other. Leaves out trials with a light load (`is_light`
-/// returns true): the rate still grew later, so a wait there does not limit the rate. A trial that is left out does not
-/// exclude heavier loads with fewer samples.
+/// returns true): the rate still grew under heavier loads, so a wait under a light load does not limit the rate. Trials
+/// with a heavier load are used even if they have fewer samples than a trial that is left out.
 pub(crate) fn of_run(run: &Run, is_light: impl Fn(&Trial) -> bool) -> Vec<WaitFinding> {
     let none = WaitProfile::default();
     let of_trial = |at: usize| {
@@ -247,7 +247,7 @@ fn explain_by_lock(found: &mut Vec<WaitFinding>, locks: Vec<WaitFinding>) {
 
 /// Returns true if threads sleep in one process while requests queue in another process that probably calls it. If as
 /// many requests are in the queue's places as threads sleep, the sleep only shows how long each request takes. The
-/// places are the limit.
+/// number of places (such as workers or pooled connections) is then the limit.
 fn is_behind(sleep: &WaitFinding, queue: &WaitFinding) -> bool {
     let sleeps = sleep.cause == WaitCause::Sleep && !only_worker::is_only_worker(sleep);
     sleeps && sleep.process != queue.process && queue.threads >= WAIT_MOSTLY * sleep.threads

@@ -85,7 +85,8 @@ mod tests {
         ClientConnections { open: 64.0, ..clients(in_progress, 0.0) }
     }
 
-    /// As in an observed threaded Python server, a semaphore lets only three requests sleep at a time.
+    /// This profile repeats a situation that was observed with a threaded Python server: a semaphore lets only three
+    /// requests sleep at a time.
     fn three_places() -> WaitProfile {
         let states = [
             (ThreadState::ClientRead, "", 57.1),

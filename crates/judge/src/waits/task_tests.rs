@@ -39,7 +39,8 @@ fn goroutines_that_wait_with_requests_name_a_lock_a_pool_or_connections() {
     assert_eq!((connections.len(), connections[0].cause), (1, WaitCause::ConnectionPool));
 }
 
-/// As observed, a Go program uses SQLite through a pool of `database/sql`, and has one connection for a subscription.
+/// In this observed case, a Go program uses SQLite through a pool of `database/sql`, and has one connection for a
+/// subscription.
 #[test]
 fn a_pool_of_go_is_named_by_the_only_peer_whose_connections_are_all_busy() {
     let told = |peers: &[PeerConnections]| {
@@ -60,7 +61,8 @@ fn a_pool_of_go_is_named_by_the_only_peer_whose_connections_are_all_busy() {
     }
 }
 
-/// As observed with a Go program, a log goes to a named pipe, which a slow program reads.
+/// This test repeats a situation that was observed with a Go program: a log goes to a named pipe, which a slow program
+/// reads.
 #[test]
 fn a_goroutine_in_a_blocked_system_call_does_not_compute() {
     let mut profile = goroutines(TaskState::Lock, "log.(*Logger).output", TaskState::Running);
@@ -88,9 +90,9 @@ fn a_goroutine_in_a_blocked_system_call_does_not_compute() {
     );
 }
 
-/// As observed with a Go program, a mutex is held during an HTTP call. The queue of the mutex grew between two readings
-/// (connections, then goroutines), so 44 goroutines waited, but only 26 requests were counted. An earlier version of
-/// loadline named the only connection of the HTTP client as the limit.
+/// This test repeats a situation that was observed with a Go program: a goroutine holds a mutex during an HTTP call.
+/// The queue of the mutex grew between two readings (connections, then goroutines), so 44 goroutines waited, but only
+/// 26 requests were counted. An earlier version of loadline named the only connection of the HTTP client as the limit.
 #[test]
 fn a_lock_is_named_although_its_queue_grew_between_two_readings() {
     let with = |requests, state| {
@@ -102,7 +104,8 @@ fn a_lock_is_named_although_its_queue_grew_between_two_readings() {
     assert!(with(36.0, TaskState::Send).is_empty(), "goroutines that wait for a slot may be idle workers");
 }
 
-/// As observed with HAProxy, `maxconn 10` limits the requests to a program that sleeps.
+/// This test repeats a situation that was observed with HAProxy: `maxconn 10` limits the requests to a program that
+/// sleeps.
 #[test]
 fn threads_that_sleep_behind_a_full_place_come_after_it() {
     let finding = |cause, process: &str, threads| run::WaitFinding {

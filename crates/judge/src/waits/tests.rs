@@ -227,7 +227,8 @@ fn a_lock_with_a_short_queue_is_named_if_its_threads_also_read_requests() {
     assert!(causes(&profile(9, 1.0)).is_empty(), "nine workers beside one thread that reads");
 }
 
-/// As observed with asyncio, requests wait in the event loop while the threads of a pool are idle.
+/// This test repeats a situation that was observed with asyncio: requests wait in the event loop while the threads of a
+/// pool are idle.
 #[test]
 fn idle_threads_of_an_executor_wait_for_no_lock() {
     let told = |function: &str, epoll| {

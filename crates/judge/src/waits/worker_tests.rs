@@ -106,8 +106,8 @@ fn workers_that_sleep_or_wait_for_a_peer_are_told() {
     assert_eq!(waits(&waiting, &[])[0].sentence, wanted);
 }
 
-/// As observed with PHP-FPM, the workers wait for a database in which a table is locked. The load had 8 clients, and
-/// half of the 16 workers were idle.
+/// This test repeats a situation that was observed with PHP-FPM: the workers wait for a database in which a table is
+/// locked. The load had 8 clients, and half of the 16 workers were idle.
 #[test]
 fn workers_that_wait_for_a_peer_are_told_beside_idle_workers() {
     let states = [(ThreadState::Accept, "", 8.1), (ThreadState::Peer, "unix:/run/my.sock", 6.9)];
@@ -156,7 +156,8 @@ fn one_thread_that_computes_while_requests_wait_is_serial() {
     assert!(causes(&profile).is_empty(), "one request at a time waits for nothing");
 }
 
-/// As observed with PostgreSQL, one of eight processes computes a report for another program.
+/// This test repeats a situation that was observed with PostgreSQL: one of eight processes computes a report for
+/// another program.
 #[test]
 fn a_process_that_nobody_asks_computes_for_others() {
     let told = |sent: f64| {

@@ -43,7 +43,8 @@ pub(super) fn open_ends(answer: &mut WhatIf) {
         _ => at_least(answer.rate.value),
     };
     // If requests arrive faster than the lower bound of the server's highest rate, it is unknown whether they are
-    // answered in time. In a closed loop, the real rate may be higher, which means a shorter response time.
+    // answered in time. In a closed loop, the server may in truth reach a higher rate than the lower bound, and the
+    // response time may be shorter than predicted.
     let most_us = if is_beyond { f64::NAN } else { answer.response_us.value };
     answer.response_us = Estimate { value: most_us, low: f64::NAN, high: most_us };
     answer.curve.retain(|point| point.rate < BUSY * limit);

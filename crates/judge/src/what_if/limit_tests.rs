@@ -113,7 +113,7 @@ fn a_light_load_gives_no_rate_of_the_next_bottleneck() {
 }
 
 /// A light load shows only a lower bound of the rate. The answer to a higher rate must not claim a bottleneck, a use of
-/// 100 % or an interval. It must compare the rate with the measured rate.
+/// 100 % or an interval. The answer must compare the asked rate with the measured rate.
 #[test]
 fn a_rate_beyond_the_bounds_of_a_light_load_is_not_known() {
     let mut run = PlantedRun::new(1000.0, 1e9).steps(&[1, 2]).rates(&[]).run();

@@ -62,7 +62,8 @@ fn usable<'a>(completed: &[&'a Trial], usual: &UsualShare, stretch: Option<&Fail
     if sound.is_empty() {
         return Usable { used: completed.to_vec(), spoiled: Vec::new(), has_spoiled: false };
     }
-    // A single load level cannot show a limit, so disturbed trials are used, too, if only they bring a second level.
+    // A single load level cannot show a limit. If all undisturbed trials have the same load level, disturbed trials are
+    // therefore used, too.
     let all: Vec<&Trial> = completed.iter().copied().filter(|t| t.broken().is_none()).filter(is_outside).collect();
     match levels(&sound) < 2 && levels(&all) >= 2 {
         true => Usable { used: all, spoiled: Vec::new(), has_spoiled: true },

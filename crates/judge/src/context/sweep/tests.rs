@@ -22,9 +22,9 @@ fn the_load_that_was_asked_for_is_a_step_beside_one_client() {
     assert_eq!((facts.sweep.len(), facts.decisive.map(clients)), (2, Some(8.0)));
 }
 
-/// In this test, one client keeps an application with a single thread busy for 94 % of the time. Eight clients keep it
-/// busy for all of the time. An earlier version of this module treated the 6.5 % that eight clients added as growth,
-/// not as a plateau.
+/// In this test, one client keeps an application with a single thread busy for 94 % of the time. Eight clients keep the
+/// application busy for all of the time. An earlier version of this module treated the 6.5 % that eight clients added
+/// as growth, not as a plateau.
 #[test]
 fn growth_from_one_to_eight_clients_counts_as_three_doublings() {
     let mut run = PlantedRun::new(1000.0, 4000.0).steps(&[1, 8]).rates(&[]).run();
@@ -36,8 +36,8 @@ fn growth_from_one_to_eight_clients_counts_as_three_doublings() {
 }
 
 /// The server handles one request of 18 ms at a time. The sweep ended after two steps, at 52.2/s and 55.3/s, because
-/// starting the hosts took most of the time. Of 83 offered requests per second, 54.1 completed. The first step was
-/// slower only because each of its requests included a wake-up of the server.
+/// starting the hosts took most of the time. Of 83 offered requests per second, 54.1 completed. The requests of the
+/// first step took longer only because each of them woke up the server.
 #[test]
 fn a_sweep_that_ended_early_is_flat_where_an_overload_brought_no_more() {
     let told = |overload: f64, in_flight: f64| {
@@ -96,7 +96,7 @@ fn two_open_loops_that_complete_the_same_are_a_plateau() {
 
 /// This test repeats a situation that was observed with three synchronous workers on a quiet machine. The start of the
 /// overload itself used CPU time of other programs for 0.4 s. An earlier version of loadline left out the whole
-/// overload. It therefore did not see that twice the clients did not raise the rate.
+/// overload. That version therefore did not see that twice the clients did not raise the rate.
 #[test]
 fn an_overload_whose_start_was_disturbed_shows_a_plateau() {
     let told = |disturbed: usize| {

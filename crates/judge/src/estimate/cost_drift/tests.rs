@@ -103,8 +103,8 @@ fn disturbed_loads_show_that_the_server_becomes_slower() {
     assert_eq!(slower(&grows(&[1], 3.0)), Some(Slower::Server), "a single disturbed load hides no growth");
 }
 
-/// Other programs run during the second half of a search. They use the caches and hyper-threads of the server,
-/// which therefore needs more CPU time per answer. The generator runs on another host.
+/// Other programs run during the second half of a search. These programs use the caches and hyper-threads of the
+/// server, which therefore needs more CPU time per answer. The generator runs on another host.
 #[test]
 fn other_programs_that_begin_during_a_search_make_no_slower_server() {
     let run = search_with(&RATES.repeat(2), |trial, i| {

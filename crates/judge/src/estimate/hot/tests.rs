@@ -11,7 +11,7 @@ fn profile(cpu_samples: u64, sums: &[(&str, f64)]) -> StackProfile {
     StackProfile { cpu_samples, cpu: sums.iter().map(sum).collect(), ..StackProfile::default() }
 }
 
-/// Adds twenty leaf functions below the stack `below`. Each leaf function has a twentieth of `weight`.
+/// Adds twenty leaf functions below the stack `below`. Each leaf function has a twentieth of the weight `weight`.
 fn with_leaves(mut profile: StackProfile, below: &str, weight: f64) -> StackProfile {
     let leaf = |i| StackSum { stack: format!("{below};leaf{i}"), weight: weight / 20.0 };
     profile.cpu.extend((0..20).map(leaf));
@@ -153,7 +153,8 @@ fn equal_names_in_two_processes_are_different_functions() {
     assert_eq!(named(StackProfile { cpu: [two.cpu, rest.cpu].concat(), ..two }), None);
 }
 
-/// As observed with a small server in C, `epoll_wait` was the only function with user CPU time.
+/// This test repeats a situation that was observed with a small server in C: `epoll_wait` was the only function with
+/// user CPU time.
 #[test]
 fn a_function_explains_no_cpu_time_that_is_spent_in_the_kernel() {
     let told = |user: f64, system: f64| {

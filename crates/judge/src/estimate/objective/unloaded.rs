@@ -24,8 +24,8 @@ pub(super) struct Unloaded {
 }
 
 impl Unloaded {
-    /// Returns the usual response time of the two lightest of `steps`. Other programs may have disturbed one of the two
-    /// steps, so the smaller time is returned.
+    /// Returns the usual response time of the two lightest of `steps`. Another program may have disturbed one of the
+    /// two steps, so the smaller time is returned.
     pub(super) fn of(steps: &[&Trial]) -> Option<Self> {
         let first = lightest(steps)?;
         let rest: Vec<&Trial> = steps.iter().copied().filter(|t| !std::ptr::eq(*t, first)).collect();

@@ -25,9 +25,10 @@ pub fn may_have_period(run: &Run) -> bool {
     most.is_none_or(|most| last.good <= (1.0 + BURSTS_ALIKE) * most)
 }
 
-/// Returns true if the server refused all requests of the last load for a time, but not because of the load. The sign
-/// is that it answered all requests of another load that was at least as large, or that a load ended in refusals. Lower
-/// rates would be refused as well, until the server answers again. Only statuses such as 429 and 503 count.
+/// Returns true if the server refused all requests of the last load for a time, but not because of the load. The signs
+/// are that the server answered all requests of another load that was at least as large, or that a load ended with
+/// refusals. Lower rates would be refused as well, until the server answers again. Only statuses such as 429 and 503
+/// count.
 pub fn refuses_for_a_time(run: &Run) -> bool {
     let trials = run.last_repeat();
     let Some((last, before)) = trials.split_last().filter(|(last, _)| is_all_refused(last)) else { return false };

@@ -15,7 +15,7 @@ const BETWEEN_S: f64 = 0.12;
 type Answered = (f64, f64);
 
 /// Replaces the answers of all loads by those of a server. For each tenth of a second, `answer` gets the moment
-/// (seconds since 1970) and the number of requests. It returns the numbers of answered and of refused requests.
+/// (seconds since 1970) and the number of requests. `answer` returns the numbers of answered and of refused requests.
 fn answered_by(run: &mut Run, status: &str, mut answer: impl FnMut(f64, f64) -> Answered) {
     let mut now_s = BEGIN_S;
     for trial in &mut run.trials {
@@ -74,7 +74,7 @@ fn judged(status: &str, answer: impl FnMut(f64, f64) -> Answered) -> Run {
 }
 
 /// Each window of 0.5 to 2 s sees only good answers or only refusals. An earlier version of loadline named no cause,
-/// and a capacity of 565/s.
+/// and reported a capacity of 565/s.
 #[test]
 fn a_limit_of_requests_per_period_is_told_with_its_rate_over_a_long_time() {
     for (status, least) in [("429", 0.9), ("503", 0.8)] {

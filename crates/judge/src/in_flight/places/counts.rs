@@ -36,8 +36,8 @@ fn is_sized_by_quota(facts: &Facts<'_>, threads: &Counted) -> bool {
 }
 
 /// Returns false if the server's threads were sampled (read repeatedly), and the samples show no pool of workers. The
-/// threads of a runtime, such as those of Go or tokio, handle many requests each. Their number may therefore equal the
-/// number of requests by chance.
+/// threads of a runtime, such as those of Go or tokio, handle many requests each. The number of such threads may
+/// therefore equal the number of requests by chance.
 fn may_be_pool(facts: &Facts<'_>) -> bool {
     let is_pool = |finding: &WaitFinding| finding.cause == WaitCause::WorkerPool;
     !waits::has_enough_samples(facts.run) || facts.waits.iter().any(is_pool)

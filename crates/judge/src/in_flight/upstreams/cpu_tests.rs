@@ -57,8 +57,8 @@ fn an_upstream_beside_other_programs_has_neither_a_lock_nor_a_full_thread() {
     assert_eq!(limit(200.0, 0.0, 2.8), None, "four requests at a time");
 }
 
-/// As observed with a Go application behind two proxies, the busy threads always wanted a CPU, because all CPUs were
-/// full.
+/// This test repeats a situation that was observed with a Go application behind two proxies: the busy threads always
+/// wanted a CPU, because all CPUs were full.
 #[test]
 fn a_parallel_upstream_that_fills_the_cpus_has_no_full_thread() {
     let found = parallel(4, [0.85, 0.15], 0.1).findings;
@@ -68,8 +68,8 @@ fn a_parallel_upstream_that_fills_the_cpus_has_no_full_thread() {
     assert!(verdict.id == "server-concurrency" && verdict.waits_for.is_some(), "{verdict:#?}");
 }
 
-/// As observed with a proxy on the same two CPUs as its upstream, the proxy's worker waited for a CPU half of the time.
-/// The verdict of an earlier version of loadline was `unknown`.
+/// This test repeats a situation that was observed with a proxy on the same two CPUs as its upstream: the proxy's
+/// worker waited for a CPU half of the time. The verdict of an earlier version of loadline was `unknown`.
 #[test]
 fn a_proxy_that_lacks_cpu_time_waits_for_the_upstream_that_takes_it() {
     let found = before(4, [0.7, 0.3], 0.1, [0.28, 0.52]).findings;

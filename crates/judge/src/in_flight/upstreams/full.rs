@@ -56,8 +56,9 @@ impl FullUpstreams {
         Self(all)
     }
 
-    /// Returns the probability that the first upstream is the limit. Other full upstreams share the probability, except
-    /// less full upstreams without a queue if the first upstream has one.
+    /// Returns the probability that the first upstream is the limit. The probability is shared with the other full
+    /// upstreams. If the first upstream has a queue, an upstream without a queue gets a share only if it is more
+    /// probably full.
     pub(super) fn chance(&self) -> Option<f64> {
         let first = self.0.first()?;
         Some(shared(first.chance, self.rivals().map(|rival| rival.chance)))

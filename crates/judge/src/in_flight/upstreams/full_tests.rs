@@ -85,8 +85,8 @@ fn replicas(number: u32, busy: f64, change: fn(&mut Planted)) -> Run {
     judged(&before(f64::from(number) * 1000.0, &all))
 }
 
-/// An earlier version of loadline compared each replica's awaited replies with all requests in flight. It reported "the
-/// server handles only about 2.88 requests at a time" with a confidence of 90 %.
+/// An earlier version of loadline compared each replica's awaited replies with all requests in flight. That version
+/// reported "the server handles only about 2.88 requests at a time" with a confidence of 90 %.
 #[test]
 fn several_full_replicas_are_one_full_upstream() {
     for number in [1, 2, 3, 4] {

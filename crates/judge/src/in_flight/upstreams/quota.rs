@@ -42,8 +42,8 @@ impl Quota {
 
     /// Returns the probability that the quota is the limit because it runs out in many periods. Short bursts, such as
     /// garbage collection, may exhaust a quota that is mostly unused, so an unused quota lowers the probability. `used`
-    /// is the CPU use of the upstream, in CPUs. `shows_limit` is false if the run shows neither a limit nor a queue.
-    /// Without a limit or a queue, the quota may run out only at the measured load.
+    /// is the CPU use of the upstream, in CPUs. `shows_limit` is false if the run shows neither a limit nor a queue. If
+    /// the run shows neither, the quota may run out only at the measured load, so the probability is lower.
     pub(super) fn ran_out(&self, used: Option<f64>, shows_limit: bool) -> f64 {
         let Some(share) = self.throttled else { return 0.0 };
         let signal = Signal::new("", share, (THROTTLED, THROTTLED_WIDTH));
@@ -106,8 +106,8 @@ mod tests {
         under_quota(planted, 4.0, used, out).verdict()
     }
 
-    /// As observed with a JVM in a container, short bursts of the garbage collector exhaust a quota of which only 40 %
-    /// is used. The server's pool of four connections is the limit.
+    /// This test repeats a situation that was observed with a JVM in a container: short bursts of the garbage collector
+    /// exhaust a quota of which only 40 % is used. The server's pool of four connections is the limit.
     #[test]
     fn bursts_that_exhaust_a_mostly_unused_quota_are_a_doubtful_limit() {
         let bursts = pool_of_four(0.8, 3.0);

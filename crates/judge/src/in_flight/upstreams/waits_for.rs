@@ -58,7 +58,7 @@ fn add<T: Clone + PartialEq>(all: &mut Vec<T>, items: &[T]) {
 }
 
 /// Returns the facts without the upstream that an experiment refuted as the limit. The next full upstream, if any,
-/// takes its place.
+/// takes the place of the refuted one.
 pub(crate) fn without<'a>(facts: &Facts<'a>, refuted: &WaitsFor) -> Facts<'a> {
     let mut rest = facts.clone();
     rest.full_upstreams.remove(&facts.upstreams, refuted);

@@ -31,7 +31,7 @@ struct Path {
 
 const CLEAR: Path = Path { lost: 0.0, rtt_us: 1.2 * LEAST_RTT_US };
 
-/// Makes the load of a run one over HTTP/3, with one packet for each request. `path` returns the figures of its
+/// Makes the load of a run one over HTTP/3, with one packet for each request. `path` returns the figures of the load's
 /// connections.
 fn over_quic(planted: PlantedRun, path: impl Fn(&Point) -> Path + 'static) -> PlantedRun {
     let planted = OF_TCP.into_iter().fold(planted, |run, id| run.none(Who::Client, id).none(Who::Server, id));

@@ -25,9 +25,9 @@ const MAX_UNKNOWN: usize = 50;
 const MIN_SURE_RIGHT: f64 = 0.95;
 /// Minimum share of right verdicts among those with a confidence of 0.5 to 0.7. The goal is a share of right verdicts
 /// between 0.5 and 0.8. The test does not check the upper end of this goal. Over 2,000 networks, 98 of 111 verdicts
-/// with this confidence are right. Among these are verdicts about workers for which no queue was seen: 24 of 36 are
-/// right. The remaining verdicts come from several kinds of weak signs. Of these, 74 of 75 are right, so their
-/// confidence is too low.
+/// with this confidence are right. These 111 verdicts include 36 verdicts about workers for which no queue was seen, of
+/// which 24 are right. The other 75 verdicts come from several kinds of weak signs. Of these 75 verdicts, 74 are right,
+/// so their confidence is too low.
 const MIN_MIDDLE_RIGHT: f64 = 0.5;
 
 const HEAD: &str = "\

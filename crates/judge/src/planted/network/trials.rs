@@ -19,7 +19,7 @@ const WINDOW_S: (f64, f64) = (0.6, 4.0);
 const FLAT: f64 = 0.05;
 /// Offered rates of the open loop, as shares of the highest rate of the sweep.
 const OFFERED: [f64; 5] = [0.6, 0.8, 0.92, 1.05, 1.25];
-/// Connections of an open loop, as a multiple of the number that the load needs at the longest response time that the
+/// Number of connections of an open loop, divided by the number that the load needs if each answer takes as long as the
 /// objective allows.
 const POOL: f64 = 2.0;
 /// Maximum number of connections of an open loop.

@@ -67,7 +67,7 @@ pub(super) struct Program {
 /// Ways in which a program assigns requests to threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Threads {
-    /// Number of event loops. Each connection belongs to one loop. While a request sleeps, its event loop serves other
+    /// Number of event loops. Each connection belongs to one loop. While a request sleeps, the event loop serves other
     /// requests.
     Loops(usize),
     /// Pool of workers, with their number. A request occupies one worker until it leaves the program.

@@ -3,8 +3,8 @@
 use super::{PlantedRun, Who};
 
 impl PlantedRun {
-    /// Makes a server without any planted cause. `r1_us` is its response time with one client, and `x_max` its highest
-    /// rate.
+    /// Makes a server without any planted cause. `r1_us` is the server's response time with one client, and `x_max` its
+    /// highest rate.
     pub fn new(r1_us: f64, x_max: f64) -> Self {
         let planted_run = Self {
             r1_us,

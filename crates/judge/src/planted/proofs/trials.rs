@@ -44,8 +44,8 @@ pub(crate) fn slots_beside(first: &str, own: f64, server: f64) -> ProofTrial {
 }
 
 /// Changes a lever so that it has hardly any effect. The threads to be slowed ran or waited for a CPU for the share
-/// `wanted` of the time. The CPU thief (a busy loop) took the share `taken` of the CPU. The measured speed of the
-/// threads stays 1.
+/// `wanted` of the time. The CPU thief (a busy loop) took the share `taken` of the CPU. The measured relative speed of
+/// the threads stays 1, so the thief did not slow them.
 pub(super) fn hardly_wanted(trial: &mut ProofTrial, lever: usize, wanted: f64, taken: f64) {
     let lever = &mut trial.levers[lever];
     lever.speed.iter_mut().for_each(|speed| *speed = 1.0);

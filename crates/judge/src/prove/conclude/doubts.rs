@@ -62,9 +62,9 @@ mod tests {
 
     use crate::planted::proofs::{full, slots, tried_on, verdict};
 
-    /// Planted after nginx that answers 502 to what its upstream does not take. At the experiment's load, 98 % of the
-    /// answers were such pages, which cost only CPU time. Throughput followed the speed of the CPU, although the good
-    /// answers did not.
+    /// This test repeats a situation that was observed with nginx, which answers 502 if its upstream takes no more
+    /// requests. At the experiment's load, 98 % of the answers had status 502, and cost only CPU time. Throughput
+    /// followed the speed of the CPU, although the good answers did not.
     #[test]
     fn an_experiment_whose_requests_fail_finds_no_cause() {
         let with = |failed: f64| {

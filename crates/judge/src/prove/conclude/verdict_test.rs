@@ -165,8 +165,8 @@ mod tests {
 
     use crate::planted::proofs::{full, slots, tried_on, verdict};
 
-    /// Modelled on a server whose answers take 40 ms. The closed loop ended with 50 clients, which used a tenth of the
-    /// server's only thread. The open loop filled the thread with 900 requests in flight. The experiment with 50
+    /// This test imitates a server whose answers take 40 ms. The closed loop ended with 50 clients, which used a tenth
+    /// of the server's only thread. The open loop filled the thread with 900 requests in flight. The experiment with 50
     /// clients called the full thread refuted, and named another cause with a confidence of 0.85.
     #[test]
     fn an_experiment_with_a_light_load_refutes_nothing() {

@@ -51,8 +51,8 @@ fn a_queue_seen_in_a_light_load_is_not_the_limit() {
     assert!(flat.id == "server-concurrency" && flat.sentence.contains("wait for one lock"), "{flat:#?}");
 }
 
-/// As observed with a server that writes its log to a slow program, requests wait for a pipe. An earlier version of
-/// loadline said that the server limits the rate on purpose.
+/// This test repeats a situation that was observed with a server that writes its log to a slow program: requests wait
+/// for a pipe. An earlier version of loadline said that the server limits the rate on purpose.
 #[test]
 fn threads_that_wait_for_a_pipe_with_their_requests_are_a_sign() {
     use run::ThreadState::{Accept, Pipe};
@@ -104,9 +104,9 @@ fn a_response_time_that_does_not_grow_shows_no_queue() {
     assert!(fixed.confidence <= 0.5, "{fixed:#?}");
 }
 
-/// As observed with Puma, three workers keep their three connections, and 29 other connections get no answer. The mean
-/// response time of the answered requests was too short, so an earlier version of loadline gave the verdict a
-/// confidence of only 0.5.
+/// This test repeats a situation that was observed with Puma: three workers keep their three connections, and 29 other
+/// connections get no answer. The mean response time of the answered requests was too short, so an earlier version of
+/// loadline gave the verdict a confidence of only 0.5.
 #[test]
 fn requests_without_an_answer_wait_too() {
     let unanswered = |is_told: bool| {

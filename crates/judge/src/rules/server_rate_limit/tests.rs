@@ -278,8 +278,8 @@ fn cpus_full_of_refusals_are_not_the_limit() {
 }
 
 /// Makes a run with a gateway that refuses requests with 502. If `share` is given, the gateway refuses this share of
-/// any load. Otherwise, it refuses all requests beyond 500 good answers per second. If `children` is true, its five
-/// child processes all have a request, and six further requests wait.
+/// any load. Without `share`, the gateway refuses all requests beyond 500 good answers per second. If `children` is
+/// true, its five child processes all have a request, and six further requests wait.
 fn gateway(share: Option<f64>, children: bool) -> PlantedRun {
     let refuse = move |t: &mut run::Trial, _: &crate::planted::Point| {
         let tally = &mut t.measured.tally;

@@ -198,7 +198,7 @@ fn a_used_up_pool_gives_one_piece_of_advice() {
     assert!(found.advice[1].contains("threads of node"), "{:?}", found.advice);
 }
 
-/// As observed with a server, all 32 threads have a request, but only one of them works at a time.
+/// In this observed case, all 32 threads of a server have a request, but only one of them works at a time.
 #[test]
 fn more_workers_are_not_advised_if_most_of_them_wait() {
     let pool = WaitFinding { cause: WorkerPool, holder: None, threads: 32.0, of: 37.0, ..lock(None) };
@@ -215,7 +215,7 @@ fn more_workers_are_not_advised_if_most_of_them_wait() {
     assert!(of(&semaphore, 4.0).starts_with("Raise the number of workers"), "32 wait for one of 4 slots");
 }
 
-/// As observed with 16 threads of Java, 15 threads wait for one ReentrantLock.
+/// This test repeats a situation that was observed with 16 threads of Java: 15 threads wait for one ReentrantLock.
 #[test]
 fn more_threads_are_not_advised_if_nothing_shows_what_they_wait_for() {
     let pool = WaitFinding { cause: WorkerPool, name: "exec-#".into(), threads: 16.0, of: 20.0, ..lock(None) };

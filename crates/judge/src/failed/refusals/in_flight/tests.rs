@@ -31,7 +31,7 @@ enum Load {
     Arrivals(f64),
 }
 
-/// Simulated window.
+/// A simulated window of a server that has a limit.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     limit: Limit,

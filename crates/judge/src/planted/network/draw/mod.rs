@@ -20,8 +20,8 @@ const RATES: (f64, f64) = (120.0, 3000.0);
 const MAX_CONNECTIONS: u32 = 256;
 /// Share of a request's CPU work that the server does before it checks whether the request exceeds the rate limit.
 const PARSES: f64 = 0.2;
-/// Time, in seconds, that gives the minimum size of a drawn listen queue. A queue of the minimum size can hold all
-/// connections that arrive within this time at the rate of the lowest limit.
+/// A randomly drawn listen queue can hold at least the connections that arrive within this time, seconds. A queue of
+/// the minimum size can hold all connections that arrive within this time at the rate of the lowest limit.
 const SLEEPS_S: f64 = 0.01;
 
 /// Returns the world (a random network) of a seed. With `disturbed`, the server's host has two CPUs, and another
@@ -50,7 +50,7 @@ fn world(draw: &mut Draw) -> World {
     let (load_threads, generator_s) = generator(draw);
     let free_cpus = f64::from(draw.cpus) - draw.other;
     let elsewhere_s = backend.filter(|b| b.here).map_or(0.0, |b| b.cpu_s) + if draw.shared { generator_s } else { 0.0 };
-    // CPU time per request with which the host reaches its drawn limit, seconds.
+    // CPU time per request with which the host's CPUs become full at the randomly drawn limit, seconds.
     let host_s = (free_cpus / draw.limit(HOST, ROOM) - elsewhere_s).max(0.02 / draw.rate);
     let loops = if draw.kind == Kind::Loops { loops(draw) } else { 0 };
     let serial_s = match draw.kind {

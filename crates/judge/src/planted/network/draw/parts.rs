@@ -49,8 +49,8 @@ pub(super) fn backend(draw: &mut Draw) -> Option<Backend> {
     let here = draw.chance(0.6);
     let limit = draw.limit(Cause::Backend, ROOM);
     let (threads, cpu_s, sleep_s) = match draw.random.usize(..3) {
-        // The upstream service computes in one thread. In the next case, it computes in one thread per connection, on
-        // all CPUs of its own host.
+        // The upstream service computes in one thread. In another case, the upstream service computes in one thread per
+        // connection, on all CPUs of its own host.
         0 => (Threads::Loops(1), 1.0 / limit, 0.0),
         1 if !here => (Threads::PerConnection, 4.0 / limit, 0.0),
         // The upstream service has child processes that mostly wait, for example for a disk or another service.
