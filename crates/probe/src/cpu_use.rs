@@ -37,7 +37,8 @@ impl CpuUseMeter {
     }
 
     /// Takes a reading at `t_s` seconds since the origin (time zero) of the load test. `pids` are the processes of this
-    /// side (server or generator) and of its upstreams. Their children count, too, from the start of each child on.
+    /// side (server or generator) and of its upstreams. The children of these processes count, too, from the start of
+    /// each child on.
     pub(crate) fn read(&mut self, t_s: f64, pids: impl Iterator<Item = u32>) {
         if self.readings.t_s.len() >= MAX_READINGS {
             return;
@@ -139,9 +140,9 @@ mod tests {
         assert_eq!(meter.take(), CpuUse::default());
     }
 
-    /// A child may run for longer than the time between two readings. Its CPU time belongs to the observed side from
-    /// its start on. An earlier version of loadline counted this CPU time only after the child's end, or after the next
-    /// sample of the processes.
+    /// A child may run for longer than the time between two readings. The CPU time of such a child belongs to the
+    /// observed side from the start of the child on. An earlier version of loadline counted this CPU time only after
+    /// the child's end, or after the next sample of the processes.
     #[test]
     fn the_cpu_time_of_a_running_child_counts_from_its_start() {
         let script = "read line; sh -c 'while :; do :; done' & read line; kill $!";

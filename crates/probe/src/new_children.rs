@@ -1,6 +1,6 @@
-//! Finds the processes that followed processes start during a load test. A source finds them, too, but only when it
-//! takes its next sample. CPU times are read far more often, and the CPU time of a process that is not found yet would
-//! count as used by other programs.
+//! Finds the processes that followed processes start during a load test. A source of counters finds these processes,
+//! too, but only when it takes its next sample. CPU times are read far more often, and the CPU time of a process that
+//! is not found yet would count as used by other programs.
 
 use std::collections::HashSet;
 use std::path::Path;

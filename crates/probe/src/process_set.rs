@@ -20,8 +20,8 @@ pub struct ProcessSet {
     wanted_behind: Vec<u32>,
     members_behind: Vec<UpstreamProcess>,
     met: Vec<(Upstream, Vec<u32>)>,
-    /// Instances with the CPU time of unseen children (children that ended before a sample could find them). Each comes
-    /// with the ID of the parent.
+    /// Instances with the CPU time of unseen children (children that ended before a sample could find them). Each
+    /// instance comes with the ID of the parent.
     ended_children: Vec<(u32, String)>,
     /// Number that increases when the processes to follow are replaced.
     edition: u64,
@@ -107,7 +107,8 @@ impl ProcessSet {
         }
     }
 
-    /// Adds a process that the upstream process `parent` started, to each upstream of the parent.
+    /// Adds the process `child`, which the upstream process `parent` started, to each upstream to which `parent`
+    /// belongs.
     pub fn add_child_behind(&mut self, parent: u32, child: u32) {
         let of_parent = self.met.iter_mut().filter(|(_, pids)| pids.contains(&parent) && !pids.contains(&child));
         of_parent.for_each(|(_, pids)| pids.push(child));
@@ -153,8 +154,8 @@ impl ProcessSet {
 mod tests {
     use super::*;
 
-    /// An earlier version of loadline forgot the upstreams at each new load. Until the second sample of the load, it
-    /// attributed their CPU time to other programs.
+    /// An earlier version of loadline forgot the upstreams at each new load. Until the second sample of the load, that
+    /// version attributed the CPU time of the upstreams to other programs.
     #[test]
     fn upstream_processes_stay_known_while_they_run() {
         let upstream = |address: &str| Upstream { address: address.into(), ..Upstream::default() };

@@ -86,7 +86,7 @@ pub(crate) fn descendants(proc: &Path, pids: &[u32]) -> Vec<u32> {
 /// Returns the IDs of this process and of its ancestors, nearest first. Reads one file for each of them. Returns no IDs
 /// if the `proc` folder, which may be one of a test, does not contain this process.
 pub(crate) fn own_line(proc: &Path) -> Vec<u32> {
-    /// Maximum number of ancestors. Files of a test may contain a circle.
+    /// Maximum number of ancestors. In a test, the parents in the files may form a circle.
     const MAX_ANCESTORS: usize = 4096;
     let me = std::process::id();
     let line = std::iter::successors(parent(proc, me), |pid| parent(proc, *pid));

@@ -24,8 +24,8 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Runs,
-    /// A signal has stopped the process. The number is the index of the incident, or `None` if the list of incidents
-    /// was full.
+    /// A signal has stopped the process. A signal has stopped the process. The value is the index of the incident, or
+    /// `None` if the list of incidents was full.
     Stopped(Option<usize>),
     Ended,
 }

@@ -67,8 +67,8 @@ impl SchedReading {
     ///
     /// The kernel deletes the times of a thread that ends, for example of a thread that handled one request. The CPU
     /// time of the process still includes an ended thread's time on a CPU, but the thread's waiting time is unknown.
-    /// Some threads ended or were not read. They are assumed to have waited for a CPU as long per running second as all
-    /// other threads.
+    /// Some threads ended or were not read. These threads are assumed to have waited for a CPU as long per running
+    /// second as all other threads.
     pub fn since(&self, earlier: &Self) -> SchedTimes {
         let of_thread = |(id, now): (&u32, &SchedTimes)| match earlier.threads.get(id) {
             Some(before) => now.since(*before),
@@ -120,7 +120,8 @@ mod tests {
     }
 
     /// In this test, a server starts a thread for each connection. An earlier version of loadline left out ended
-    /// threads. It found that the server wanted a CPU for 17 % of the time, although the server always computed.
+    /// threads. That version found that the server wanted a CPU for 17 % of the time, although the server always
+    /// computed.
     #[test]
     fn ended_threads_count_with_the_cpu_time_of_their_process() {
         let ms = |t: SchedTimes| (t.run_ns / 1_000_000, t.wait_ns / 1_000_000);

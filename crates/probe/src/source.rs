@@ -16,7 +16,7 @@ pub struct SourceSpec {
     /// Counters that the source fills: their IDs, or a pattern such as `cpu.*` for all counters of an object.
     pub counters: &'static [&'static str],
     /// Maximum mean cost per periodic sample in microseconds of CPU time. A source that costs more than its budget is
-    /// read at phase starts and ends. Within a phase, it is read only as often as its budget allows.
+    /// read at phase starts and ends. Within a phase, such a source is read only as often as its budget allows.
     pub budget_us: u32,
     /// Minimum interval between two readings at phase starts and ends in milliseconds. The interval is 0 except for
     /// very expensive sources, which would disturb short load tests.

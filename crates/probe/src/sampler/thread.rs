@@ -93,7 +93,7 @@ impl SamplerThread {
         }
     }
 
-    /// Takes a full sample, which answers the first `asked` requests for one.
+    /// Takes a full sample, which answers the first `asked` requests for a full sample.
     fn take_edge(&mut self, asked: u64) {
         let t_s = self.origin.now_s();
         self.probe.sample(t_s);

@@ -138,8 +138,8 @@ mod tests {
     use crate::Scope;
 
     /// Two processes share one memory group, but have different CPU groups, so their groups need different names. An
-    /// earlier version of loadline named the groups of both processes by the longer path, that of the memory group. It
-    /// therefore took the two CPU groups for one, and never read the second group's quota.
+    /// earlier version of loadline named the groups of both processes by the longer path, that of the memory group.
+    /// That version therefore took the two CPU groups for one, and never read the second group's quota.
     #[test]
     fn groups_with_different_quotas_have_different_names() {
         let tree = Tree::new(&Scope { root: "/t".into(), ..Scope::default() });

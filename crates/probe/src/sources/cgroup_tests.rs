@@ -6,7 +6,7 @@ use crate::Scope;
 use crate::testing::{Sampled, Tree};
 
 /// If the lower quota was too small, an earlier version of loadline wrote the smallest quota that the kernel accepts.
-/// It still claimed that it had lowered the quota.
+/// That version still claimed that it had lowered the quota.
 #[test]
 fn a_quota_is_lowered_only_if_the_kernel_accepts_the_lower_quota() {
     let lowered = |text: &str, version| {

@@ -21,8 +21,8 @@ const IDS: &[&str] = &["process.cpu", "process.cpus_allowed", "process.cpu_mask"
 /// clock ticks (usually 10 ms), so less may be a rounding error.
 const MIN_NS: u64 = 30_000_000;
 
-/// Programs of the ended children in earlier load tests, by the process ID of the parent. A later load test counts the
-/// CPU time of these children from its beginning.
+/// For each parent (by process ID), the name of the program of its children that ended in earlier load tests. A later
+/// load test counts the CPU time of these children from its beginning.
 pub(super) type KnownChildren = BTreeMap<u32, String>;
 
 /// Ended children of one process.
@@ -77,8 +77,8 @@ impl EndedChildren {
     }
 
     /// Updates the CPU time of unseen children. The CPU time of a followed child is subtracted when the child ends. The
-    /// parent's counter includes it only after the parent has called wait(2). To prevent a drop in between, the highest
-    /// result so far is kept.
+    /// parent's counter includes the time of an ended child only after the parent has called wait(2). To prevent that
+    /// the sum drops until then, the highest result so far is kept.
     fn update(&mut self) -> u64 {
         let grown_ns = self.last_ns.saturating_sub(self.first_ns.unwrap_or(self.last_ns));
         self.unseen_ns = self.unseen_ns.max(grown_ns.saturating_sub(self.followed_ns));

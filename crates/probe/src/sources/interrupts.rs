@@ -72,8 +72,8 @@ struct Wraps {
     lost: f64,
 }
 
-/// Returns the number of interrupts of a kind that are missing from the sum over all CPUs. They are missing because
-/// counts of CPUs wrapped (started again at 0). A sum falls only if the count of at least one CPU has wrapped.
+/// Returns the number of interrupts of a kind that are missing from the sum over all CPUs. Interrupts are missing
+/// because counts of CPUs wrapped (started again at 0). A sum falls only if the count of at least one CPU has wrapped.
 fn lost(known: &mut HashMap<Vec<u8>, Wraps>, kind: &[u8], sum: f64) -> f64 {
     let Some(wraps) = known.get_mut(kind) else {
         known.insert(kind.to_vec(), Wraps { last: sum, lost: 0.0 });

@@ -78,8 +78,8 @@ struct UpstreamChain {
     stops: Vec<Step>,
     /// Addresses at which the server connects to itself.
     own: HashSet<String>,
-    /// Owner of each socket, by inode: 0 for the server, n for the upstream at index n - 1 of `stops`, `None` for other
-    /// processes.
+    /// Owner of each socket, by the socket's inode. The value 0 is the server, n is upstream number n (the first of
+    /// `stops` is 1), and `None` is any other process.
     holders: HashMap<u32, Option<usize>>,
 }
 
@@ -181,7 +181,7 @@ impl UpstreamChain {
     }
 
     /// Finds out which connecting ends are open in the server's processes, and then which are open in each upstream's
-    /// processes. Adds the addresses to which they lead as upstreams.
+    /// processes. Adds the addresses to which these connecting ends lead as upstreams.
     fn follow(&mut self, ends: &[ConnectionEnd], round: &mut Round<'_>) {
         let mut at = 0;
         while at <= self.stops.len() {

@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(call(Arch::X86, 9999), None);
     }
 
-    /// As observed with MySQL, nine idle threads wait in io_getevents(2).
+    /// This test repeats a situation that was observed with MySQL: nine idle threads wait in io_getevents(2).
     #[test]
     fn a_wait_for_any_completion_is_no_wait_for_a_disk() {
         for number in [208, 333, 426] {

@@ -22,7 +22,7 @@ impl<T> Default for Counted<T> {
 }
 
 impl<T> Counted<T> {
-    /// Counts one more. Calls `describe` only if its result is kept.
+    /// Counts one more item. Calls `describe` only if its result is kept.
     pub(super) fn add(&mut self, describe: impl FnOnce() -> T) {
         self.all += 1;
         if self.kept.len() < MAX_CONNECTIONS {
@@ -30,12 +30,12 @@ impl<T> Counted<T> {
         }
     }
 
-    /// Returns true if some were counted that are not kept.
+    /// Returns true if items were counted whose descriptions are not kept.
     pub(super) fn is_cut(&self) -> bool {
         self.all > self.kept.len()
     }
 
-    /// Returns `part`, which is a number of kept ones, as a number of all.
+    /// Scales `part`, a number of kept items, to all counted items.
     pub(super) fn scaled(&self, part: f64) -> f64 {
         part * self.all as f64 / self.kept.len().max(1) as f64
     }

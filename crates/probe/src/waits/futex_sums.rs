@@ -196,7 +196,8 @@ impl FutexSum {
         }
         let (seen, weight) = (waiting.len() as f64, round.weight);
         self.waiting += seen * weight;
-        // A pair of waiting threads is in the turn of a round with the square of the probability of one thread.
+        // If a round reads only a part of the threads, a pair of waiting threads is in this part with the square of the
+        // probability of one thread.
         self.waiting_squares += seen * (seen - 1.0) * weight * weight + seen * weight;
         self.contended += 1;
         self.is_partial |= weight > 1.0;

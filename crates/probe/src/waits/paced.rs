@@ -31,7 +31,8 @@ pub(super) const CHILDREN: Pace = Pace { share: 0.0002, min_pause_ns: 50e6 };
 pub(super) const NAMING: Pace = Pace { share: 0.0003, min_pause_ns: 0.0 };
 /// Pace of reading the stacks of all waiting threads.
 pub(super) const STACKS: Pace = Pace { share: 0.001, min_pause_ns: 50e6 };
-/// Pace of reading the threads that hold a lock. Their stacks say more about a lock than all other stacks.
+/// Pace of reading the threads that hold a lock. The stacks of these threads say more about a lock than all other
+/// stacks.
 pub(super) const HOLDERS: Pace = Pace { share: 0.0005, min_pause_ns: 10e6 };
 /// Pace of listing all locks on files. Here, the share limits the wall-clock time, not the CPU time, because no program
 /// can lock a file while the kernel makes the list.

@@ -43,8 +43,8 @@ struct ProcessSums {
     pids: BTreeSet<u32>,
     processes: f64,
     threads: f64,
-    /// For each thread, two weighted numbers of rounds. In the first, the thread ran or was ready. In the second, it
-    /// waited in the middle of its work.
+    /// For each thread, two weighted numbers of rounds. The first number counts the rounds in which the thread ran or
+    /// was ready. The second number counts the rounds in which the thread waited in the middle of its work.
     running: BTreeMap<u32, (f64, f64)>,
     behind: bool,
     /// Number of rounds before the first round that shows a process with this name.

@@ -50,7 +50,8 @@ impl UpstreamChain {
         self.search(wanted, round);
     }
 
-    /// Returns who connects to a known upstream, as in `holders`: 0 for the server, n for the upstream at index n - 1.
+    /// Returns who connects to a known upstream, in the numbering of `holders`: 0 for the server, n for upstream number
+    /// n.
     fn who_asks(&self, to: &Address) -> Option<usize> {
         let stop = self.stops.iter().find(|stop| stop.to == *to)?;
         match stop.behind.from.as_str() {

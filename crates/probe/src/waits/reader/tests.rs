@@ -69,8 +69,8 @@ print('ready', flush=True)
 loop.poll(60)
 ";
 
-/// An earlier version of loadline recorded that a server without TCP listeners had accepted no connection. It therefore
-/// did not recognise the server's event loop.
+/// An earlier version of loadline recorded that a server without TCP listeners had accepted no connection. That version
+/// therefore did not recognise the server's event loop.
 #[test]
 fn the_connections_of_a_server_without_tcp_listeners_are_unknown() {
     let Some(python) = testkit::program("python3") else {

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use run::WaitProfile;
 
-/// What the sampler's owner asks of the sampling thread, and the thread's answers.
+/// Requests of the sampler's owner to the sampling thread, and the thread's answers.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pub(super) stop: bool,

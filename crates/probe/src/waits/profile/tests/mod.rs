@@ -133,8 +133,8 @@ fn connections_to_a_peer_have_means_a_maximum_and_the_process_there() {
     assert_eq!(profile(&rounds).peers[0].open, 1.5);
 }
 
-/// An overload adds requests and threads during the measurement. Rounds read the clients' connections less often than
-/// the threads.
+/// An overload adds requests and threads during the measurement. The clients' connections are read in fewer rounds than
+/// the threads are.
 #[test]
 fn requests_and_waiting_threads_that_grow_are_counted_over_the_same_rounds() {
     let round = |waiting: u32, is_read: bool| {
