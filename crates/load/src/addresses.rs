@@ -124,7 +124,8 @@ impl AddressTurns {
 #[derive(Clone, Debug)]
 struct WeightedTurns {
     weights: Box<[f64]>,
-    /// For each address, the number of turns by which it is behind its share, times the sum of the weights.
+    /// For each address: the number of turns by which the address is behind its share, multiplied by the sum of the
+    /// weights.
     credits: Box<[f64]>,
     taken: usize,
 }

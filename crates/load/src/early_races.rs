@@ -10,7 +10,7 @@ use run::ErrorKind;
 /// A keep-alive race on one connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Race {
-    /// Kind of failure that the end of the connection would count as if it were no race: a reset or a close.
+    /// Kind of failure as which the end of the connection would count without a race: a reset or a close.
     pub(crate) kind: ErrorKind,
     /// True if the oldest request in flight was sent again, and false if this request failed.
     pub(crate) is_first_resent: bool,

@@ -1,9 +1,9 @@
 //! Schedules, which set the rate of arrivals over time: a rate that changes in stages, or recorded times.
 //!
-//! An arrival process with a constant rate gives times; each time, multiplied by the rate, is a number of requests,
-//! `n`. A schedule with the rate `r(t)` makes request number `n` due at the time `t`. At this time, the integral of `r`
-//! from 0 to `t` reaches `n`. The kind of arrivals (constant, Poisson or self-similar) therefore stays the same,
-//! whatever the rate. (Cinlar, *Introduction to Stochastic Processes*, 1975, section 4.7.)
+//! An arrival process with a constant rate gives the time of each request. Such a time, multiplied by the rate, is the
+//! number `n` of requests until then. A schedule with the rate `r(t)` makes request number `n` due at the time `t`. At
+//! this time, the integral of `r` from 0 to `t` reaches `n`. The kind of arrivals (constant, Poisson or self-similar)
+//! therefore stays the same, whatever the rate. (Cinlar, *Introduction to Stochastic Processes*, 1975, section 4.7.)
 
 use std::sync::Arc;
 

@@ -7,8 +7,8 @@
 //! A connection that fails is not replaced, but the counts show how many connections stayed open. The number of
 //! messages per connection is 1 + x, where x is `sends_per_connection`; 0 stands for no limit. Once all messages are
 //! answered, the client closes the connection with a FIN. At this moment, no message is in flight, so no half-close is
-//! needed. If `compat` is set, the client closes as in the article of Jones and Deshpande. It ends its own side first,
-//! and closes when the server has ended the other side.
+//! needed. If `compat` is set, the client closes as in the article of Jones and Deshpande. The client then ends its own
+//! side first, and closes when the server has ended the other side.
 
 use super::{BlockTurns, Core, State};
 use crate::driver::Ops;

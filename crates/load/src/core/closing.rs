@@ -1,7 +1,7 @@
 //! Connections whose end the server has announced (`Connection: close`, GOAWAY). Most servers close a connection at
 //! once after they have announced its end, so the server's side has the connection in TIME_WAIT. The connection keeps
-//! its index until the server's FIN arrives. Meanwhile, its client uses another connection with another index, so no
-//! client waits for the end of an old connection.
+//! its index until the server's FIN arrives. Meanwhile, the client of this connection uses another connection with
+//! another index, so no client waits for the end of an old connection.
 //!
 //! Some servers leave the close to the client. If the client must close, one of the server's workers stays occupied
 //! until the client closes the connection. The first late FIN shows that the server leaves the close to the client.
@@ -126,7 +126,7 @@ impl Core {
     }
 
     /// Frees a connection index. With two-process S-Clients (sockets that connect again and again), does nothing in the
-    /// process that handles the connections. The driver assigns the connection indexes there.
+    /// process that handles the connections. In that process, the driver assigns the connection indexes.
     fn give_back<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match &self.mode {
             Mode::Handling => {}

@@ -246,8 +246,8 @@ fn the_oldest_request_of_a_pipeline_fails_and_those_behind_it_are_sent_again() {
     }
 }
 
-/// The server closes each connection after two answers. The first close meets requests of which the server received no
-/// byte. The second close meets a request that was sent while another request was in flight.
+/// The server closes each connection after two answers. At the first close, requests are in flight of which the server
+/// received no byte. At the second close, a request is in flight that was sent while another request was in flight.
 #[test]
 fn a_close_after_a_known_number_of_answers_fails_no_request_of_a_pipeline() {
     let mut fixture = two_in_a_pipeline();

@@ -42,7 +42,7 @@ impl CompletionSink<'_> {
     }
 
     /// Returns true if an answer came after the timeout of its request. The timer of a connection starts anew with each
-    /// request and each answer. It therefore does not notice a late answer while other requests are answered.
+    /// request and each answer. The timer therefore does not notice a late answer while other requests are answered.
     #[inline]
     fn is_late(&self, request: &InFlightRequest, done: &Done) -> bool {
         let took_ns = self.now.saturating_sub(request.start.sent_ns);

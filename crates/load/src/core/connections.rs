@@ -30,7 +30,8 @@ impl Core {
         }
     }
 
-    /// Counts a connect. In a closed loop, stores its start, which may be the intended start of a request.
+    /// Counts a connect. In a closed loop, also stores the start of the connect, which may be the intended start of a
+    /// request.
     fn attempt(&mut self, now: u64, conn: u32) {
         self.record.counts.attempted += 1;
         if matches!(self.mode, Mode::Closed { .. }) {

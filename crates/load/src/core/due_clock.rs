@@ -29,7 +29,7 @@ impl DueClock {
         Self { due, next_ns, behind, origin_ns, waiting: 0, planned: rate, rate, changed: false }
     }
 
-    /// Sets the start of the clock to `origin_ns`. Must be called before the first due request is taken.
+    /// Sets the start of the clock to `origin_ns`. This function must be called before the first due request is taken.
     pub(super) fn begin_at(&mut self, origin_ns: u64) {
         self.next_ns = origin_ns.saturating_add(self.next_ns - self.origin_ns);
         self.origin_ns = origin_ns;

@@ -184,7 +184,8 @@ fn closes_after_equal_numbers_of_answers_are_races_in_an_open_loop_too() {
 }
 
 /// The server reads the eleventh request of each connection, and then fails. If the failing server has read a request,
-/// the end of the connection is no keep-alive race. This holds even if each connection had the same number of answers.
+/// the end of the connection is no keep-alive race. The end is no keep-alive race even if each connection had the same
+/// number of answers.
 #[test]
 fn resets_by_a_server_that_fails_are_no_keep_alive_races() {
     for think_ms in [0.0, 5.0] {

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 /// server loses its CPU between its answer and its close, the FIN comes only after tens of milliseconds.
 const KNOWN_WAIT_NS: u64 = 100_000_000;
 /// Maximum time to wait for a FIN to test whether the server closes connections, nanoseconds. The client makes this
-/// test if it does not know yet whether the server closes connections. It also makes the test if the server did not
-/// close in the last test. On an idle machine, the FIN comes within 0.1 ms after the answer.
+/// test if it does not know yet whether the server closes connections. The client also makes the test if the server did
+/// not close in the last test. On an idle machine, the FIN comes within 0.1 ms after the answer.
 const TRIAL_WAIT_NS: u64 = 10_000_000;
 /// Interval between two tests of a server that has left the close to the client, nanoseconds. Each test shows whether
 /// the server now closes connections, and occupies one worker of the server for [`TRIAL_WAIT_NS`], which is 1 % of the
@@ -20,8 +20,8 @@ const MAX_SPARES: u32 = 256;
 /// Minimum number of additional connection indexes. Even with few clients, several FINs may be late at the same time.
 const MIN_SPARES: u32 = 16;
 
-/// Returns the number of further connection indexes, besides one per client, for connections that wait for a FIN. All
-/// connection indexes together are at most `room`.
+/// Returns the number of additional connection indexes, for connections that wait for a FIN. Each client also has one
+/// connection index. All connection indexes together are at most `room`.
 pub(crate) fn spares(clients: u32, room: u32) -> u32 {
     clients.clamp(MIN_SPARES, MAX_SPARES).min(room.saturating_sub(clients))
 }

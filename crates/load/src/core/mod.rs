@@ -170,7 +170,8 @@ impl Core {
         }
     }
 
-    /// Sets the start time of the task to `origin_ns`. Must be called before any connect or request is started.
+    /// Sets the start time of the task to `origin_ns`. This function must be called before any connect or request is
+    /// started.
     pub(crate) fn begin_at(&mut self, origin_ns: u64) {
         self.task.origin_ns = origin_ns;
         self.tuned.0 = origin_ns;

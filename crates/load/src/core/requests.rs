@@ -223,8 +223,8 @@ impl Core {
             bytes
         };
         // Errors are ignored, because the connection is lost in any case. One pass of the event loop may read two
-        // packets of the server, the second of which contains the fault. If the answer to the first packet still waits
-        // to be sent, the driver puts the last bytes behind this answer.
+        // packets of the server, the second of which contains the fault. If the answer to the first packet is still in
+        // the driver's queue, the driver puts the last bytes behind this answer.
         let _ = if c.pending { ops.send_last(conn, call) } else { ops.send(conn, call).is_ok() };
         self.record.counts.bytes_sent += bytes as u64;
         if c.state == State::Handshaking {

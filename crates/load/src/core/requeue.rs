@@ -28,10 +28,10 @@ use crate::record::Race;
 
 /// Maximum number of times that one request is sent again after keep-alive races, as in curl (`CONN_MAX_RETRIES`).
 const MAX_RESENDS: u8 = 5;
-/// Maximum ratio of suspected keep-alive races to connections that the server closed while idle or with unread requests
-/// ([`FREE_RACES`] come on top). With a think time equal to the keep-alive timeout, we measured 1.8 races per closed
-/// idle connection with HAProxy, and up to 0.7 with nginx. If the think time differs from the keep-alive timeout,
-/// keep-alive races are much rarer.
+/// Maximum number of suspected keep-alive races per connection that the server closed while it was idle or had only
+/// unread requests. [`FREE_RACES`] further races are accepted. With a think time equal to the keep-alive timeout, we
+/// measured 1.8 races per closed idle connection with HAProxy, and up to 0.7 with nginx. If the think time differs from
+/// the keep-alive timeout, keep-alive races are much rarer.
 const MAX_RACES_PER_IDLE_END: u64 = 4;
 /// Number of suspected keep-alive races that are always accepted. [`MAX_RACES_PER_IDLE_END`] allows further races.
 const FREE_RACES: u64 = 8;
@@ -71,7 +71,7 @@ fn resent(request: &InFlightRequest) -> Option<InFlightRequest> {
     (again.resends <= MAX_RESENDS).then_some(again)
 }
 
-/// Returns a request for another send, without what the connection engine stored about the answer to this send.
+/// Returns a request so that it can be sent again, without the stored data about the answer to the failed send.
 pub(super) fn without_answer(request: &InFlightRequest) -> InFlightRequest {
     InFlightRequest { first_byte_ns: 0, has_events: false, ..*request }
 }

@@ -255,7 +255,7 @@ fn a_request_without_an_answer_takes_the_time_of_its_send() {
     assert!((response.mean_us() / 3.0 - 1.0).abs() < 0.01, "{}", response.mean_us());
 }
 
-/// Each answer moves the timer of its connection, so the timer does not notice a request that is passed over.
+/// Each answer moves the timer of its connection, so the timer does not notice a single request that gets no answer.
 #[test]
 fn an_answer_after_the_timeout_is_a_failure_although_others_came_in_time() {
     let intensity = Intensity::Closed { connections: 1, pipeline: 2, think: ThinkTime::default() };

@@ -90,8 +90,8 @@ impl Think {
         self.mean_ns <= 0.0
     }
 
-    /// Draws the rest of a pause, from a random moment within the pause. For an exponential pause, the rest is also
-    /// exponentially distributed. For a constant pause, the rest is uniformly distributed.
+    /// Returns the random time from a moment within a pause to the end of the pause. For an exponential pause, the rest
+    /// is also exponentially distributed. For a constant pause, the rest is uniformly distributed.
     pub(crate) fn rest(self, rng: &mut Rng) -> u64 {
         if self.exponential { self.draw(rng) } else { (rng.f64() * self.mean_ns) as u64 }
     }

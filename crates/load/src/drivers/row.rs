@@ -25,10 +25,10 @@ pub struct DriverSpec {
     pub(crate) plain_descriptors: bool,
     /// True if one receive returns several datagrams (GRO). For a protocol over UDP, `auto` chooses a driver with GRO.
     /// For HTTP/3 on 10 connections with 10 streams each, the generator needed 3.7 µs of CPU time per request with GRO.
-    /// Without GRO, it needed 8.7 µs (medians of three alternating runs).
+    /// Without GRO, the generator needed 8.7 µs (medians of three alternating runs).
     pub(crate) joins_datagrams: bool,
-    /// Function that runs a whole load plan on one thread. After the start, it needs no command from a conductor
-    /// (controlling process). Only a driver with its own clock has this function.
+    /// Function that runs a whole load plan on one thread. After the start, this function needs no command from a
+    /// conductor (controlling process). Only a driver with its own clock has this function.
     pub(crate) whole: Option<RunWhole>,
 }
 

@@ -32,8 +32,8 @@ impl Record {
     }
 
     /// Records that the server closed a connection without reading the requests in flight on it. `answers` is the
-    /// number of answers on the connection if the requests were sent right after an answer. It is `None` if they were
-    /// sent after an idle time.
+    /// number of answers on the connection if the requests were sent right after an answer. `answers` is `None` if the
+    /// requests were sent after an idle time.
     pub(crate) fn closed_unread(&mut self, answers: Option<u64>) {
         self.unread_closes += 1;
         answers.into_iter().for_each(|answers| self.answers_before_close.add(answers));

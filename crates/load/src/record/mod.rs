@@ -78,7 +78,7 @@ pub(crate) struct Record {
     /// Times of the answers in `response` that arrived in several pieces.
     pieces: PieceTimes,
     /// Times of requests that failed or were refused after the first byte of their answer had arrived. `None` if there
-    /// were none.
+    /// were no such requests.
     failed_pieces: Option<Box<FailedPieces>>,
     /// Time from the intended start of a request until the request was sent, for each request that waited for a
     /// connection.
@@ -104,7 +104,7 @@ pub(crate) struct Record {
     /// Ages of the requests whose first byte had arrived when the measured window began or ended. After the first byte
     /// has arrived, a request's time to the first byte is known. `None` if there are no ages to store.
     begun: Option<Box<EdgeAges>>,
-    /// Ages of the requests that are in both `hung` and `begun`. `None` if there are none.
+    /// Ages of the requests that are in both `hung` and `begun`. `None` if no age is in both.
     hung_begun: Option<Box<EdgeAges>>,
     /// Times of unanswered requests, measured from their send.
     service_unanswered: UnansweredTimes,

@@ -1,5 +1,4 @@
-//! Makes one shard's part of the result of a trial (one load). The shard's part of the result is made from the record
-//! of the shard (generator thread).
+//! Makes one shard's part of the result of a trial (one load).
 
 use std::collections::BTreeMap;
 use std::mem::{replace, take};
@@ -105,7 +104,7 @@ impl Record {
 }
 
 /// Returns the delays between the due time and the send of all requests. Each request was recorded in one of the two
-/// histograms. Also completes `blocked`: a request that found a connection at once waited 0 s for one.
+/// histograms. Also completes `blocked`: a request that found a connection at once waited 0 s for a connection.
 fn schedule_lag(mut on_time: Hist, blocked: &mut Hist) -> Hist {
     let requests = on_time.len();
     on_time.merge(blocked);

@@ -35,7 +35,8 @@ impl PieceTimes {
         Self { response: Hist::new(), first_byte: Hist::new(), sent, transfer: Hist::new() }
     }
 
-    /// From now on, records the times that start with the send separately. All times so far started with the send.
+    /// From now on, records the times that start with the send separately. All times that were recorded so far started
+    /// with the send.
     pub(super) fn record_service(&mut self) {
         self.sent = Some(SentTimes { service: self.response.clone(), wait: self.first_byte.clone() });
     }

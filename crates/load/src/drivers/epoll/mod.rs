@@ -38,8 +38,8 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
 };
 
 /// Runs one shard (generator thread) with the epoll driver. With two-process S-Clients (sockets that connect again and
-/// again), this process establishes the connections. It adds the result of the process that handles connections to its
-/// own result.
+/// again), this process establishes the connections. This process adds the result of the process that handles
+/// connections to its own result.
 pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let mut driver = EpollDriver::new(&shard.setup).map_err(failed)?;
     let Some((partner, theirs)) = shard.partner.take() else { return shard.drive(&mut driver) };
@@ -51,7 +51,7 @@ pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
             .map_err(|e| LoadError::no_thread("starting the thread that listens to the other process", &e))?;
         let part = shard.drive(&mut driver);
         // When the driver is dropped, its end of the socketpair closes. The process that handles connections learns
-        // from this that no more connections will come.
+        // from this close that no more connections will come.
         drop(driver);
         let mut handled = heard.join().map_err(|_| LoadError::ThreadLost)??;
         handled.merge(part?);
@@ -215,8 +215,8 @@ fn read_datagrams(
             Ok(group) if group.bytes == 0 => {}
             Ok(udp::Group { bytes, datagram_bytes, .. }) => {
                 f(ops, Completion::Datagrams { conn, bytes: &buffer[..bytes], datagram_bytes });
-                // Handling these datagrams may have started requests, whose answers may come with the next receive.
-                // Without a new reading of the clock, the next answer could seem to take no time.
+                // The handling of received datagrams may have started requests, whose answers may come with the next
+                // receive. Without a new reading of the clock, the next answer could seem to take no time.
                 ops.refresh();
             }
             Err(Errno::AGAIN) => return,
@@ -246,8 +246,8 @@ fn read_all(
                 if n < buffer.len() && !to_the_end {
                     return;
                 }
-                // A long answer may take many reads. Without a new reading of the clock, its last byte would seem to
-                // come together with its first.
+                // A long answer may take many reads. Without a new reading of the clock, the last byte of a long answer
+                // would seem to come together with its first byte.
                 ops.refresh();
             }
             Err(Errno::AGAIN) => return,

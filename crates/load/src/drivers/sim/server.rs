@@ -54,8 +54,8 @@ pub struct SimServer {
     /// their arrival. If false, a worker accepts one connection, answers one request and closes the connection, unless
     /// `keeps_connections` is set. While all workers serve a connection, other connections wait in the accept queue.
     pub accept_at_once: bool,
-    /// True if a worker answers all requests on the connection that it accepted, until the connection ends. Has no
-    /// effect with `accept_at_once`.
+    /// True if a worker answers all requests on the connection that it accepted, until the connection ends. The setting
+    /// has no effect with `accept_at_once`.
     pub keeps_connections: bool,
     /// Backlog of the listener. The accept queue holds one connection more than the backlog. If the queue is full, a
     /// SYN is dropped, and the client sends it again after a second.
