@@ -130,7 +130,7 @@ impl Conductor for Machine {
     }
 
     /// Advances the clock by the time of an experiment. The experiment has three load tests. In the first, two loads
-    /// alternate. In the second, levers are switched on and off. The third has fewer CPUs.
+    /// alternate. In the second, levers are switched on and off. In the third load test, the server has fewer CPUs.
     fn experiment(&mut self) -> Result<(), LabError> {
         if self.experiment_fails {
             return Err(LabError::Agent { name: "generator 1".into(), why: "ssh ended".into() });

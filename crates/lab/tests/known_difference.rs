@@ -259,8 +259,8 @@ fn programs_beside_equal_servers_make_no_difference_of_them() {
     }
 }
 
-/// On a shared machine, most comparisons of one minute find a change of 5 % of the CPU time. Few of them show a
-/// difference between equal servers.
+/// On a shared machine, most comparisons of one minute find a change of 5 % of the CPU time. Few of these comparisons
+/// show a difference between equal servers.
 #[test]
 fn five_percent_are_decided_on_a_shared_machine() {
     let (equal, slower) = (results(SEEDS, SHARED, 0.0), results(SEEDS, SHARED, 0.05));

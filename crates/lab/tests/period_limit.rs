@@ -155,8 +155,8 @@ impl Conductor for Limiter {
     }
 }
 
-/// An earlier version of loadline searched at lower and lower rates, while the server refused everything. It reported a
-/// capacity of 565/s, and no cause, for a server that answers 2,000 requests per 10 s.
+/// An earlier version of loadline searched at lower and lower rates, while the server refused everything. That version
+/// reported a capacity of 565/s, and no cause, for a server that answers 2,000 requests per 10 s.
 #[test]
 fn a_search_keeps_its_rate_until_it_knows_the_period() {
     for begin_s in [0.0, 1.3, 4.9, 8.6] {

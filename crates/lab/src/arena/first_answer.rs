@@ -32,7 +32,7 @@ pub(super) fn unchecked_requests(load: &LoadPlan) -> usize {
 
 /// Returns the indexes of the requests whose answers are checked again in a turn. Turns of different rounds check
 /// different parts of the set. If requests depend on each other or on a data table, every turn checks the beginning of
-/// the set. Other parts would be answered differently.
+/// the set. If only a later part of the set were sent, its answers would differ.
 pub(super) fn checked_in_turn(load: &LoadPlan, round: u64) -> Vec<u16> {
     let all = checked_requests(load);
     let depends = load.requests.as_ref().is_some_and(|set| set.templates || set.order == run::RequestOrder::Sequence);

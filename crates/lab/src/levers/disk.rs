@@ -119,8 +119,8 @@ impl DiskCounters {
     }
 }
 
-/// Number of writing threads, and size of their writes, while the lever is on. Both are derived from the requests of
-/// other programs to the disk while the lever is off.
+/// Number of writing threads, and size of their writes, while the lever is on. Both numbers are derived from the
+/// requests of other programs to the disk while the lever is off.
 struct WriteDose {
     writers: AtomicUsize,
     piece: AtomicUsize,

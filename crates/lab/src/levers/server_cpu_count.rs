@@ -31,8 +31,9 @@ pub(super) const ROW: Lever = Lever {
 };
 
 /// Length of a time slot, seconds. The kernel moves load between CPUs within tenths of a second. In a measurement, one
-/// of two CPUs was taken from a threaded Python server. After it lost the CPU, the server had 76 % of its rate in the
-/// first 10 ms, 86 % after 50 ms, and 94 % from 70 ms on. The first 70 ms of a time slot are not measured.
+/// of two CPUs was taken from a threaded Python server. The server lost throughput only gradually: it had 76 % of its
+/// rate in the first 10 ms after the loss of the CPU, 86 % after 50 ms, and 94 % from 70 ms on. The first 70 ms of a
+/// time slot are therefore not measured.
 const SLOT_S: f64 = 0.15;
 /// Number of busy processes per taken CPU. Each process has the scheduler's normal weight. A server on two CPUs has
 /// between half of the normal scheduler weight and the whole normal weight on each CPU. Eight busy processes per taken

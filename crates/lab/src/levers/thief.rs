@@ -162,10 +162,10 @@ impl Theft {
         }
     }
 
-    /// Returns two values for each slot. The first is the speed of the slowed processes, if known. The second is the
-    /// share of time in which they needed a CPU ([`wanted`]). Only processes that exist at the start of a slot are
-    /// read, both at its start and at its end. If this thread missed a slot, the speed and the share are both NaN (not
-    /// a number).
+    /// Returns two values for each slot. The first value is the speed of the slowed processes, if known. The second
+    /// value is the share of time in which these processes needed a CPU ([`wanted`]). Only processes that exist at the
+    /// start of a slot are read, both at its start and at its end. If this thread missed a slot, the speed and the
+    /// share are both NaN (not a number).
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
         let slowed = SlowedProcesses::new(&self.slot_clock.plan.pids);
         let look = |pids: &[u32]| (SchedReading::of(pids), clock::monotonic_ns());
@@ -191,9 +191,9 @@ impl Theft {
 }
 
 /// Returns the share of time in which the slowed processes needed a CPU, 0 to 1. The result is the larger of two
-/// values. One is the share of all CPUs that the processes used or waited for. The other is the mean number of running
-/// threads, at most one. Waiting times alone are not enough, because a process that waits for its quota is not counted
-/// as waiting for a CPU.
+/// values. One value is the share of all CPUs that the processes used or waited for. The other value is the mean number
+/// of running threads, at most one. Waiting times alone are not enough, because a process that waits for its quota is
+/// not counted as waiting for a CPU.
 fn wanted(times: &SchedTimes, length_ns: f64, cpus: f64) -> f64 {
     let (run, wait) = (times.run_ns as f64 / length_ns.max(1.0), times.wait_ns as f64 / length_ns.max(1.0));
     ((run + wait) / cpus.max(1e-3)).max(run).min(1.0)

@@ -1,6 +1,6 @@
 //! A lever (temporary change that an experiment makes) that gives the generator's connections a small receive buffer.
-//! It requests a quarter of the bytes in flight. Linux doubles the requested size, so the TCP window becomes at most
-//! half of the bytes in flight.
+//! The lever requests a buffer for a quarter of the bytes in flight. Linux doubles the requested size, so the TCP
+//! window becomes at most half of the bytes in flight.
 
 use run::{CounterId, Io, LoadPlan, Prove, Reading, Run};
 

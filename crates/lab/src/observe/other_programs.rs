@@ -113,8 +113,8 @@ mod tests {
         assert!(about(&shares, &[0.0, 0.0, 0.25, 0.5, 0.5]), "{shares:?}");
     }
 
-    /// An earlier version of loadline counted its own work at the start of a load as the work of other programs. It
-    /// therefore repeated the load again and again.
+    /// An earlier version of loadline counted its own work at the start of a load as the work of other programs. That
+    /// version therefore repeated the load again and again.
     #[test]
     fn an_observer_is_no_other_program_and_counts_once() {
         let shares = |pids: [u32; 2]| {

@@ -1,5 +1,5 @@
-//! Test request before any load, which checks that the server uses the expected protocol. If not, the user gets one
-//! precise sentence at once instead of a million errors later.
+//! Test request before any load, which checks that the server uses the expected protocol. If the server uses another
+//! protocol, the user gets one precise sentence at once instead of a million errors later.
 
 pub(crate) mod calls;
 mod cluster;

@@ -170,8 +170,8 @@ pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     (!fits).then(|| sparse::too_short(&points, 0.0, run.plan.search.budget_s, seconds))
 }
 
-/// Returns the reason why an experiment on a run's server would show nothing. Either it does not fit into the given
-/// seconds, or the server refuses all requests for a time.
+/// Returns the reason why an experiment on a run's server would show nothing. Either the experiment does not fit into
+/// the given seconds, or the server refuses all requests for a time.
 pub(crate) fn untestable(run: &run::Run, seconds: f64) -> Option<String> {
     refuses_for_a_time(run).or_else(|| too_short(run, seconds))
 }

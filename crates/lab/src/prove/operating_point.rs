@@ -41,8 +41,8 @@ pub(crate) struct OperatingPoint {
     pub(crate) rate: f64,
     /// Median response time with `connections` connections, or at the offered rate, seconds.
     pub(crate) response_s: f64,
-    /// Response time that determines the length of turns, seconds. It is the median, or a longer time if rare slow
-    /// answers occupy the connections most of the time.
+    /// Response time that determines the length of turns, seconds. The time is the median, or a longer time if rare
+    /// slow answers occupy the connections most of the time.
     pub(super) turn_response_s: f64,
     /// Observed state of the server at the plan's rate; `None` for a closed loop.
     pub(crate) at_rate: Option<AtRate>,
@@ -239,9 +239,9 @@ pub(super) fn most_served(run: &Run) -> u32 {
     refused.map_or(most, |refused| most.min(refused.saturating_sub(1)).max(1))
 }
 
-/// Returns the number of connections for levers that are switched in time slots. It is `connections`, unless the server
-/// refused a considerable part of this load's requests. If the server refused that many, returns the largest smaller
-/// number of connections for which the run had no such refusals, if any.
+/// Returns the number of connections for levers that are switched in time slots. The result is `connections`, unless
+/// the server refused a considerable part of this load's requests. If the server refused that many, returns the largest
+/// smaller number of connections for which the run had no such refusals, if any.
 pub(super) fn unrefused(run: &Run, connections: u32) -> u32 {
     let load = run.trials.iter().rfind(|trial| closed_connections(trial) == Some(connections));
     let served = run.trials.iter().filter(|trial| !refuses(trial)).filter_map(closed_connections);

@@ -57,8 +57,8 @@ const SHORT: Density =
 /// only a small part at the start of a time slot. A request that spans two time slots also weakens the measured effect
 /// at the end of a time slot. Leaving out more of the start would therefore not help. In a simulation with a true
 /// elasticity of 1, a full CPU handles one request of 0.1 s at a time. The lever takes half of the CPU. With three
-/// requests per time slot, the measured elasticity is 0.82 if half of each time slot is left out. It is 0.86 if a fifth
-/// is left out.
+/// requests per time slot, the measured elasticity is 0.82 if half of each time slot is left out. The measured
+/// elasticity is 0.86 if a fifth of each time slot is left out.
 pub(super) const SPARSE: Density =
     Density { requests: 3.0, responses: 1.5, slots: 0, longest_s: 2.0, settle: 0.2, preferred: 0 };
 /// Requirements for a server that completes few requests per second, used if the budget has time for longer time slots.

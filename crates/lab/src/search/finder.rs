@@ -58,7 +58,8 @@ pub struct Finder {
     let_through: f64,
     /// Rate that is offered again and again, because the server refuses everything for a time; absent otherwise.
     held_rate: Option<f64>,
-    /// True if the sweep has conducted a load test. Its first load test is conducted even if it exceeds the budget.
+    /// True if the sweep has conducted a load test. The first load test of the sweep is conducted even if it exceeds
+    /// the budget.
     swept: bool,
     /// True if the search must end, because the server no longer answers or generators were lost.
     over: bool,

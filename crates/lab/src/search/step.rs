@@ -29,8 +29,8 @@ const MIN_PERIODS: f64 = 3.0;
 
 /// Returns the length of a measurement of about `measure_s` seconds, shortened to a whole number of quota periods. A
 /// server with a quota answers in bursts, one per period, and a period begins with the load. In an earlier version of
-/// loadline, a measurement of 0.457 s always contained five bursts instead of 4.57. Its rate was therefore 9 % too
-/// high.
+/// loadline, a measurement of 0.457 s always contained five bursts instead of 4.57. The measured rate was therefore 9 %
+/// too high.
 fn whole_periods(measure_s: f64) -> f64 {
     // Because of rounding errors, the number of periods may be slightly below a whole number.
     let periods = (measure_s / QUOTA_PERIOD_S + 1e-6).floor();

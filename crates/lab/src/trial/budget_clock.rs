@@ -1,5 +1,5 @@
-//! Clock of a budget. The clock tells every step of a run how much time is left. It also tells how much time a load
-//! test takes in addition to its load.
+//! Clock of a budget. The clock tells every step of a run how much time is left. The clock also tells how much time a
+//! load test takes in addition to its load.
 
 /// Assumed time of the first load test in addition to its warm-up and measurement, seconds: starting agents, draining
 /// and writing the results.
@@ -8,8 +8,8 @@ const FIRST_OVERHEAD_S: f64 = 0.08;
 const FIRST_JUDGEMENT_S: f64 = 0.14;
 /// Time reserved for the end of a run, in multiples of the time that judging the run takes. At the end, the report is
 /// written and the run is judged once more, including the resources needed for twice the capacity. With a reserve of
-/// only 2.0 times the judging time, searches of 15 s took up to 16.1 s. They ran on two CPUs with 15 to 20 busy
-/// programs.
+/// only 2.0 times the judging time, searches of 15 s took up to 16.1 s. These searches ran on two CPUs with 15 to 20
+/// busy programs.
 const LAST_JUDGEMENTS: f64 = 3.0;
 
 /// Clock of a budget.

@@ -98,8 +98,8 @@ pub(crate) fn conduct(
     let patience = patience + READY_PER_AGENT * agents;
     let ready = match group.await_ready(within_budget(patience, budget_end, began, MIN_READY_TIME)) {
         Ok(ready) => ready,
-        // If an agent was killed before the load, the run ends and its earlier results remain valid. The same holds if
-        // an agent is killed during the load.
+        // If an agent was killed before the load, the run ends and its earlier results remain valid. If an agent is
+        // killed during the load, the run also ends and keeps its earlier results.
         Err(LabError::Killed { name, why }) => {
             let text = format!("the generator {name:?} ended at 0.0 s: {why}");
             return Ok((never_begun(setup.loads, point, text), TrialEnd::Broken));
@@ -134,7 +134,8 @@ fn virtual_end_s(plan: &LoadPlan) -> Option<f64> {
     (plan.io == Io::Sim).then_some(plan.warmup_s + plan.duration_s + plan.drain_s)
 }
 
-/// Returns `time`, or the rest of the budget if it is shorter. The rest of the budget is taken to be at least `least`.
+/// Returns `time`, or the rest of the budget if it is shorter. If the rest of the budget is shorter than `least`, it
+/// counts as `least`.
 fn within_budget(time: Duration, budget_end: Option<Instant>, now: Instant, least: Duration) -> Duration {
     budget_end.map_or(time, |end| time.min(end.saturating_duration_since(now).max(least)))
 }
@@ -165,7 +166,7 @@ fn measure(running: &mut RunningTrial<'_>, plan: &LoadPlan, wanted: u64) -> Meas
 fn drain_timeout(plan: &LoadPlan, ended: TrialEnd) -> Duration {
     let drain = Duration::from_secs_f64(plan.drain_s.max(0.0));
     match ended {
-        // Leave out the drain, because the time slots of an experiment would continue during it.
+        // The drain is left out, because the time slots of an experiment would continue during the drain.
         TrialEnd::ByUser if plan.slots.is_some() => Duration::ZERO,
         TrialEnd::ByUser => drain.min(INTERRUPT_TIMEOUT),
         TrialEnd::InFull | TrialEnd::Broken => drain + Duration::from_secs(3),

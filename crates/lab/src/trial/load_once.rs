@@ -57,7 +57,8 @@ fn patient_drain_s(load: &LoadPlan, first_s: f64) -> f64 {
 }
 
 /// Returns a warning if bursty arrivals have a longer period than the measured window. The measured part of the period
-/// may lie mostly within the burst, or mostly outside it. Its rate then differs from the planned mean rate.
+/// may lie mostly within the burst, or mostly outside it. The rate of the measured part then differs from the planned
+/// mean rate.
 fn part_of_period(load: &LoadPlan) -> Option<String> {
     let Intensity::Open { arrival: Arrival::Bursty { period_s, .. }, rate, .. } = &load.intensity else { return None };
     (load.duration_s < *period_s).then(|| {

@@ -91,8 +91,9 @@ fn connections_that_are_all_in_use_are_no_failure_of_the_server() {
     }
 }
 
-/// With a pipeline of 16, sweep and open loop can reach the same rate on one connection. It is 1600/s: 16 requests per
-/// round trip of 10 ms. With only one request in flight, the open loop would reach only 100/s on its single connection.
+/// With a pipeline of 16, sweep and open loop can reach the same rate on one connection. This rate is 1600/s: 16
+/// requests per round trip of 10 ms. With only one request in flight, the open loop would reach only 100/s on its
+/// single connection.
 #[test]
 fn the_open_loop_has_the_pipeline_of_the_sweep() {
     let mut plan = Plan::default();

@@ -34,7 +34,7 @@ fn check(seeds: u64) {
 }
 
 /// The median of the response times is 20 ms or 200 ms, depending on chance. An earlier version of loadline derived its
-/// default objective from this median. It reported a capacity of 46/s, although 95/s is true.
+/// default objective from this median. That version reported a capacity of 46/s, although 95/s is true.
 #[test]
 fn the_default_objective_does_not_depend_on_which_peak_has_the_median() {
     check(SEEDS);

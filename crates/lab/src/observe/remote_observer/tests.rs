@@ -9,7 +9,7 @@ fn observer(answer: &str) -> RemoteObserver {
 }
 
 /// An earlier version of loadline allocated one value for each tenth of a second since the time that the agent named.
-/// It ran out of memory.
+/// That version ran out of memory.
 #[test]
 fn a_sample_before_the_load_or_in_the_future_counts_as_lost() {
     for (t_s, is_used) in [("0.0", true), ("-1e10", false), ("-1e300", false), ("1e10", false)] {

@@ -15,8 +15,8 @@ fn sweep(steps: &[(u32, u64)]) -> Run {
     Run { trials: trials.collect(), ..Run::default() }
 }
 
-/// As observed with redis and 16 requests in flight, a lever that stopped one side (generator or server) soon left the
-/// other side idle.
+/// This test repeats a situation that was observed with redis and 16 requests in flight: a lever that stopped one side
+/// (generator or server) soon left the other side idle.
 #[test]
 fn more_connections_are_taken_where_a_lever_would_stop_both_sides() {
     let mut run = sweep(&[(8, 120_000), (16, 136_000), (32, 130_000), (64, 119_000), (128, 119_000)]);
@@ -53,10 +53,10 @@ fn the_experiment_has_as_many_requests_in_flight_as_the_heaviest_open_loop() {
     assert_eq!(OperatingPoint::busy(&run, 50).connections, 50);
 }
 
-/// An experiment may use at most eight times as many connections as the run. If it needed more, an earlier version of
-/// loadline kept the number of connections. Three of ten searches on a server with two almost equally full resources
-/// therefore kept 8 connections, although the experiment needed 66. In the three searches with 8 connections, the sum
-/// of the measured elasticities was 1.6 instead of 1.
+/// An experiment may use at most eight times as many connections as the run. If an experiment needed more connections,
+/// an earlier version of loadline kept the run's number of connections. Three of ten searches on a server with two
+/// almost equally full resources therefore kept 8 connections, although the experiment needed 66. In the three searches
+/// with 8 connections, the sum of the measured elasticities was 1.6 instead of 1.
 #[test]
 fn eight_times_the_connections_are_used_even_if_more_would_be_needed() {
     let mut run = sweep(&[(8, 116_000), (16, 90_000)]);
@@ -75,9 +75,9 @@ fn if_four_connections_fill_a_server_more_are_used_if_the_sweep_tried_them() {
     assert_eq!(OperatingPoint::busy(&sweep(&[(1, 500)]), 1).connections, 1);
 }
 
-/// As observed with Python threads that share the interpreter lock, one client saturated the server, and the sweep
-/// ended at 4 connections without a gain. After a sweep up to 4 connections, an earlier version of loadline made the
-/// experiment with one connection, and so with one request in flight.
+/// This test repeats a situation that was observed with Python threads that share the interpreter lock: one client
+/// saturated the server, and the sweep ended at 4 connections without a gain. After a sweep up to 4 connections, an
+/// earlier version of loadline made the experiment with one connection, and so with one request in flight.
 #[test]
 fn a_server_that_one_client_fills_is_tested_with_several_requests_in_flight() {
     let mut run = sweep(&[(1, 310), (2, 299), (4, 299)]);
@@ -118,9 +118,9 @@ fn fewer_connections_that_still_fill_a_server_are_offered_from_the_most_down() {
     assert!((operating_point.clone().or_fewer(&with_knee(3.0))[1].response_s - 0.08).abs() < 1e-9);
 }
 
-/// Seen with a proxy that lets six requests wait: 16 connections had 326 answers per second, 151 of them good. In
-/// an experiment with 16 connections, taking half of the backend's CPU changed nothing, because refusals replaced
-/// answers.
+/// This test repeats a situation that was observed with a proxy that lets six requests wait: 16 connections had 326
+/// answers per second, 151 of them good. In an experiment with 16 connections, taking half of the backend's CPU changed
+/// nothing, because refusals replaced answers.
 #[test]
 fn an_experiment_has_no_load_that_the_server_refuses() {
     let mut run = sweep(&[(1, 79), (2, 161), (16, 326)]);

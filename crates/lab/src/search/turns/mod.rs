@@ -25,9 +25,9 @@ use looks::Looks;
 use searches::{MIN_SEARCH_S, Searches};
 use windows::Windows;
 
-/// Share of the budget for the capacity searches. The larger share is for the pairs of measurements, because they
-/// decide the comparison. With the default budget of 60 s, each search has 12 s. A search of 10 s or more finds a
-/// confidence interval of the capacity even for a slow server.
+/// Share of the budget for the capacity searches. The larger share of the budget is for the pairs of measurements,
+/// because they decide the comparison. With the default budget of 60 s, each search has 12 s. A search of 10 s or more
+/// finds a confidence interval of the capacity even for a slow server.
 const CAPACITY_SHARE: f64 = 0.4;
 /// Share of the measurements that come before the first step of a search, if the whole budget is used. No search begins
 /// before the first look (interim judgement).
