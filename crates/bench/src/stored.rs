@@ -98,7 +98,7 @@ pub(crate) struct Figures {
 pub(crate) enum RowResult {
     /// The figure reaches the goal for the long run.
     AimReached,
-    /// The figure reaches the goal. It misses the goal for the long run, or the row has none.
+    /// The figure reaches the goal. The figure misses the goal for the long run, or the row has no such goal.
     Reached,
     /// The figure misses the goal.
     Missed,

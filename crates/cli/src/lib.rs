@@ -91,7 +91,8 @@ fn parse(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, cla
     })
 }
 
-/// Returns the command of a command line for tests. `words` are its words after the name of the program.
+/// Returns the command of a command line for tests. `words` are the words of the command line after the name of the
+/// program.
 #[cfg(test)]
 pub(crate) fn parsed(words: &[&str]) -> Command {
     let words = ["loadline"].iter().chain(words).map(Into::into);

@@ -39,7 +39,8 @@ impl Zipf {
     fn area(&self, x: f64) -> f64 {
         let log = x.ln();
         let exponent = (1.0 - self.s) * log;
-        // The value of this expression is (exp(e) - 1) / (1 - s), where e is `exponent`. For s = 1, it becomes log(x).
+        // The value of this expression is (exp(e) - 1) / (1 - s), where e is `exponent`. For s = 1, the expression
+        // becomes log(x).
         if exponent.abs() < 1e-8 { log } else { exponent.exp_m1() / (1.0 - self.s) }
     }
 

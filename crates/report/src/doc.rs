@@ -180,9 +180,10 @@ pub struct Col {
     pub name: String,
     /// True for a column of figures, which is aligned to the right.
     pub right: bool,
-    /// Rank of the column. If the terminal is too narrow, the terminal first leaves out the columns with the highest
-    /// rank. The terminal leaves out a column of rank 0 only in one case: the table is still too wide when all columns
-    /// of text are as narrow as possible. The terminal shows no column with a rank above 4.
+    /// Rank of the column, which decides whether a narrow terminal shows the column. If the terminal is too narrow, the
+    /// terminal first leaves out the columns with the highest rank. The terminal leaves out a column of rank 0 only in
+    /// one case: the table is still too wide when all columns of text are as narrow as possible. The terminal shows no
+    /// column with a rank above 4.
     pub rank: u8,
 }
 

@@ -236,8 +236,8 @@ impl Series {
     }
 }
 
-/// Variance of the difference between the means of the three values before and after a point of a random walk. It is
-/// divided by the variance of one step: 1 + 2 ((2/3)^2 + (1/3)^2).
+/// Variance of the difference between the means of the three values before and after a point of a random walk. The
+/// variance is divided by the variance of one step: 1 + 2 ((2/3)^2 + (1/3)^2).
 const WALK_VARIANCE: f64 = 19.0 / 9.0;
 
 /// Statistics of a part of a series: number of values, mean and scatter.

@@ -13,8 +13,8 @@ pub fn welch(sides: [(f64, f64); 2]) -> (f64, f64) {
 }
 
 /// Number to subtract from Yuen's degrees of freedom if values were trimmed. In simulations with 6 to 15 values per
-/// server, Yuen's degrees of freedom gave too many false alarms. There were 5.4 to 6.0 % at the level 5 %, and 1.2 to
-/// 1.4 % at the level 1 %. With one degree of freedom less, the level 1 % gave 0.3 to 1.0 %.
+/// server, Yuen's degrees of freedom gave too many false alarms. The share of false alarms was 5.4 to 6.0 % at the
+/// level 5 %, and 1.2 to 1.4 % at the level 1 %. With one degree of freedom less, the level 1 % gave 0.3 to 1.0 %.
 const TRIMMING_FREEDOM: f64 = 1.0;
 
 /// Mean of the middle three fifths of the values, and the numbers from which its error is computed (K. Yuen,

@@ -194,8 +194,8 @@ mod tests {
             let _ = ask_for_slices(100_000);
             assert!(confine_to_cpus(&[u32::MAX]).is_err());
             assert_eq!(confine_to_exact_cpus(&[last]), Ok(()));
-            // In the second list, one of two CPUs does not exist. The kernel would silently use only the CPU that
-            // exists.
+            // In the second list, one of two CPUs does not exist. Without the check of this test, the kernel would
+            // silently use only the CPU that exists.
             for list in [vec![u32::MAX], vec![last, 4095]] {
                 let why = confine_to_exact_cpus(&list).unwrap_err();
                 assert!(

@@ -8,8 +8,8 @@ const TICKS_PER_S: f64 = 100.0;
 /// Maximum CPU time that other programs may use without disturbing a measurement, in CPUs.
 const DISTURBING_CPUS: f64 = 0.25;
 
-/// Environment variable of a test that runs beside other measuring tests. It contains the ID of the process that runs
-/// all these tests (`run-tests`).
+/// Environment variable of a test that runs beside other measuring tests. The variable contains the ID of the process
+/// that runs all these tests (`run-tests`).
 pub const TEST_RUN_PID: &str = "LOADLINE_TEST_RUN_PID";
 
 /// Measures the CPU time of all programs except this test and its child processes. If the test runs at the same time as

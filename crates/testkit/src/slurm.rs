@@ -1,5 +1,5 @@
-//! A Slurm cluster on hosts of a testbed. It has one munged (the daemon for authentication) for all hosts, slurmctld on
-//! the conductor, and a slurmd on each node. The tests do not touch the machine's own Slurm.
+//! A Slurm cluster on hosts of a testbed. The cluster has one munged (the daemon for authentication) for all hosts,
+//! slurmctld on the conductor, and a slurmd on each node. The tests do not touch the machine's own Slurm.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

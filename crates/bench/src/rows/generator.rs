@@ -102,7 +102,7 @@ fn wrk_with(addr: SocketAddr, path: &str, seconds: u32, connections: u32) -> Res
 
 /// Builds a wrk command with one thread, on the generator's CPU.
 pub(crate) fn wrk_command(addr: SocketAddr, path: &str, seconds: u32, connections: u32) -> Result<Command> {
-    // wrk does not raise its own limit on descriptors, so the shell raises it.
+    // wrk does not raise its own limit on descriptors, so the shell raises the limit.
     let mut command = programs::pinned(CLIENT_CPU, Path::new("sh"));
     command.args(["-c", "ulimit -n $(ulimit -Hn); exec \"$@\"", "sh"]).arg(programs::find("wrk")?);
     let (count, length) = (format!("-c{connections}"), format!("-d{seconds}s"));

@@ -26,7 +26,7 @@ const STEPS_WIDTH: u16 = 82;
 const TALL: usize = 36;
 
 /// Draws the full-screen view of a run. The last line of the view shows `keys`. If the user asked for an explanation of
-/// the keys, `explained` has one line per key. Otherwise, it is empty.
+/// the keys, `explained` has one line per key. Otherwise, `explained` is empty.
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, keys: &str, explained: Vec<String>) {
     let area = frame.area();
     let mut page = Page { frame, area, y: 0 };

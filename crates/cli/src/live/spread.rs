@@ -189,7 +189,7 @@ mod tests {
     }
 
     /// In the report, the bars also count requests without an answer. An earlier version of the live view left such
-    /// requests out. Its bars therefore added up to 100 % while half of the requests failed.
+    /// requests out. The bars of that version therefore added up to 100 % while half of the requests failed.
     #[test]
     fn requests_without_an_answer_have_a_range_of_their_own() {
         let found = ranges(&detail((1..=300).map(|i| i * 10), 100));

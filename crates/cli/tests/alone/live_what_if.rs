@@ -168,7 +168,8 @@ fn a_delay(binary: &Path) -> Option<Predicted> {
     Predicted::new("0 to 20 ms of delay", answer, completed(&after))
 }
 
-/// The two workers share caches and a memory bus. Sharing them makes each worker slower, which the model leaves out.
+/// The two workers share caches and a memory bus. Sharing the caches and the bus makes each worker slower, which the
+/// model leaves out.
 fn a_second_worker_of_nginx(binary: &Path) -> Option<Predicted> {
     let dear = "gzip on; gzip_comp_level 9; gzip_min_length 1; gzip_types *;";
     let with = |workers: u32| {

@@ -1,5 +1,5 @@
 //! Tests of `make run`, the first command that a new user tries. `make run` must say what it does before a long build
-//! begins. Without Rust, it must name the command that installs Rust.
+//! begins. Without Rust, `make run` must name the command that installs Rust.
 
 #![allow(clippy::unwrap_used)]
 

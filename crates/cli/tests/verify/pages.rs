@@ -239,7 +239,7 @@ fn run_pages(is_chosen: fn(folder: &str, name: &str) -> bool, expected: usize) {
     assert!(ran >= expected, "only {ran} pages have commands");
 }
 
-/// Page with a prediction. Other programs on the CPUs would leave its run without a clear bottleneck, so that no
+/// Page with a prediction. Other programs on the CPUs would leave the page's run without a clear bottleneck, so that no
 /// prediction is possible.
 const PREDICTS: &str = "what-if.md";
 

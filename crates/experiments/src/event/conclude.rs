@@ -86,7 +86,8 @@ fn slope(run: &mut Run, name: &str, flat: bool) {
 }
 
 /// Adds a sentence about the growth of a call's cost, without a check. The function is for a backend that does not
-/// check events at delivery. Its calls are so cheap that cache misses dominate the growth of their cost.
+/// check events at delivery. The calls of such a backend are so cheap that cache misses dominate the growth of their
+/// cost.
 fn slope_in_words(run: &mut Run, name: &str) {
     if let Some(found) = growth(run, name) {
         tell_growth(run, name, found);

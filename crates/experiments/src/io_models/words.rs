@@ -62,7 +62,7 @@ fn most_through(full: &[&Trial]) -> String {
 
 /// Returns words that name two I/O models (methods of serving many connections) with their CPU time per message. The
 /// first model has the lowest CPU time per message of all models. The second model has the lowest CPU time per message
-/// of the paper's six models (`SIX`). It is left out if it is also the first model.
+/// of the paper's six models (`SIX`). The second model is left out if it is also the first model.
 fn least_processor(full: &[&Trial]) -> String {
     let least = |of: &dyn Fn(&str) -> bool| {
         let known = full.iter().filter_map(|t| Some((t.key.get(MODEL)?, cost(t)?))).filter(|(model, _)| of(model));

@@ -126,7 +126,7 @@ mod tests {
     }
 
     /// In an earlier version of loadline, the answer of a load with warnings had 23 lines. On a terminal of 24 lines,
-    /// the percentiles in its first lines had scrolled away.
+    /// the percentiles in the answer's first lines had scrolled away.
     #[test]
     fn an_answer_with_a_histogram_fits_a_small_terminal() {
         let mut doc = doc(&"some words of a sentence; ".repeat(8));

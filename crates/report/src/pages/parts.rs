@@ -7,8 +7,8 @@ use run::{Run, Summary, SummaryFigure, Trial};
 use super::times::percentiles;
 use crate::{AnswerLine, Unit};
 
-/// Maximum share for which the report leaves out the transfer (the time from the first byte to the last). It is the
-/// transfer's 99th percentile, divided by that of the response time.
+/// Maximum share for which the report leaves out the transfer (the time from the first byte to the last). The share is
+/// the transfer's 99th percentile, divided by that of the response time.
 const MIN_TRANSFER_SHARE: f64 = 0.01;
 
 /// Returns true if the report leaves out the time from the first byte of an answer to its last byte, because it is

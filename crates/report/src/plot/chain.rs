@@ -1,6 +1,6 @@
 //! A chain of services, independent of its output form: boxes joined by arrows. Each arrow leads from a client to the
-//! service that it uses. Each box shows the service's utilization, and the share of the throughput that the service
-//! explains.
+//! service that it uses. Each box shows the service's utilization, and the share by which the service explains the
+//! throughput.
 
 use run::Estimate;
 use run::number::{Unit, quantity};

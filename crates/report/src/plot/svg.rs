@@ -45,8 +45,8 @@ pub fn flame_svg(flame: &Flame, frame: Frame) -> String {
 }
 
 /// Styles of a picture that is used without loadline's pages. The picture always has the colours of the report's light
-/// mode. It may be on a light page even if the reader's system uses dark mode. The picture uses no CSS variables,
-/// because several picture viewers do not support them and would draw black.
+/// mode. The picture may be on a light page even if the reader's system uses dark mode. The picture uses no CSS
+/// variables, because several picture viewers do not support them and would draw black.
 const PICTURE_STYLE: &str = "text{font:12px system-ui,sans-serif;fill:#1d2127}.title{font-size:15px;font-weight:600}\
     .card{fill:#fff;stroke:#e3e5e2}.fl{stroke:#fff;stroke-width:.6}.h1{fill:#1d62b0}.h2{fill:#c8560b}\
     .s0{fill-opacity:.2}.s1{fill-opacity:.28}.s2{fill-opacity:.36}.s3{fill-opacity:.44}";

@@ -98,8 +98,8 @@ pub(super) fn is_method(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphabetic() || b"-_.".contains(&b))
 }
 
-/// Finds the status in the text around the request. The status is in one of four places. It is directly before or after
-/// the request, in a field `status`, or after the times of HAProxy or an AWS load balancer.
+/// Finds the status in the text around the request. The status is in one of four places. The status is directly before
+/// or after the request, in a field `status`, or after the times of HAProxy or an AWS load balancer.
 fn status(before: &str, behind: &str) -> Option<u16> {
     let next = fields(behind).next().and_then(code);
     let named = || fields(behind).chain(fields(before)).find_map(named_code);
@@ -111,9 +111,9 @@ fn status(before: &str, behind: &str) -> Option<u16> {
 }
 
 /// Returns the status in a log of an AWS load balancer. In a log of an AWS load balancer, seven fields are directly
-/// before the request. They are three times, two statuses, and the received and the sent bytes. In the log, the first
-/// status is the status that the client got. In the log, the second status came from the server, or is `-` (Elastic
-/// Load Balancing's manual, "Access logs").
+/// before the request. The seven fields are three times, two statuses, and the received and the sent bytes. In the log,
+/// the first status is the status that the client got. In the log, the second status came from the server, or is `-`
+/// (Elastic Load Balancing's manual, "Access logs").
 fn balancer_status(before: &str) -> Option<u16> {
     let mut last: Vec<&str> = fields(before).rev().take(7).collect();
     last.reverse();

@@ -1,5 +1,5 @@
-//! The times of an answer that the user can limit. They last until its first byte, its last byte or its first event, or
-//! from event to event.
+//! The times of an answer that the user can limit. These times last until the answer's first byte, its last byte or its
+//! first event, or from event to event.
 
 use std::collections::BTreeMap;
 

@@ -28,9 +28,9 @@ pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> Censo
 /// Returns the distribution of the time that the argument `time` names, as [`response_times`] does for the response
 /// time. A request in flight at the end of the window counts with its age as a lower bound. For the time to the first
 /// byte, a request whose first byte has arrived is left out, because a later window records its time. A failed or
-/// refused request whose first byte came is included with the time to this byte, but never so that it lowers a
-/// percentile. For times of events, the ages of requests in flight are not needed, because the generator records an
-/// unfinished time itself at the end.
+/// refused request whose first byte came is included with the time to this byte. Such a request may make a percentile
+/// longer, but never shorter. For times of events, the ages of requests in flight are not needed, because the generator
+/// records an unfinished time itself at the end.
 pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> CensoredTimes {
     let answered = time.of(histograms);
     if time.is_of_events() {

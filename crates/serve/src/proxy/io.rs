@@ -24,7 +24,8 @@ pub(super) enum Role {
     Kept,
 }
 
-/// State of a proxy thread that the pairs (a client connection with its upstream connection) use.
+/// State of a proxy thread that all pairs of this thread use. A pair is a client connection with its upstream
+/// connection.
 pub(super) struct Io {
     pub(super) queue: Queue,
     roles: Vec<Role>,

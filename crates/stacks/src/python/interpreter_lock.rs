@@ -4,7 +4,7 @@ use super::layout::{Layout, LockPlace};
 use crate::memory::{Memory, Remote};
 
 /// Additional bytes before `gilstate` in `_PyRuntime`. On most machines, each of the two mutexes of glibc before
-/// `gilstate` has 48 bytes. On x86_64, it has 40 bytes.
+/// `gilstate` has 48 bytes. On x86_64, each mutex has 40 bytes.
 const MUTEX_BYTES: u64 = if cfg!(target_arch = "x86_64") { 0 } else { 16 };
 
 /// Offset of the last holder in CPython's `struct _gil_runtime_state`.

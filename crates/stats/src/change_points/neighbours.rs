@@ -52,7 +52,7 @@ pub(super) fn without_outliers(values: &[f64], resolution: f64) -> Vec<f64> {
 
 /// Returns the correlation of neighbouring values, computed from the mean squares of differences at distances one and
 /// two. The estimate leaves out very large differences of neighbours, such as a difference across a change of the mean.
-/// It also leaves out all differences at distance two that contain such a difference.
+/// The estimate also leaves out all differences at distance two that contain such a difference.
 pub(super) fn correlation(values: &[f64]) -> f64 {
     let limits = [1, 2].map(|distance| OUTLIER_SD * spread(values, distance));
     let is_usual: Vec<bool> = differences(values, 1).map(|d| d <= limits[0]).collect();

@@ -162,9 +162,9 @@ fn mean_ln(rate: f64, c: f64, steep: f64) -> f64 {
     -(1.0 - steep * (rate - c) / c).max(MIN_SPARE).ln()
 }
 
-/// Minimum distance between the rate and the saturation rate in the formula of the mean. It is a share of the distance
-/// between the capacity and the saturation rate. At rates closer to saturation, the mean would depend on the length of
-/// the window.
+/// Minimum distance between the rate and the saturation rate in the formula of the mean. The minimum is a share of the
+/// distance between the capacity and the saturation rate. At rates closer to saturation, the mean would depend on the
+/// length of the window.
 const MIN_SPARE: f64 = 0.05;
 /// Logarithm of 0.97, the maximum share of late answers in the model. In an overloaded window, about 97 % of the
 /// answers are late while the queue grows.

@@ -9,8 +9,9 @@ use super::estimate::CapacityEstimate;
 /// information as one independent answer.
 pub(super) const PRIOR_DISPERSION: (f64, f64) = (1.0, 0.3);
 /// Maximum number of independent draws for which a window beyond saturation may count. The moment at which the window's
-/// queue exceeds the limit depends on the start of the load and on the server's speed. Both may shift this moment by a
-/// few percent of the window's length, so more draws would claim too much certainty.
+/// queue exceeds the limit depends on the start of the load and on the server's speed. The start of the load and the
+/// server's speed may shift this moment by a few percent of the window's length, so more draws would claim too much
+/// certainty.
 const MAX_SATURATED_DRAWS: f64 = 50.0;
 
 /// Returns the number of independent draws for which one window counts, computed with the prior dispersion.

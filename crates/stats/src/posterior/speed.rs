@@ -1,5 +1,5 @@
 //! Effect of a machine whose speed changes between windows. If the host becomes busy with other guests, a virtual
-//! machine may work 10 % slower a second later. Its share of CPU time is unchanged.
+//! machine may work 10 % slower a second later. The virtual machine's share of CPU time is unchanged.
 //!
 //! In the model, each window has its own speed, which multiplies the capacity. The logarithms of the speeds are
 //! normally distributed around 0 with an unknown scatter. If windows contradict each other more than chance explains,

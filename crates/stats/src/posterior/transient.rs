@@ -26,8 +26,8 @@ const NEGLIGIBLE_SD: f64 = 6.5;
 /// Maximum standard deviation of the time at which the wait exceeds the limit, as a share of the window's length. If
 /// the time at which the wait exceeds the limit is less certain, the formula of [`Crossing`] is not used.
 const SHARP_CROSSING: f64 = 0.25;
-/// Number of points in time in a window at which the probability of a late answer is computed. The points are used only
-/// if the formula of [`Crossing`] is not accurate enough.
+/// Number of points in time in a window at which the probability of a late answer is computed. The probabilities at
+/// these points are used only if the formula of [`Crossing`] is not accurate enough.
 const POINTS: usize = 4;
 
 /// Returns the share of a window, 0 to 1, in which the wait exceeds `limit_s`. `spare` is the unused share of the

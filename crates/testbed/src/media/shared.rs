@@ -8,8 +8,9 @@
 //!
 //! The stations (hosts) take turns, as on an Ethernet, and each station has its own queue. In one common queue, a
 //! request would wait behind all answers that were queued before it. With one queue for all stations, the clients of a
-//! closed loop would also fall into step. They would all send at about the same time, and all wait at the same time. A
-//! wire with one queue for all stations would therefore be idle at times: five clients would use only 79 % of it.
+//! closed loop would also fall into step. The clients would all send at about the same time, and all wait at the same
+//! time. A wire with one queue for all stations would therefore be idle at times: five clients would use only 79 % of
+//! it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -57,8 +57,9 @@ fn agrees(by_hand: &Found, elsewhere: &Found) {
         assert!((0.95 * WORK_US..2.0 * WORK_US).contains(&run.cpu_us), "{} us a request\n{}", run.cpu_us, run.text);
         assert!(run.rate <= 1e3 / SLEEP_MS, "{}", run.text);
     }
-    // The two searches run one after the other on a shared machine, so their capacities may differ. However, they
-    // differ only a little, because most of a request's time is the server's sleep, which other programs do not change.
+    // The two searches run one after the other on a shared machine, so their capacities may differ. However, the two
+    // capacities differ only a little, because most of a request's time is the server's sleep, which other programs do
+    // not change.
     let apart = by_hand.rate.max(elsewhere.rate) / by_hand.rate.min(elsewhere.rate);
     assert!(apart < 1.6, "{apart}\n{}\n{}", by_hand.text, elsewhere.text);
     for run in [by_hand, elsewhere].iter().filter(|run| run.undisturbed) {

@@ -45,8 +45,8 @@ fn request_rate_on_hosts_counts_at_both_ends_and_names_missing_counts() {
         let counts = &trial["results"];
         let (sent, kernel) = (num(&counts["syns_generator"]), num(&counts["syns_kernel"]));
         // The timeout of a connect is shorter than the kernel's first retransmission, so each SYN is sent once. The
-        // server's kernel may count a SYN twice: once when the SYN arrives, and once more as a dropped connection. It
-        // does so if the accept queue is full when the TCP handshake ends.
+        // server's kernel may count a SYN twice: once when the SYN arrives, and once more as a dropped connection. The
+        // kernel counts a SYN twice if the accept queue is full when the TCP handshake ends.
         assert!(sent > 0.0 && (kernel - sent).abs() <= 0.05 * sent + 5.0, "{sent} sent, {kernel} arrived\n{text}");
         assert!(counts["syns_filter"].is_null(), "nobody filtered: {counts}");
     }

@@ -5,8 +5,8 @@
 use run::{Instance, Recording};
 
 /// Time after which a process counts as quiet although connections wait in the accept queue, seconds. During this time,
-/// its numbers of connections and of threads must not change. If the accept queue is empty, a process counts as quiet
-/// as soon as two successive samples show equal numbers of connections and threads.
+/// the process's numbers of connections and of threads must not change. If the accept queue is empty, a process counts
+/// as quiet as soon as two successive samples show equal numbers of connections and threads.
 const STALLED_S: f64 = 2.0;
 
 /// Gauges of a server process at one time, or the maximum of each gauge.

@@ -125,8 +125,8 @@ fn protocol_errors_have_a_message() {
     }
 }
 
-/// An earlier version of the client reported only that no complete response came. It did not say that the server
-/// permits no requests.
+/// An earlier version of the client reported only that no complete response came. That version did not say that the
+/// server permits no requests.
 #[test]
 fn a_server_that_permits_no_request_is_named() {
     let mut session = settled(&[(frame::MAX_CONCURRENT_STREAMS, 0)]);

@@ -141,8 +141,8 @@ impl ServerConnection {
     }
 
     /// Passes answers to QUIC, and sends datagrams. The function `send` gets bytes, the size of the datagrams in them,
-    /// and the address. It returns false if the socket takes nothing at the moment. Returns false if `send` returned
-    /// false.
+    /// and the address. The function `send` returns false if the socket takes nothing at the moment. Returns false if
+    /// `send` returned false.
     pub(super) fn send(&mut self, now: Instant, send: &mut dyn FnMut(&[u8], usize, SocketAddr) -> bool) -> bool {
         let Self { connection, streams, output, .. } = self;
         streams.retain_mut(|stream| !stream.send(connection));

@@ -185,8 +185,8 @@ impl<S: Site> ServerShard<S> {
     }
 
     /// Sends all datagrams that may be sent now. The function `send` gets bytes, the size of the datagrams in them, and
-    /// the address. It returns false if the socket takes nothing at the moment. Returns false if `send` returned false;
-    /// the caller calls this function again when the socket takes more datagrams.
+    /// the address. The function `send` returns false if the socket takes nothing at the moment. Returns false if
+    /// `send` returned false; the caller calls this function again when the socket takes more datagrams.
     pub fn send(&mut self, now_ns: u64, send: &mut dyn FnMut(&[u8], usize, SocketAddr) -> bool) -> bool {
         let now = instant(now_ns);
         while let Some((bytes, to)) = self.replies.front() {

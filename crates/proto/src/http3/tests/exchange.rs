@@ -77,7 +77,7 @@ impl Exchange {
     }
 
     /// Returns the streams that the client reset, in the order of their IDs, each with the client's error code. Before
-    /// that, reads all requests that were not read yet.
+    /// it collects the resets, this function reads all requests that were not read yet.
     pub(super) fn reset(&mut self) -> Vec<(StreamId, u64)> {
         self.server.read_requests();
         self.server.reset.sort_unstable();

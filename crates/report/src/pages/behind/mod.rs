@@ -1,5 +1,5 @@
 //! Chain from the client through the server to its upstream services. The chain shows the utilization of each service,
-//! and the share of the throughput that the service explains.
+//! and the share by which the service explains the throughput.
 
 mod drawn;
 mod stop;
