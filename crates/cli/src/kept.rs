@@ -150,7 +150,8 @@ impl Drop for Kept {
     }
 }
 
-/// Inode number and time of the last change of a `run.json`. loadline replaces the whole file each time it saves the run.
+/// Inode number and time of the last change of a `run.json`. loadline replaces the whole file each time it saves the
+/// run.
 type Version = (u64, SystemTime);
 
 /// Returns the version of the `run.json` in a directory; `None` if there is none.

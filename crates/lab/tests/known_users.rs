@@ -92,8 +92,8 @@ fn users_who_think_are_counted_as_many_as_the_closed_queue_takes() {
     intervals_hold_the_capacity(&runs);
 }
 
-/// Each answer takes 0.4 s, and the server never fails. An earlier version of loadline stopped after one user, with 4 of
-/// 10 s unused, and called the rate of this user the capacity.
+/// Each answer takes 0.4 s, and the server never fails. An earlier version of loadline stopped after one user, with 4
+/// of 10 s unused, and called the rate of this user the capacity.
 #[test]
 fn a_slow_server_gets_several_measurements_and_a_lower_bound() {
     let mut plan = plan();

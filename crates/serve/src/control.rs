@@ -104,7 +104,8 @@ impl Control {
         Ok(waker)
     }
 
-    /// Starts a serving thread. If `run` returns an error, it is stored for [`Server::failures`](crate::Server::failures).
+    /// Starts a serving thread. If `run` returns an error, it is stored for
+    /// [`Server::failures`](crate::Server::failures).
     pub(crate) fn spawn(
         self: &Arc<Self>,
         name: &str,

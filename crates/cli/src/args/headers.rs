@@ -7,8 +7,8 @@ use run::Secrets;
 /// The flag `--secret-header`.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct SecretHeaderArgs {
-    /// Header with a secret value, which is never printed or stored; Authorization, Cookie and similar headers are always
-    /// secret
+    /// Header with a secret value, which is never printed or stored; Authorization, Cookie and similar headers are
+    /// always secret
     #[arg(id = "secret_header", long = "secret-header", value_name = "NAME", help_heading = "Request")]
     pub(crate) names: Vec<String>,
 }

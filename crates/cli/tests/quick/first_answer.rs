@@ -62,8 +62,8 @@ fn a_named_status_makes_all_others_errors() {
     assert_eq!(load(&[&[url.as_str()][..], &expect].concat()).0, Some(1), "half of the answers are 301");
 }
 
-/// An earlier version of loadline waited until the timeout, began the timeout again after each signal, and then reported
-/// that the server had failed.
+/// An earlier version of loadline waited until the timeout, began the timeout again after each signal, and then
+/// reported that the server had failed.
 #[test]
 fn a_signal_ends_the_wait_for_the_first_answer() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

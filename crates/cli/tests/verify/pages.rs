@@ -213,7 +213,8 @@ pub(super) fn run(script: &str) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(format!("{}\n{said}\n{script}", output.status)) }
 }
 
-/// Titles of sections whose commands need servers that other tests start: those of `targets.rs` and `greeting_peers.rs`.
+/// Titles of sections whose commands need servers that other tests start: those of `targets.rs` and
+/// `greeting_peers.rs`.
 const TRIED_ELSEWHERE: [&str; 2] = ["Targets", "Servers that speak first"];
 
 /// Runs the commands of the pages that are chosen by their folder and file name. At least `expected` of these pages

@@ -84,8 +84,8 @@ pub(super) fn is_beyond_disturbance(trial: &Trial, limits: &Limits, usual: Usual
     !is_dropped(trial) && (is_behind || is_refused)
 }
 
-/// Returns for how many seconds a window was disturbed: the sum of the machine's pauses and of the periods in which other
-/// programs took the CPUs.
+/// Returns for how many seconds a window was disturbed: the sum of the machine's pauses and of the periods in which
+/// other programs took the CPUs.
 fn disturbed_s(trial: &Trial, usual: UsualShare) -> f64 {
     let (measured, exceeded) = (&trial.measured, usual.exceeded(trial));
     let within = |p: &Window| p.end_s.min(measured.window.end_s) - p.begin_s.max(measured.window.begin_s);

@@ -1,7 +1,7 @@
 //! Rate that a server sustains in a long load. While a server is idle, some limits build up a reserve: a rate limiter
-//! allows a burst later, or a buffer becomes empty. With this reserve, the server completes more requests in a window of
-//! one second than it can sustain. The experiment that tests a verdict lasts several seconds and uses the reserve up, so
-//! its load shows the sustained rate.
+//! allows a burst later, or a buffer becomes empty. With this reserve, the server completes more requests in a window
+//! of one second than it can sustain. The experiment that tests a verdict lasts several seconds and uses the reserve
+//! up, so its load shows the sustained rate.
 
 use run::{Capacity, LongRun, ProofTrial, Trial, TrialKind};
 use stats::student::t95;
@@ -70,8 +70,8 @@ impl LongRate {
     }
 }
 
-/// Returns the rate of good answers of a load that is partly refused, and half its interval on a logarithmic scale. Assumes
-/// that the number of good answers has a Poisson distribution.
+/// Returns the rate of good answers of a load that is partly refused, and half its interval on a logarithmic scale.
+/// Assumes that the number of good answers has a Poisson distribution.
 fn counted(trial: &Trial) -> (f64, f64) {
     let answers = good(trial) * trial.measured.window.length_s();
     (good(trial), NORMAL_95 / answers.max(1.0).sqrt())

@@ -89,8 +89,8 @@ impl<'f, 'a> Tried<'f, 'a> {
     }
 
     /// Returns details for a capacity that comes from a step of the sweep, which is a closed loop. It does not matter
-    /// whether other programs disturbed the step. Returns `None` for an estimated capacity, and in a search for a number
-    /// of users, which uses closed loops on purpose.
+    /// whether other programs disturbed the step. Returns `None` for an estimated capacity, and in a search for a
+    /// number of users, which uses closed loops on purpose.
     pub(super) fn closed_loop(&self, has_estimate: bool) -> Option<ClosedLoopSource> {
         let is_chosen = |found: &Trial| self.alone.is_some_and(|alone| std::ptr::eq(found, alone));
         let shown = self.found().is_some_and(|found| closed(found) && !is_chosen(found));

@@ -20,8 +20,8 @@ use crate::{Facts, conclude::confidence, conclude::margins};
 /// ID of the rule that names no cause and always gives a verdict.
 const UNKNOWN: &str = "unknown";
 
-/// ID of the rule for a server that refuses requests on purpose. A gateway does not refuse on purpose if the cause of its
-/// failures is known.
+/// ID of the rule for a server that refuses requests on purpose. A gateway does not refuse on purpose if the cause of
+/// its failures is known.
 const RATE_LIMIT: &str = "server-rate-limit";
 
 /// Inputs that rules lack if loadline only watched a server under an external load.

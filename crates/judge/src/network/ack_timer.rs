@@ -51,8 +51,8 @@ pub(crate) fn transfer_wait_us(light: &Trial) -> Option<f64> {
     waits.then_some(light.transfer_us.p50)
 }
 
-/// Returns the advice to end the wait of each answer's last part, if answers wait under a light load. The wait limits no
-/// rate, so the advice holds whatever the bottleneck is.
+/// Returns the advice to end the wait of each answer's last part, if answers wait under a light load. The wait limits
+/// no rate, so the advice holds whatever the bottleneck is.
 pub(crate) fn advice(facts: &Facts<'_>) -> Option<String> {
     let wait_us = facts.unloaded.and_then(transfer_wait_us)?;
     let wait = duration(wait_us);

@@ -157,8 +157,8 @@ fn room(facts: &Facts<'_>, limited: &[&Trial]) -> Option<f64> {
     Some(if waits { 0.0 } else { 1.0 - full })
 }
 
-/// Returns true if a gateway refuses requests because requests queue for all workers behind it. The workers are then the
-/// limit, and the gateway does not refuse on purpose.
+/// Returns true if a gateway refuses requests because requests queue for all workers behind it. The workers are then
+/// the limit, and the gateway does not refuse on purpose.
 pub(crate) fn refuses_for_workers(facts: &Facts<'_>) -> bool {
     facts.refusals.by_gateway && waits::queue_inside(&facts.waits).is_some()
 }

@@ -106,7 +106,8 @@ fn worker_pool(finding: &WaitFinding, object: &str) -> String {
     }
 }
 
-/// Formats a mean number of whole things, such as processes: `7`, or `3 to 4` if their number changed while it was read.
+/// Formats a mean number of whole things, such as processes: `7`, or `3 to 4` if their number changed while it was
+/// read.
 fn changing(mean: f64) -> String {
     match number(mean) == number(mean.round()) {
         true => number(mean.round()),

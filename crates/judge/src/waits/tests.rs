@@ -65,8 +65,8 @@ pub(super) fn clients(in_progress: f64, unread: f64) -> ClientConnections {
     ClientConnections { readings: 20, open: 16.0, in_progress, unread, ..ClientConnections::default() }
 }
 
-/// Makes a profile of a pool of `children` child processes, which all sleep in a request, while `queued` further requests
-/// wait to be accepted.
+/// Makes a profile of a pool of `children` child processes, which all sleep in a request, while `queued` further
+/// requests wait to be accepted.
 pub(crate) fn sleeping_children(children: f64, queued: f64) -> WaitProfile {
     let mut profile = process(children, &[(ThreadState::Sleep, "", children)]);
     profile.processes[0] = WaitProcess { processes: children, children: true, ..profile.processes[0].clone() };

@@ -1,4 +1,5 @@
-//! Waits for a slow system call, such as a connect or a name look-up, and ends the wait as soon as the user wants to stop.
+//! Waits for a slow system call, such as a connect or a name look-up, and ends the wait as soon as the user wants to
+//! stop.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};

@@ -223,8 +223,8 @@ impl Group {
     }
 }
 
-/// Returns counters of the group in `folder`: how often it reached its memory limit, how many of its processes the kernel
-/// killed, and how many evicted pages were read again.
+/// Returns counters of the group in `folder`: how often it reached its memory limit, how many of its processes the
+/// kernel killed, and how many evicted pages were read again.
 fn event_gauges(version: Version, folder: &Path) -> [Gauge; 3] {
     let gauge = |file: &str, key| Gauge::new(folder.join(file), key, 1.0);
     match version {

@@ -34,8 +34,8 @@ pub(super) trait HolderReader {
     /// stack shows no function of the program itself, or if the thread waits elsewhere by now.
     fn waiting_function(&mut self, pid: u32, thread: &ThreadSample) -> Option<String>;
 
-    /// Returns the thread that holds the interpreter lock that the futex belongs to. Returns `None` if the futex belongs
-    /// to no such lock, or if no thread holds the lock.
+    /// Returns the thread that holds the interpreter lock that the futex belongs to. Returns `None` if the futex
+    /// belongs to no such lock, or if no thread holds the lock.
     fn interpreter_holder(&mut self, futex: FutexId) -> Option<InterpreterHolder>;
 
     /// Returns the CPU time that this thread has used, nanoseconds.

@@ -73,8 +73,8 @@ pub struct WaitFinding {
     /// unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder_function_share: Option<f64>,
-    /// System call in which the holder waits for a disk, with its file, or the pipe for which the holder waits; empty for
-    /// other activities.
+    /// System call in which the holder waits for a disk, with its file, or the pipe for which the holder waits; empty
+    /// for other activities.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub holder_call: String,
     /// Function that waits; empty if unknown.

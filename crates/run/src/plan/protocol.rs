@@ -147,8 +147,8 @@ pub struct HttpPlan {
     /// File with the body of the request.
     #[serde(default)]
     pub body_file: Option<String>,
-    /// The only right status of the answer; absent if 2xx and 3xx are right. Older versions accepted this status besides
-    /// 2xx and 3xx.
+    /// The only right status of the answer; absent if 2xx and 3xx are right. Older versions accepted this status
+    /// besides 2xx and 3xx.
     #[serde(default)]
     pub expect_status: Option<u16>,
 }

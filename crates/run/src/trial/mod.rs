@@ -81,8 +81,8 @@ pub struct Trial {
     /// Counts of the whole trial.
     #[serde(flatten)]
     pub tally: Tally,
-    /// Number of requests in `tally` that loadline sent one at a time, before or after the load, to test the server. The
-    /// value is 0 in runs of earlier versions.
+    /// Number of requests in `tally` that loadline sent one at a time, before or after the load, to test the server.
+    /// The value is 0 in runs of earlier versions.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub test_requests: u64,
     /// Rates of the measured window.
@@ -228,9 +228,9 @@ impl Trial {
         self.incidents.iter().find(|i| i.kind.invalidates_trial() && i.begin_s < self.measured.window.end_s)
     }
 
-    /// Returns true if a failed connect does not count as a failed request. In an open loop, a due request waits for any
-    /// connection, even if each request has its own connection. After a failed connect, another connect follows for the
-    /// same request. In all other loads, each connect belongs to one client. If no request was sent at all, failed
+    /// Returns true if a failed connect does not count as a failed request. In an open loop, a due request waits for
+    /// any connection, even if each request has its own connection. After a failed connect, another connect follows for
+    /// the same request. In all other loads, each connect belongs to one client. If no request was sent at all, failed
     /// connects are the reason, so they count as failed requests.
     pub fn counts_connects_apart(&self) -> bool {
         matches!(self.intensity, Intensity::Open { .. }) && self.tally.sent > 0

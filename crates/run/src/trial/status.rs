@@ -65,8 +65,8 @@ pub fn is_overload(status: &str) -> bool {
     matches!(status, "429" | "503" | "RESOURCE_EXHAUSTED" | "UNAVAILABLE")
 }
 
-/// Returns true if a gateway answered for an upstream that did not answer: the upstream is broken, or gets more requests
-/// than it accepts. Only a comparison of loads tells the two apart.
+/// Returns true if a gateway answered for an upstream that did not answer: the upstream is broken, or gets more
+/// requests than it accepts. Only a comparison of loads tells the two apart.
 pub fn is_gateway_failure(status: &str) -> bool {
     matches!(status, "502" | "504")
 }

@@ -12,8 +12,8 @@ const LAST_HOLDER: u64 = 8;
 /// Offset of the state in CPython's `struct _gil_runtime_state`: 1 while a thread holds the lock.
 const LOCKED: u64 = 16;
 
-/// Returns the address of the structure of the thread that holds the interpreter lock. Returns `None` if no thread holds
-/// the lock. `runtime` is the address of `_PyRuntime`.
+/// Returns the address of the structure of the thread that holds the interpreter lock. Returns `None` if no thread
+/// holds the lock. `runtime` is the address of `_PyRuntime`.
 pub(super) fn holder(memory: &mut Remote, layout: &Layout, runtime: u64) -> Option<u64> {
     memory.forget();
     let thread = match layout.lock {

@@ -59,8 +59,8 @@ impl Python {
         self.stack_to(tid, |_| false)
     }
 
-    /// Returns the frames of thread `tid`, innermost first. Stops after the first frame for which `is_last` returns true,
-    /// because each further frame needs several reads of the process's memory.
+    /// Returns the frames of thread `tid`, innermost first. Stops after the first frame for which `is_last` returns
+    /// true, because each further frame needs several reads of the process's memory.
     pub(crate) fn stack_to(&mut self, tid: u32, is_last: impl Fn(&Frame) -> bool) -> Option<Vec<Frame>> {
         self.memory.forget();
         let thread = self.threads.find(&mut self.memory, self.layout, tid)?;

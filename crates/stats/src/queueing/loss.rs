@@ -5,18 +5,19 @@
 const MAX_SERVERS: u32 = 1_000_000;
 
 /// Returns the share of the requests that a loss system with `servers` servers refuses. `offered` is the mean number of
-/// busy servers if there were enough of them. `fewer` is the share that one server fewer refuses; 1 for no server.
-/// Source: Erlang's B formula (A. Erlang, *Solution of some Problems in the Theory of Probabilities*, 1917). Computing
-/// the formula for 1 server, then for 2, and so on avoids overflow and loss of digits.
+/// busy servers if there were enough of them. `fewer` is the share of the requests that a system with one server fewer
+/// refuses. It is 1 if no server is left. Source: Erlang's B formula (A. Erlang, *Solution of some Problems in the
+/// Theory of Probabilities*, 1917). Computing the formula for 1 server, then for 2, and so on avoids overflow and loss
+/// of digits.
 pub(super) fn refused_share(fewer: f64, servers: u32, offered: f64) -> f64 {
     offered * fewer / (f64::from(servers) + offered * fewer)
 }
 
-/// Returns the number of servers of a loss system from two measurements. These are the mean number of busy servers, and
-/// the share of the requests that it refuses (0 to 1). Requests arrive at random. With arrivals that are more regular,
-/// a system with fewer servers has the same measurements, but never with fewer servers than `busy`. The result is a
-/// whole number or lies between two whole numbers. The result is infinite if even a system with a million servers does
-/// not have these measurements.
+/// Returns the number of servers of a loss system from two measurements. The two measurements are the mean number of
+/// busy servers, and the share of the requests that the system refuses (0 to 1). Requests arrive at random. With
+/// arrivals that are more regular, a system with fewer servers has the same measurements, but never with fewer servers
+/// than `busy`. The result is a whole number or lies between two whole numbers. The result is infinite if even a system
+/// with a million servers does not have these measurements.
 pub fn servers_of_loss(busy: f64, refused: f64) -> f64 {
     let offered = busy / (1.0 - refused);
     if !(offered > 0.0 && offered.is_finite() && refused > 0.0) {

@@ -64,8 +64,9 @@ fn messages_of_the_profile_have_the_published_sizes() {
 #[test]
 fn clients_are_added_on_every_kind_of_medium() {
     let _alone = alone();
-    // Six clients fill the shared wire. The experiment then checks that the last client changes the CPU use of the hosts
-    // by at most 2 %. In 1 s, that would be two ticks of the kernel's CPU counters, and scatter alone may be larger.
+    // Six clients fill the shared wire. The experiment then checks that the last client changes the CPU use of the
+    // hosts by at most 2 %. In 1 s, that would be two ticks of the kernel's CPU counters, and scatter alone may be
+    // larger.
     for (medium, most, seconds) in
         [("ethernet10", 6, 3), ("ethernet10:user", 6, 3), ("switch:100M", 2, 1), ("loopback", 2, 1)]
     {

@@ -253,7 +253,8 @@ fn one_host_with_a_link_in_it_is_no_loopback() {
 }
 
 /// This test repeats a situation that was observed with four workers of gunicorn. The sweep ended at 16 clients, while
-/// its rate still grew. An open loop then offered more than the server completed, and connections waited to be accepted.
+/// its rate still grew. An open loop then offered more than the server completed, and connections waited to be
+/// accepted.
 #[test]
 fn an_open_loop_that_piles_up_at_the_server_shows_the_limit_that_the_sweep_did_not_reach() {
     let piles_up = |queue: f64| {

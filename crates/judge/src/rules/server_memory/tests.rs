@@ -105,9 +105,9 @@ fn files_larger_than_the_host_s_memory_are_read_again_without_page_faults() {
     assert_ne!(reads(5.0, 12.0).id, "server-memory", "another program reads most");
 }
 
-/// A server with a memory limit of 60 MB serves 300 MB of files. None of three samples shows a thread of the server in a
-/// wait for the disk, but threads of the host wait for disks half of the time. An earlier version of loadline named the
-/// number of workers.
+/// A server with a memory limit of 60 MB serves 300 MB of files. None of three samples shows a thread of the server in
+/// a wait for the disk, but threads of the host wait for disks half of the time. An earlier version of loadline named
+/// the number of workers.
 #[test]
 fn waits_that_few_samples_of_the_threads_miss_are_in_the_counters_of_the_host() {
     let reads = |waited: f64, of_disk: f64| {

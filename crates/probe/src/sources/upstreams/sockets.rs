@@ -34,8 +34,8 @@ pub(super) struct Sockets {
     pub(super) unread: HashMap<SocketAddr, f64>,
 }
 
-/// Returns the sockets of the server's network namespace, without those of the server's own clients. `describe` asks the
-/// kernel for the traffic on each connection, too.
+/// Returns the sockets of the server's network namespace, without those of the server's own clients. `describe` asks
+/// the kernel for the traffic on each connection, too.
 pub(super) fn read(
     diag: &mut Diag,
     tree: &Tree,

@@ -1,7 +1,8 @@
 //! HTTP/3 client: sends requests on many streams of one connection, and checks every answer.
 //!
 //! The caller may start requests at any time. The server limits the number of streams; requests above this limit wait
-//! in the session. The caller passes the current time to [`Requester::tick`](crate::Requester::tick) before each call that may send or receive.
+//! in the session. The caller passes the current time to [`Requester::tick`](crate::Requester::tick) before each call
+//! that may send or receive.
 
 mod answers;
 mod early;

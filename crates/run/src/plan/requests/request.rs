@@ -43,8 +43,8 @@ pub struct RequestPlan {
     /// Body in base64, if the body is not text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub body_base64: String,
-    /// The only right status of the answer; absent if 2xx and 3xx are right. Older versions accepted this status besides
-    /// 2xx and 3xx.
+    /// The only right status of the answer; absent if 2xx and 3xx are right. Older versions accepted this status
+    /// besides 2xx and 3xx.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_status: Option<u16>,
     /// Status that is right besides 2xx and 3xx, because the server gave it in a log or recording; absent for none.
