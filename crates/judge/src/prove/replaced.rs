@@ -25,7 +25,7 @@ pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, exclu
     let mut found = without(facts, excluded);
     if verdict.waits_for.is_some() && found.waits_for.is_none() && found.id == verdict.id {
         confidence::limit(&mut found, CLOSE);
-        found.sentence = "the server waits, and not for the upstream that looked full".into();
+        found.sentence = "the server waits, but not for the upstream that looked full".into();
     }
     let full = facts.full_server().filter(|view| excluded.contains(&"server-cpu") && polls(view));
     if found.id == "unknown" && full.is_some() {

@@ -162,7 +162,7 @@ pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
     if let Some(wanted) = slots.and_then(|slots| slots.wanted).filter(|wanted| is_beyond(proof, lever, *wanted)) {
         let fell = proof.measured.as_ref().map_or(String::new(), |m| moved(proof.of.name(), m.ratio));
         return format!(
-            "the lever on {} {fell}, but the observed processes wanted it only {} of the time: others work there",
+            "the lever on {} {fell}, but the observed processes wanted it only {} of the time: other processes also use it",
             in_words(lever),
             percent(wanted)
         );
@@ -170,7 +170,7 @@ pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
     if slots.is_some_and(|slots| super::estimate::is_given(slots, took)) {
         let (whose, took) = (in_words(lever), percent(took));
         return format!(
-            "the lever on {whose} took {took} of it, but a quota hides the effect, or its users did not feel it"
+            "the lever on {whose} took {took} of it, but a quota hides the effect, or its users were not slowed"
         );
     }
     format!("the lever on {} took {} of it{ordered}, too little to show an effect", in_words(lever), percent(took))

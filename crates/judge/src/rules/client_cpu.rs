@@ -23,14 +23,15 @@ pub(super) const RULE: Rule = Rule {
     judge,
     advice: &[
         "Give the generator more threads (--threads) or its own CPUs, or run it on another machine (--client-hosts HOST).",
-        "Take the figures as the generator's until then: the server may take more.",
+        "Until then, the figures show the generator's limit: the server may take more.",
     ],
-    explain: "A generator at its own limit measures itself. Five signs show it. Its threads use all of a CPU each. \
-              They wait for a CPU nearly all the time that they do not run, or longer than they run and for most of \
-              the response time; in an open loop, its own clock shows how late it sends. Its control group is \
-              throttled. The rate is near the rate that the generator reaches without a network (`loadline selftest`). \
-              Or the CPUs are full in sum, and the generator uses most of them. Answers that \
-              wait unread at the generator, not requests at the server, count for it.",
+    explain: "A generator at its own limit measures itself. Five signs show this limit. First, each of its threads \
+              uses all of a CPU. Second, its threads wait for a CPU nearly all the time that they do not run, or \
+              longer than they run and for most of the response time. In an open loop, the generator's own clock shows \
+              how late it sends. Third, its control group is throttled. Fourth, the rate is near the rate that the \
+              generator reaches without a network (`loadline selftest`). Fifth, server and generator together fill the \
+              CPUs that they share, and the generator uses most of them. Answers that wait unread at the generator \
+              support this verdict, and requests that wait unread at the server speak against it.",
     ..PLAIN
 };
 

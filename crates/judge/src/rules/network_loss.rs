@@ -45,15 +45,16 @@ pub(super) const RULE: Rule = Rule {
     advice: &[
         "Find where packets are dropped: error and drop counters of the interfaces on the way (`ip -s link`), of queueing disciplines (`tc -s qdisc`) and of softnet.",
     ],
-    explain: "One retransmitted segment in a hundred already costs much. A lost segment stops its connection for a round trip, \
-              a lost last one for a timer of 200 ms or more. A full accept queue also drops SYNs and the requests behind \
-              them; loadline does not count those as network loss. On loopback only packets dropped by an interface count. \
-              SYNs that the client retransmits although the accept queue was never full are lost on the way, for example \
-              by a firewall that limits new connections, also on loopback. If the link is full, loss is a symptom: frames \
-              dropped by the medium's own queue count for that link. A lost segment delays one connection, so losses that \
-              are as frequent under light loads do not stop throughput from growing, unless workers wait until their answers \
-              are sent. Over QUIC (HTTP/3), the packets count that the generator lost; losses of answers are not seen. \
-              Datagrams that a full receive buffer of a UDP socket dropped had passed the network.",
+    explain: "One retransmitted segment in a hundred already costs much. A lost segment stops its connection for a \
+              round trip. If the last segment of a message is lost, its connection waits for a timer of 200 ms or \
+              more. A full accept queue also drops SYNs and the requests behind them; loadline does not count those as \
+              network loss. On loopback only packets dropped by an interface count. SYNs that the client retransmits \
+              although the accept queue was never full are lost on the way, for example by a firewall that limits new \
+              connections, also on loopback. If the link is full, loss is a symptom: frames dropped by the medium's \
+              own queue count for that link. A lost segment delays one connection, so losses that are as frequent \
+              under light loads do not stop throughput from growing, unless workers wait until their answers are sent. \
+              Over QUIC (HTTP/3), the packets count that the generator lost; losses of answers are not seen. Datagrams \
+              that a full receive buffer of a UDP socket dropped had passed the network.",
     ..PLAIN
 };
 

@@ -34,12 +34,13 @@ pub(super) const RULE: Rule = Rule {
     ],
     advise: |facts| FullCpus::of(facts).filter(|_| has_upstreams(facts)).map(|full| full.advice()),
     caveat,
-    explain: "One of three signs shows it. The server's processes use all the time of their CPUs (their affinity, else all \
-              online CPUs), or wait for the rest of it. Or other programs fill those CPUs while each of its working threads \
-              wants one and gets none. Or the CPUs are full only in sum: the server, its upstreams and the generator \
-              together. Requests of a closed loop that wait unread at the server count for it. A master process that only \
-              waits adds no CPUs to that set. With server-single-thread other CPUs are free, but the thread cannot use them. \
-              CPUs that the server fills under half the rate, or without load, too, are not the limit.",
+    explain: "One of three signs shows full CPUs. First, the server's processes use all the time of their CPUs (their \
+              affinity, else all online CPUs), or wait for a CPU in the rest of the time. Second, other programs fill \
+              these CPUs, while each working thread of the server wants a CPU and gets none. Third, the server, its \
+              upstreams and the generator fill the CPUs only together. Requests of a closed loop that wait unread at \
+              the server support the verdict. A master process that only waits adds no CPUs to the server's CPUs. With \
+              server-single-thread other CPUs are free, but the thread cannot use them. CPUs that the server fills \
+              under half the rate, or without load, too, are not the limit.",
     ..PLAIN
 };
 

@@ -26,7 +26,8 @@ pub(super) const RULE: Rule = Rule {
     explain: "The kernel handles a received packet on the CPU to which the network card's queue sends its interrupt. A \
               card with one queue, or a virtual one, sends all of them to one CPU. When this CPU does nothing else and \
               cannot keep up, packets wait or are dropped, however many CPUs and threads the server has. The sum over \
-              all CPUs hides it. On one host, the sender's CPU receives as well, so this is seen between hosts.",
+              all CPUs hides this CPU. On one host, the sender's CPU also receives the packets, so this bottleneck is \
+              seen only between hosts.",
     ..PLAIN
 };
 

@@ -38,16 +38,18 @@ pub(super) const RULE: Rule = Rule {
         "Give the server more memory, keep less per connection (buffers, thread stacks), or raise the control group's limit.",
         "Raise net.ipv4.tcp_mem, or use smaller socket buffers, if TCP is short of memory.",
     ],
-    explain: "Memory runs out in four ways, each with its own counter. The host swaps or stalls (pressure, swap, major page \
-              faults), the control group reaches its limit and reclaims, TCP enters memory pressure or drops connections, \
-              or the kernel kills a process. Memory that is merely full costs nothing, so a stall of a tenth of the time \
-              counts, not a high fill. Stalls and swapping of the whole host count only if the server's own processes \
-              waited for pages (major page faults). Pages that the server reads again after the kernel evicted them \
-              (refaults) show a lack of memory even without stalls. Page faults with neither stalls nor refaults are first \
-              reads of files, not a lack of memory. TCP's counters count only if connections of the load failed or stalled, and a few times of TCP's memory \
-              pressure only if they stalled more than under the lightest load. A control group at its limit counts only with such waits, since files that anything in it reads fill it. Stalls \
-              of the host count beside a full control group only if threads of the server sleep for a disk as well. A \
-              killed process counts only if requests failed or a process of the server ended.",
+    explain: "Memory runs out in four ways, each with its own counter. The host swaps or stalls (pressure, swap, major \
+              page faults), the control group reaches its limit and reclaims, TCP enters memory pressure or drops \
+              connections, or the kernel kills a process. Memory that is merely full costs nothing, so a stall of a \
+              tenth of the time counts, not a high fill. Stalls and swapping of the whole host count only if the \
+              server's own processes waited for pages (major page faults). Pages that the server reads again after the \
+              kernel evicted them (refaults) show a lack of memory even without stalls. Page faults with neither \
+              stalls nor refaults are first reads of files, not a lack of memory. TCP's counters count only if \
+              connections of the load failed or stalled. If TCP was short of memory only a few times, the connections \
+              must have stalled more than under the lightest load. A control group at its limit counts only if its \
+              processes also waited, because the files that they read fill the group in any case. If the control group \
+              is full, stalls of the host count only if threads of the server also sleep for a disk. A killed process \
+              counts only if requests failed or a process of the server ended.",
     ..PLAIN
 };
 

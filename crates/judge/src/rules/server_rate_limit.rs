@@ -33,19 +33,21 @@ pub(super) const RULE: Rule = Rule {
     ],
     explain: "Refusals (429, 503 or the like) are cheap. A server that limits on purpose completes more and more \
               answers while the good ones stay at one rate, and neither its CPUs, its threads nor its upstream are \
-              full. A server that fails under load is full, or its good rate falls. A server that fails the same \
-              share of a light load sets no limit, either. A single load tells the two apart only by a status such \
-              as 429, or by good answers at a constant rate. A limit on requests in flight (limit_conn, a semaphore, a \
+              full. A server that fails under load is full, or its good rate falls. A server that fails the same share \
+              of a light load sets no limit, either. A single load tells the two apart only by a status such as 429, \
+              or by good answers at a constant rate. A limit on requests in flight (limit_conn, a semaphore, a \
               connection pool) keeps the rate of good answers times their response time constant, so the rate falls if \
-              answers take longer. A rate limit keeps the rate constant, however long answers take. If neither changed, \
-              nothing separates them, and the confidence is 0.5. So it is if requests waited before any was refused: \
-              workers with a bounded queue do that, too. With a wrong path no answer is good. A limit may also delay answers. Then \
-              one client without pauses waits for the limit's gap and reaches the highest rate alone, while arrivals \
-              below that rate are answered at once. A fixed number of workers would delay both. A worker that still \
-              works after its answer has the same times, but leaves the next request unread or waiting for a lock. A \
-              server without file descriptors refuses too, but not on purpose; that rule comes first. A limit of requests per \
-              period (2,000 per 10 s) answers a burst at the beginning of each period, and refuses everything after it. Bursts \
-              with equal numbers of good answers, which begin at equal intervals, show the limit and its period.",
+              answers take longer. A rate limit keeps the rate constant, however long answers take. If neither \
+              changed, nothing separates the two limits, and the confidence is 0.5. The confidence is also 0.5 if \
+              requests waited before any was refused, because workers with a bounded queue do the same. If no answer \
+              is good, the path or the method may be wrong, and the rule does not apply. A limit may also delay \
+              answers. In this case, one client without pauses waits for the limit's gap and reaches the highest rate \
+              alone, while arrivals below that rate are answered at once. A fixed number of workers would delay both \
+              kinds of requests. A worker that still works after its answer has the same times, but leaves the next \
+              request unread or waiting for a lock. A server without file descriptors refuses too, but not on purpose; \
+              that rule comes first. A limit of requests per period (2,000 per 10 s) answers a burst at the beginning \
+              of each period, and refuses everything after it. Bursts with equal numbers of good answers, which begin \
+              at equal intervals, show the limit and its period.",
     ..PLAIN
 };
 

@@ -30,11 +30,12 @@ pub(super) const RULE: Rule = Rule {
     ],
     advise,
     caveat,
-    explain: "Average use hides it: one thread (an event loop, an acceptor, a lock holder) runs all the time while its host is \
-              half idle, and more CPUs change nothing. loadline looks at the busiest thread alone. It adds the time that the \
-              thread waited for a CPU if the thread ran most of the time, and the soft interrupts of a CPU that the thread is \
-              pinned to. A thread that is as full under half the rate, before any request waits, or without load, polls, \
-              drops work or has other work, and is not the limit.",
+    explain: "The average use of the CPUs hides a full thread: one thread (an event loop, an acceptor, a lock holder) \
+              runs all the time while its host is half idle, and more CPUs change nothing. loadline looks at the \
+              busiest thread alone. It adds the time that the thread waited for a CPU if the thread ran most of the \
+              time, and the soft interrupts of a CPU that the thread is pinned to. A thread is not the limit if it is \
+              as full under half the rate, before any request waits, or without load. Such a thread polls, drops work \
+              or has other work.",
     ..PLAIN
 };
 

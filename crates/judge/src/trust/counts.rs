@@ -39,7 +39,7 @@ pub(super) fn counts(trial: &Trial, report: &mut TrustReport) {
     } else if seen > ours {
         report.warn(
             Unreliable,
-            format!("not ours on the server's host: {}", counted((seen - ours).round(), "connection")),
+            format!("the server's host also had {} that were not ours", counted((seen - ours).round(), "connection")),
         );
     } else {
         let (lost, ours) = (figure((ours - seen).round()), figure(ours));

@@ -86,7 +86,7 @@ fn predicted_cpu_use(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport)
     let foretold = before * trial.rates.completed_rate;
     let used = at_limit * trial.rates.completed_rate;
     let text = format!(
-        "{} per request at half load predicts {} busy CPUs at the limit, {} were",
+        "{} per request at half load predicts {} busy CPUs at the limit, and {} were busy",
         duration(before * 1e6),
         figure(foretold),
         figure(used)

@@ -119,7 +119,7 @@ fn a_bound_that_throughput_contradicts_excludes_nothing() {
     let (proof, verdict) = watches_too_few();
     assert_eq!(outcome(&(proof.clone(), verdict)), (ProofOutcome::Inconclusive, "server-cpu"), "{}", proof.why);
     assert_eq!(proof.elasticities[0].basis, ElasticityBasis::Open, "{proof:?}");
-    assert!(proof.why.contains("cut throughput") && proof.why.contains("others work there"), "{}", proof.why);
+    assert!(proof.why.contains("cut throughput") && proof.why.contains("other processes also use it"), "{}", proof.why);
 }
 
 /// This test repeats a situation that was observed with a quota of 0.945 CPUs on an event loop. The lever slows the
