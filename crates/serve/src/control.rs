@@ -104,7 +104,7 @@ impl Control {
         Ok(waker)
     }
 
-    /// Starts a serving thread. If `run` returns an error, it is stored for
+    /// Starts a serving thread. If `run` returns an error, the error is stored for
     /// [`Server::failures`](crate::Server::failures).
     pub(crate) fn spawn(
         self: &Arc<Self>,

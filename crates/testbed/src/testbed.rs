@@ -139,9 +139,9 @@ impl Testbed {
     }
 
     /// Returns the amount of traffic that may pass without delay after a pause. The amount is given as the time that
-    /// the wire normally needs to carry it, microseconds. Media in the kernel let some traffic pass without delay after
-    /// a pause, because the kernel's timer may send frames late. Returns 0 if every frame takes its full time on the
-    /// wire, even after a pause.
+    /// the wire normally needs for this traffic, microseconds. Media in the kernel let some traffic pass without delay
+    /// after a pause, because the kernel's timer may send frames late. Returns 0 if every frame takes its full time on
+    /// the wire, even after a pause.
     pub fn catches_up_us(&self) -> u64 {
         self.medium.catches_up_us()
     }

@@ -111,7 +111,7 @@ fn a_window_beside_another_program_is_left_out_whatever_the_objective_limits() {
 }
 
 /// In this test, the machine paused at the beginning of each of four windows, so all their time is disturbed. Another
-/// program disturbed a fifth window. Only the fifth window is left out.
+/// program disturbed a fifth window. Only the time of the fifth window counts as left out.
 #[test]
 fn time_that_is_included_does_not_count_as_left_out() {
     let windows = &[(100.0, 0.0), (130.0, 0.9), (150.0, 0.1), (170.0, 0.2), (200.0, 0.9)];

@@ -181,8 +181,8 @@ mod tests {
         assert_eq!(verdict.ruled_out.iter().find(of_clients), None, "loadline did not see the clients");
     }
 
-    /// One client got one answer in 1.4 s. An earlier version of loadline called this a peak of 0.73/s, although each
-    /// answer took 2 s.
+    /// One client got one answer in 1.4 s. An earlier version of loadline called this rate a peak of 0.73/s, although
+    /// each answer took 2 s.
     #[test]
     fn a_single_answer_shows_no_peak() {
         let beyond = |completed: u64| {

@@ -1,5 +1,6 @@
-//! Lost TCP segments or QUIC packets of a trial, and their growth with the load. A lost one delays one connection only.
-//! Losses that are as frequent under a light load as at a plateau therefore do not stop throughput from growing.
+//! Lost TCP segments or QUIC packets of a trial, and their growth with the load. A lost segment or packet delays one
+//! connection only. Losses that are as frequent under a light load as at a plateau therefore do not stop throughput
+//! from growing.
 
 use run::Trial;
 
@@ -24,12 +25,12 @@ pub(super) struct Losses<'a> {
     pub(super) unit: &'static Unit,
 }
 
-/// Words for what is lost and sent again.
+/// Words for the kind of units that are lost and sent again.
 pub(super) struct Unit {
     /// Name of the figure in `run.json`.
     pub(super) counter: &'static str,
     pub(super) noun: &'static str,
-    /// Words about the lost ones, such as "retransmitted".
+    /// Word for the lost units, such as "retransmitted".
     pub(super) lost: &'static str,
     /// Words for the sentence of the verdict.
     pub(super) sentence: &'static str,

@@ -53,8 +53,8 @@ pub(crate) struct ServerCpu<'a> {
     pub(crate) had_room: Option<f64>,
     /// Maximum probability that a thread or CPU counts as full if no lighter load shows its use without the load.
     unseen_most: f64,
-    /// Maximum probability that a thread counts as full. Below 1 if so few requests were in progress that none had to
-    /// wait.
+    /// Maximum probability that a thread counts as full. This probability is below 1 if so few requests were in
+    /// progress that none had to wait.
     uncrowded_most: f64,
     /// Probability that the server's CPUs were mostly busy in each trial near the highest rate.
     busy_in_each: f64,
@@ -184,14 +184,14 @@ impl<'a> ServerCpu<'a> {
     }
 
     /// Returns the probability that the server's CPUs are fully in use because of the load. `full` is the probability
-    /// that they are fully in use for any reason.
+    /// that the CPUs are fully in use for any reason.
     fn of_server(&self, full: f64) -> f64 {
         let full = if self.spins.is_some() { full.min(LIKELY) } else { full };
         self.of_load(self.by_good(full), self.had_room) * self.busy_in_each
     }
 
     /// Returns the probability that good answers, and not only refusals, use up a thread or CPUs. `full` is the
-    /// probability that it is used up by any answers.
+    /// probability that answers of any kind use up the thread or CPUs.
     fn by_good(&self, full: f64) -> f64 {
         self.of_good.map_or(full, |of_good| full.min(chance(of_good.log_odds() + self.shift)))
     }

@@ -42,8 +42,8 @@ pub struct Signal {
     pub threshold: f64,
     /// Distance from the threshold at which "above" is e (2.72) times as likely as "below", or the reverse.
     pub width: f64,
-    /// ID of the verdict that would hold if the value were on the other side of the threshold. If empty, it is the
-    /// verdict that the rules rank second.
+    /// ID of the verdict that would hold if the value were on the other side of the threshold. An empty ID stands for
+    /// the verdict that the rules rank second.
     pub beyond: &'static str,
     /// True if a value below the threshold supports the verdict; false if a value above the threshold does.
     pub carries_below: bool,

@@ -41,8 +41,8 @@ impl Requests {
         self.may_be_in(waiting, WAIT_MOSTLY)
     }
 
-    /// Returns true if the waiting tasks or threads are at least half as many as the requests in progress. Each of them
-    /// must also be able to have at least `least` requests on average.
+    /// Returns true if the waiting tasks or threads are at least half as many as the requests in progress. Each waiting
+    /// task or thread must also be able to have at least `least` requests on average.
     fn may_be_in(&self, waiting: f64, least: f64) -> bool {
         let Some((low, _)) = self.in_progress else { return false };
         let have_requests = self.per_waiter(0.0, waiting).is_some_and(|(_, high)| high >= least);

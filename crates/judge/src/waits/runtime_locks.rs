@@ -20,7 +20,7 @@ pub(super) fn causes(profile: &WaitProfile) -> Vec<WaitFinding> {
 }
 
 /// Returns the finding about the lock of a process, if two conditions hold. On average, at least half a thread waits
-/// for the lock. And for no other cause (sleep, disk or peer) do more threads wait than for the lock.
+/// for the lock. No other cause (sleep, disk or peer) has more waiting threads than the lock.
 fn of_process(profile: &WaitProfile, process: &WaitProcess, global: &str, name: &str) -> Option<WaitFinding> {
     let is_part = |futex: &&FutexProfile| futex.process == process.process && futex.name == global;
     let parts: Vec<&FutexProfile> = profile.futexes.iter().filter(is_part).collect();

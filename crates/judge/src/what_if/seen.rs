@@ -17,7 +17,7 @@ impl Seen {
     /// Returns true if the model differs from the measurement by more than its assumptions explain.
     ///
     /// The model assumes exponential service times. With constant service times, the rate is at most twice the rate of
-    /// the model. For `K` queues with `K` clients, it is `(2K - 1) / K` times the model's rate.
+    /// the model. For `K` queues with `K` clients, the rate is at most `(2K - 1) / K` times the model's rate.
     pub(super) fn misses(&self) -> bool {
         let off = self.modelled / self.completed;
         off.is_nan() || off.max(1.0 / off) > MODEL_MISSES

@@ -33,8 +33,8 @@ pub(super) enum Schedule {
     /// Stages as segments, index of the current segment, and mean rate of all generator threads together in requests
     /// per nanosecond.
     Stages { segments: Arc<[Segment]>, on: usize, rate_ns: f64 },
-    /// Recorded times in nanoseconds, and index of the next time for this generator thread. The thread uses every
-    /// `step`-th time.
+    /// Recorded times in nanoseconds, and index of the next time for this generator thread. Each generator thread uses
+    /// every `step`-th time.
     Recorded { at_ns: Arc<[u64]>, next: usize, step: usize },
 }
 

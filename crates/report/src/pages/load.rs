@@ -61,7 +61,7 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
 }
 
 /// Returns the end of the answer section for a run with a single load. The section has a table of the load's stages, if
-/// there are several. If the verdict names no cause, it also has the command that finds one.
+/// there are several. If the verdict names no cause, the section also has the command that finds one.
 pub(super) fn end_of_answer(run: &Run) -> Vec<Block> {
     let stages = run.findings.course.as_ref().map(|changed| Block::Table(course::table(changed)));
     let next = (!is_known(run)).then(|| Note::block(Tone::Plain, next_command::sentence(run)));

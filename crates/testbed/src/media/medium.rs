@@ -54,8 +54,8 @@ pub(crate) trait BuiltMedium: Send + Sync {
     }
 
     /// Returns the amount of traffic that may pass without delay after a pause. The amount is given as the time that
-    /// the wire normally needs to carry it, microseconds. Returns 0 if every frame takes its full time on the wire,
-    /// even after a pause.
+    /// the wire normally needs for this traffic, microseconds. Returns 0 if every frame takes its full time on the
+    /// wire, even after a pause.
     fn catches_up_us(&self) -> u64 {
         0
     }

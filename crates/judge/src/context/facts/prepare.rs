@@ -178,8 +178,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point};
     use crate::thresholds::UNDECIDED;
 
-    /// Other programs disturbed all steps of the sweep except the first one. An earlier version of loadline left them
-    /// out, and then said that a single load level cannot show a limit.
+    /// Other programs disturbed all steps of the sweep except the first one. An earlier version of loadline left the
+    /// disturbed steps out, and then said that a single load level cannot show a limit.
     #[test]
     fn disturbed_steps_are_used_if_a_single_level_would_be_left() {
         let judged = |is_disturbed: fn(&Point) -> bool| {

@@ -226,8 +226,9 @@ fn a_single_load_tells_slow_accepts_from_busy_workers_only_by_samples() {
     assert_eq!(contended.id, "accept-queue", "{contended:#?}");
 }
 
-/// In this observed case, a server has one thread and a backlog of 4. Every 20 ms, it accepts all waiting connections.
-/// An earlier version of loadline named only the server's thread as the limit, although this thread sleeps.
+/// In this observed case, a server has one thread and a backlog of 4. Every 20 ms, the server accepts all waiting
+/// connections. An earlier version of loadline named only the server's thread as the limit, although this thread
+/// sleeps.
 #[test]
 fn a_worker_that_takes_the_whole_queue_is_limited_by_the_queue() {
     let drops = |p: &crate::planted::Point| (p.n - 5.0).max(0.0);

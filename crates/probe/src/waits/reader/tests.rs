@@ -101,7 +101,7 @@ loop.poll(60)
 ";
 
 /// This server of HTTP/3 also listens for TCP connections, but had accepted none. An earlier version of loadline
-/// therefore took it for the parent of workers.
+/// therefore took this server for the parent of workers.
 #[test]
 fn the_connections_of_a_server_with_datagrams_are_unknown() {
     let Some(python) = testkit::program("python3") else {
