@@ -31,7 +31,7 @@ pub(crate) fn save_or_print(file: Option<&Path>, text: &str) -> anyhow::Result<(
     std::fs::write(file, text).map_err(|e| unwritable(file, &e))
 }
 
-/// Fails if a file cannot be written, so that the user learns this before a measurement. A check neither changes an
+/// Fails if a file cannot be written, so that the user learns this before a measurement. This check neither changes an
 /// existing file nor leaves a new one. Does not open pipes and devices, because opening a pipe may wait for its reader.
 pub(crate) fn check_writable(file: &Path) -> anyhow::Result<()> {
     let kind = std::fs::metadata(file).map(|data| data.file_type());

@@ -123,9 +123,9 @@ impl Process {
         self.python.as_mut()?.stack_to(tid, is_last)
     }
 
-    /// Returns the thread that holds Python's interpreter lock, by its ID in its own PID namespace, and its frames to
-    /// the first one for which `is_last` returns true. Returns `None` if the process does not run Python, or if no
-    /// thread held the lock during the whole reading.
+    /// Returns the thread that holds Python's interpreter lock, and the frames of this thread up to the first frame for
+    /// which `is_last` returns true. The thread is given by its ID in its own PID namespace. Returns `None` if the
+    /// process does not run Python, or if no thread held the lock during the whole reading.
     pub fn interpreter_lock_holder(&mut self, is_last: impl Fn(&Frame) -> bool) -> Option<(u32, Vec<Frame>)> {
         self.python.as_mut()?.lock_holder(is_last)
     }

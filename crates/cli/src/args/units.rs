@@ -49,7 +49,6 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
         _ => return Err(format!("{text:?} is not a share; write 0.1% or 0.001")),
     };
     let value = positive(number, factor).filter(|v| *v <= 1.0);
-    // The number 1 without a unit could mean 1 % or 100 %.
     if unit.is_empty() && value == Some(1.0) {
         return Err(format!("{text:?} is not clear; write 1% or 100%"));
     }

@@ -8,8 +8,9 @@ use run::{Run, Trial};
 const QUEUE_TIME_S: (f64, f64) = (3.0, 10.0);
 
 /// Returns the time to wait for an answer, seconds, when a request checks whether the server is alive after the last
-/// load of `run`: time to empty the queue that the load left, and then to answer one request, which took `first_s`
-/// seconds before any load. If the user gave a `--timeout` below the minimum, it replaces the minimum.
+/// load of `run`. In this time, the server should empty the queue that the load left, and then answer one request.
+/// Before any load, one request took `first_s` seconds. If the user gave a `--timeout` below the minimum of
+/// [`QUEUE_TIME_S`], this timeout replaces the minimum.
 pub(crate) fn alive_timeout_s(run: &Run, first_s: f64) -> f64 {
     let plan = &run.plan.load;
     let loaded_s = run.trials.last().map_or(plan.warmup_s + plan.duration_s, |trial| trial.measured.window.end_s);

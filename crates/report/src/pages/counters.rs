@@ -106,7 +106,7 @@ pub(super) fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
 
 /// Returns the chart of percentiles of the response time over the measured window; `None` for fewer than three points.
 /// The percentiles of a moment come from a histogram with wide ranges. The longest response time of the trial, which is
-/// known exactly, bounds them.
+/// known exactly, bounds these percentiles.
 pub(super) fn times(trial: &Trial) -> Option<Plot> {
     let longest_us = trial.latency_us.figure(SummaryFigure::Max).exact().filter(|us| *us > 0.0);
     let longest_us = longest_us.unwrap_or(f64::INFINITY);

@@ -25,8 +25,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("trials", title, weight, vec![Block::Table(table)])]
 }
 
-/// Removes columns without information. These are the goodput (rate of good answers) if it equals the completed rate in
-/// every row, and [`SETTLED`] if no row says "no".
+/// Removes columns without information. The function removes the goodput (rate of good answers) if it equals the
+/// completed rate in every row, and [`SETTLED`] if no row says "no".
 fn leave_out_the_usual(table: &mut Table) {
     let place = |table: &Table, name: &str| table.columns.iter().position(|column| column.name == name);
     let (goodput, completed) = (place(table, "goodput/s"), place(table, "completed/s"));

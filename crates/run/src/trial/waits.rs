@@ -64,9 +64,9 @@ pub struct WaitProcess {
     /// True if a process has an epoll descriptor of its own, as an event loop does.
     #[serde(skip_serializing_if = "skip_empty::is_false")]
     pub epoll: bool,
-    /// Share of the processes that held several accepted connections at a time, more than they have epoll descriptors,
-    /// as an event loop does; of the processes with an accepted connection, 0 to 1. The value is 0 if no process
-    /// accepted one, and absent if the accepted connections are unknown.
+    /// Share of the processes with accepted connections that held several of them at a time, and more than they have
+    /// epoll descriptors, as an event loop does; 0 to 1. The value is 0 if no process accepted a connection, and absent
+    /// if the accepted connections are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multiplexing: Option<f64>,
     /// True if the processes are children of a process that runs the same program but is counted apart, because only

@@ -83,9 +83,9 @@ impl Python {
         (!frames.is_empty()).then_some(frames)
     }
 
-    /// Returns the thread that holds the interpreter lock, by its ID in its own PID namespace, and its frames to the
-    /// first one for which `is_last` returns true. Returns `None` if no thread holds the lock, or if another thread got
-    /// the lock during the reading.
+    /// Returns the thread that holds the interpreter lock, and the frames of this thread up to the first frame for
+    /// which `is_last` returns true. The thread is given by its ID in its own PID namespace. Returns `None` if no
+    /// thread holds the lock, or if another thread got the lock during the reading.
     pub(crate) fn lock_holder(&mut self, is_last: impl Fn(&Frame) -> bool) -> Option<(u32, Vec<Frame>)> {
         let (layout, runtime) = (self.layout, self.threads.runtime);
         let thread = interpreter_lock::holder(&mut self.memory, layout, runtime)?;

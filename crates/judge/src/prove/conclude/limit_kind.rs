@@ -1,5 +1,5 @@
-//! Kind of the limit that the levers show, compared with the verdict: a lack of CPUs or serial work, a limit for each
-//! address or session affinity, a full disk or one with room.
+//! Kind of the limit that the levers show, compared with the kind that the verdict names. Examples of kinds are a lack
+//! of CPUs, serial work, a limit for each address, and a full disk.
 
 use run::{Bottleneck, Proof, ProofTrial, SOURCES_LEVER};
 

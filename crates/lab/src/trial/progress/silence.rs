@@ -67,8 +67,9 @@ impl Progress {
         Incident { kind: IncidentKind::Silence, begin_s: from, end_s: Some(until), text }
     }
 
-    /// Returns true if the silence does not explain the long answers: more answers took at least as long as the silence
-    /// than it delayed. A silence delays only requests that were in flight in it and that were answered after it.
+    /// Returns true if the silence does not explain all long answers (answers that took at least as long as the
+    /// silence), because the silence can have delayed only fewer answers. A silence delays only requests that were in
+    /// flight in it and that were answered after it.
     fn others_took_as_long(&self, detail: &TickDetail, from: f64, until: f64) -> bool {
         let silence_ns = (until - from) * 1e9;
         let long = detail.responses.counts().filter(|(bucket, _)| CoarseHist::end_ns(*bucket) >= silence_ns);
