@@ -65,7 +65,7 @@ pub(crate) struct Row {
     pub(crate) what: &'static str,
     /// Goal that the row must meet.
     pub(crate) goal: Goal,
-    /// Goal that the row should reach in the long run. The row may miss it.
+    /// Goal that the row should reach in the long run. The row may miss this goal.
     pub(crate) aim: Option<Goal>,
     /// Effort in the default set; `None` if the row is only in the set of all rows.
     pub(crate) default: Option<Effort>,

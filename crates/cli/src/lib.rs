@@ -1,7 +1,7 @@
 //! The `loadline` command: finds how much load a network server can take, what limits it, and why.
 //!
 //! The program itself (`src/bin/loadline.rs`) only calls [`main`]. The program is small, so it can be linked twice, as
-//! a static program and as a dynamic one (`make dist`). This crate is compiled only once for both.
+//! a static program and as a dynamic one (`make dist`). This crate is compiled only once for both programs.
 
 // Forbids the printing macros of the standard library, because they panic if the program that reads the output has
 // closed the pipe.

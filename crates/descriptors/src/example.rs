@@ -7,8 +7,8 @@ const MAX_DEPTH: usize = 3;
 /// Maximum number of fields in an example. An example leaves out all further fields.
 const MAX_FIELDS: usize = 60;
 
-/// Returns an example of a message as one line of JSON. Each field has its default value, which is the first name for
-/// an enumeration. The fields are in the order of their field numbers.
+/// Returns an example of a message as one line of JSON. Each field has the default value of its type, such as the first
+/// name of an enumeration. The fields are in the order of their field numbers.
 pub(crate) fn example(kind: &MessageDescriptor) -> String {
     let mut fields_left = MAX_FIELDS;
     message(kind, MAX_DEPTH, &mut fields_left)

@@ -83,8 +83,8 @@ pub(crate) fn descendants(proc: &Path, pids: &[u32]) -> Vec<u32> {
     below(&parents(proc), pids)
 }
 
-/// Returns the IDs of this process and of its ancestors, nearest first. Reads one file for each of them. Returns no IDs
-/// if the `proc` folder, which may be one of a test, does not contain this process.
+/// Returns the IDs of this process and of its ancestors, nearest first. Reads one file for each of these processes.
+/// Returns no IDs if the `proc` folder, which may be one of a test, does not contain this process.
 pub(crate) fn own_line(proc: &Path) -> Vec<u32> {
     /// Maximum number of ancestors. In a test, the parents in the files may form a circle.
     const MAX_ANCESTORS: usize = 4096;
@@ -94,8 +94,9 @@ pub(crate) fn own_line(proc: &Path) -> Vec<u32> {
     parent(proc, me).map(|_| me).into_iter().chain(ancestors).collect()
 }
 
-/// Returns the IDs of all descendants of a server's processes, in ascending order. Leaves out the processes themselves,
-/// loadline, its ancestors, and all processes below them.
+/// Returns the IDs of all descendants of a server's processes, in ascending order. Leaves out the server's processes
+/// themselves. Also leaves out loadline, loadline's ancestors, and every process that is a descendant of the server
+/// only through loadline or through one of these ancestors.
 pub(crate) fn server_descendants(proc: &Path, pids: &[u32]) -> Vec<u32> {
     let mut parents = parents(proc);
     let own = own_line(proc);

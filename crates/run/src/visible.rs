@@ -1,5 +1,4 @@
-//! Makes untrusted names of servers, processes and files safe to show. The function [`visible`] is the only one that
-//! does this.
+//! Makes untrusted names of servers, processes and files safe to show. No other function than [`visible`] does this.
 
 use std::borrow::Cow;
 

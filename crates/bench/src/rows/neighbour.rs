@@ -32,7 +32,7 @@ struct Found {
     named: bool,
 }
 
-/// Results of all runs of `find`. The rows of this file share them.
+/// Results of all runs of `find`. All rows of this file use these results.
 #[derive(Clone, Debug, Default)]
 struct Finds {
     /// Capacities that `find` measured without the neighbour, requests per second.

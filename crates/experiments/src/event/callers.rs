@@ -45,7 +45,7 @@ impl Library {
     }
 
     /// Returns a variant of the interface that does not tell the library when all data of a descriptor was read. The
-    /// interface of Banga, Mogul and Druschel does not do so, either.
+    /// interface of Banga, Mogul and Druschel does not tell the library this, either.
     pub(super) fn untold(self) -> Self {
         Self { tells: false, ..self }
     }

@@ -64,7 +64,8 @@ fn waits_nowhere(trial: &Trial) -> Option<String> {
     })
 }
 
-/// Returns the reason why packets wait nowhere in any of the trials. Returns `None` if they may wait in one of them.
+/// Returns the reason why packets wait nowhere in any of the trials. Returns `None` if packets may wait in one of the
+/// trials.
 pub(crate) fn wait_nowhere(trials: &[&Trial]) -> Option<String> {
     let all: Option<Vec<String>> = trials.iter().map(|trial| waits_nowhere(trial)).collect();
     all?.into_iter().next()

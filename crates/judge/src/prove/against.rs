@@ -165,7 +165,7 @@ mod tests {
 
     /// Returns the ratio of two standard errors for the effect of the server's lever, both averaged over seeds. For the
     /// first standard error, the model itself chooses the variance with which the level of throughput moves. For the
-    /// second standard error, the argument `moves` is the variance of the level's movement.
+    /// second standard error, the variance of the level's movement is the argument `moves`.
     fn over(noise: f64, keeps: f64, moves: f64) -> f64 {
         let slots: Vec<usize> = (1..SLOTS).collect();
         let sd = |against: &Against, y: &[f64]| against.fit(y).unwrap().covariance[0][0].sqrt();

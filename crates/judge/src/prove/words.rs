@@ -162,7 +162,8 @@ pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
     if let Some(wanted) = slots.and_then(|slots| slots.wanted).filter(|wanted| is_beyond(proof, lever, *wanted)) {
         let fell = proof.measured.as_ref().map_or(String::new(), |m| moved(proof.of.name(), m.ratio));
         return format!(
-            "the lever on {} {fell}, but the observed processes wanted it only {} of the time: other processes also use it",
+            "the lever on {} {fell}, but the observed processes wanted it only {} of the time: other processes also \
+             use it",
             in_words(lever),
             percent(wanted)
         );

@@ -119,7 +119,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns the reason why the losses do not limit the rate. Returns `None` if they may limit it.
+/// Returns the reason why the losses do not limit the rate. Returns `None` if the losses may limit the rate.
 fn harmless(facts: &Facts<'_>, losses: &Losses<'_>, growth: Option<&Signal>) -> Option<String> {
     let overflow = || medium::overflow(losses.view.trial).map(|full| full.text);
     let came_back = || all_came_back(facts).map(|all| format!("all of the offered {} completed", rate(all)));

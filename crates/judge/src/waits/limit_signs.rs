@@ -9,7 +9,7 @@ use crate::context::single::broken;
 use crate::number::counted;
 use crate::thresholds::{LIMIT_CONNECTS, LIMIT_READINGS, WAIT_FEW, WAIT_POOL_BUSY, WAIT_QUEUE};
 
-/// Programs with the option that limits the connections of each. Source: the manuals of these programs.
+/// Programs with the option that limits the connections of each program. Source: the manuals of these programs.
 const OPTIONS: &[(&str, &str)] = &[
     ("haproxy", "maxconn"),
     ("memcached", "-c"),

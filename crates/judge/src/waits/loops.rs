@@ -73,7 +73,8 @@ mod tests {
         profile
     }
 
-    /// Tomcat's poller waits for events, and a pool of threads handles the requests. The workers of tokio do both.
+    /// Tomcat's poller waits for events, and a pool of threads handles the requests. The workers of tokio wait for
+    /// events and also handle requests.
     #[test]
     fn a_pool_of_threads_beside_a_poller_is_no_event_loop() {
         let works = |rows: &[_]| {

@@ -1,5 +1,5 @@
 //! A load test while its agents run: their reports, and the incidents of agents and server. `outcome` makes the
-//! resulting [`run::Trial`] from them.
+//! resulting [`run::Trial`] from these reports and incidents.
 
 mod events;
 mod outcome;

@@ -29,9 +29,9 @@ use crate::record::Race;
 /// Maximum number of times that one request is sent again after keep-alive races, as in curl (`CONN_MAX_RETRIES`).
 const MAX_RESENDS: u8 = 5;
 /// Maximum number of suspected keep-alive races per connection that the server closed while it was idle or had only
-/// unread requests. [`FREE_RACES`] further races are accepted. With a think time equal to the keep-alive timeout, we
-/// measured 1.8 races per closed idle connection with HAProxy, and up to 0.7 with nginx. If the think time differs from
-/// the keep-alive timeout, keep-alive races are much rarer.
+/// unread requests. Another [`FREE_RACES`] races are accepted in any case. With a think time equal to the keep-alive
+/// timeout, we measured 1.8 races per closed idle connection with HAProxy, and up to 0.7 with nginx. If the think time
+/// differs from the keep-alive timeout, keep-alive races are much rarer.
 const MAX_RACES_PER_IDLE_END: u64 = 4;
 /// Number of suspected keep-alive races that are always accepted. [`MAX_RACES_PER_IDLE_END`] allows further races.
 const FREE_RACES: u64 = 8;

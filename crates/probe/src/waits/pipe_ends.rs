@@ -71,7 +71,7 @@ fn other_end(pid: u32, end: &PipeEnd) -> Option<String> {
 }
 
 /// Returns true if a process has a descriptor open for writing only, and false if it is open for reading only. Returns
-/// `None` if it is open for both.
+/// `None` if the descriptor is open for both, or if its flags cannot be read.
 fn writes(pid: u32, fd: &str) -> Option<bool> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).ok()?;
     let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;

@@ -105,7 +105,7 @@ fn warnings_about_a_measurement_name_their_setting() {
     assert_eq!(json["steps"][1]["notes"], serde_json::json!(["one host"]));
 }
 
-/// On a busy machine, each setting has many warnings. The text must stay short, and the page must have all of them.
+/// On a busy machine, each setting has many warnings. The text must stay short, and the page must have all warnings.
 #[test]
 fn a_text_shows_six_warnings_and_names_the_settings_that_have_more() {
     let mut result = sizes();

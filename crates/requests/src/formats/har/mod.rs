@@ -47,7 +47,7 @@ const CONNECTION_HEADERS: &[&str] =
     &["host", "connection", "content-length", "transfer-encoding", "keep-alive", "upgrade"];
 
 /// Status of an answer after which the connection is no longer one of HTTP (RFC 9110, section 15.2.2). Servers answer a
-/// handshake of a WebSocket with it.
+/// handshake of a WebSocket with this status.
 const SWITCHING_PROTOCOLS: i64 = 101;
 
 #[derive(Deserialize)]
