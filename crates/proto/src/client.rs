@@ -62,6 +62,12 @@ pub trait Client: Clone + Send + 'static {
     fn resends_pipelined(&self) -> bool {
         false
     }
+
+    /// Returns true if several requests on one connection can form a transaction. The server may hold locks for a
+    /// connection from the first request of a transaction to its last.
+    fn has_transactions(&self) -> bool {
+        false
+    }
 }
 
 /// A [`Client`] of any protocol, for use as a trait object. Methods are called by dynamic dispatch, so that the load
@@ -88,6 +94,9 @@ pub trait AnyClient: Send {
 
     /// Returns true if pipelined requests may be sent again, like [`Client::resends_pipelined`].
     fn resends_pipelined(&self) -> bool;
+
+    /// Returns true if several requests can form a transaction, like [`Client::has_transactions`].
+    fn has_transactions(&self) -> bool;
 
     /// Clones the client for another thread.
     fn clone_client(&self) -> Box<dyn AnyClient>;
@@ -120,6 +129,10 @@ impl<C: Client> AnyClient for C {
 
     fn resends_pipelined(&self) -> bool {
         Client::resends_pipelined(self)
+    }
+
+    fn has_transactions(&self) -> bool {
+        Client::has_transactions(self)
     }
 
     fn clone_client(&self) -> Box<dyn AnyClient> {

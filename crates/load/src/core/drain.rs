@@ -27,6 +27,26 @@ impl Core {
         self.drain_end_ns = now.saturating_add(self.task.drain_ns);
         self.listen_ns = self.listening_time_ns();
         self.stop_connecting(ops);
+        for conn in 0..self.conns.len() as u32 {
+            self.abandon_transaction(ops, conn);
+        }
+    }
+
+    /// During the drain, closes a connection that has no request in flight and is in the middle of a sequence of
+    /// requests that may be a transaction. The server then ends the transaction and releases its locks. If the
+    /// connection stayed open, requests of other connections would wait for these locks until the drain ends.
+    pub(super) fn abandon_transaction<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        let c = &self.conns[conn as usize];
+        let is_at_rest = c.in_flight == 0 && matches!(c.state, State::Idle | State::Thinking | State::Busy);
+        if self.draining
+            && self.has_transactions
+            && is_at_rest
+            && self.mix.is_within_sequence(c.made)
+            && !self.has_rest()
+        {
+            self.open_forget_idle(conn);
+            self.ended(ops, conn);
+        }
     }
 
     /// Returns the time to wait for surplus answers, nanoseconds. Returns 0 if each connection has only one request, or
@@ -128,9 +148,10 @@ impl Core {
 
 #[cfg(test)]
 mod tests {
-    use run::{Intensity, LoadPlan, Phase, Protocol, ThinkTime};
+    use run::{Intensity, LoadPlan, Phase, Protocol, RequestOrder, ThinkTime};
 
-    use super::super::test_wire::MemoryWire;
+    use super::super::test_protocol::TestProtocol;
+    use super::super::test_wire::{Fixture, MemoryWire};
     use super::*;
     use crate::driver::Completion;
 
@@ -160,5 +181,35 @@ mod tests {
         hear(&mut core, &mut wire, 54);
         let tally = core.finish(&mut wire).total;
         assert_eq!((tally.completed, tally.unasked_messages, tally.doubtful_answers), (10, 1, 10), "{tally:?}");
+    }
+
+    /// Sends sequences of two requests on one connection. The drain begins after `before` answers, and `within` answers
+    /// follow in the drain. Returns the number of closed connections and of unanswered requests.
+    fn sequence_in_drain(order: RequestOrder, think_ms: f64, before: usize, within: usize) -> (u32, u64) {
+        let mix = proto::Mix { weights: vec![1.0, 1.0].into(), order, ..proto::Mix::ONE.clone() };
+        let think = ThinkTime { mean_ms: think_ms, exponential: false };
+        let intensity = Intensity::Closed { connections: 1, pipeline: 1, think };
+        let mut fixture = Fixture::speaking(intensity, &TestProtocol { mix, takes_early: false });
+        fixture.at_ms(1_000);
+        fixture.up();
+        fixture.hear(b"h");
+        let answer = |fixture: &mut Fixture| {
+            let request = fixture.sent().pop().unwrap();
+            fixture.hear(&[b'A', request[1]]);
+        };
+        (0..before).for_each(|_| answer(&mut fixture));
+        fixture.core.enter(&mut fixture.wire, Phase::Drain, 1_000_000_000);
+        (0..within).for_each(|_| answer(&mut fixture));
+        let closes = fixture.wire.closes;
+        (closes, fixture.part().total.unanswered)
+    }
+
+    #[test]
+    fn the_drain_closes_connections_in_the_middle_of_a_transaction() {
+        use RequestOrder::{Sequence, Shuffle};
+        assert_eq!(sequence_in_drain(Sequence, 0.0, 0, 1), (1, 0));
+        assert_eq!(sequence_in_drain(Sequence, 0.0, 1, 1), (0, 0), "the sequence is complete");
+        assert_eq!(sequence_in_drain(Sequence, 1000.0, 1, 0), (1, 0), "the client thinks when the drain begins");
+        assert_eq!(sequence_in_drain(Shuffle, 0.0, 0, 1), (0, 0), "no transaction");
     }
 }

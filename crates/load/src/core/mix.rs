@@ -77,6 +77,12 @@ impl Mix {
         }
     }
 
+    /// Returns true if the requests are sent as a sequence, and a connection that has started `made` requests has not
+    /// completed its present round of the sequence.
+    pub(super) fn is_within_sequence(&self, made: u64) -> bool {
+        matches!(&self.next, Selection::Sequence(round) if !made.is_multiple_of(round.len() as u64))
+    }
+
     /// Returns the index of the request that the next call of [`Mix::next`] with the same value of `made` will return.
     pub(super) fn peek(&mut self, rng: &mut Rng, made: u64) -> u16 {
         let item = self.next(rng, made);
@@ -157,6 +163,8 @@ mod tests {
         let mut sequence = mix_of(&[1.0; 3], &[0, 1, 0], RequestOrder::Sequence);
         assert_eq!([0, 1, 2, 3, 7].map(|made| sequence.next(&mut rng, made)), [0, 1, 2, 0, 1]);
         assert_eq!((sequence.classes(), sequence.class(2)), (2, 0));
+        assert_eq!([0, 1, 2, 3, 7].map(|made| sequence.is_within_sequence(made)), [false, true, true, false, true]);
+        assert!(!mix_of(&[1.0; 3], &[], RequestOrder::Shuffle).is_within_sequence(1));
         let mut weighted = mix_of(&[3.0, 0.0, 1.0], &[], RequestOrder::Sequence);
         assert_eq!([0, 1, 2, 3, 4].map(|made| weighted.next(&mut rng, made)), [0, 0, 0, 2, 0]);
         let mut weighted = mix_of(&[0.5, 0.0, 1.5], &[], RequestOrder::Shuffle);

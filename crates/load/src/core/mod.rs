@@ -75,6 +75,8 @@ pub(crate) struct Core {
     early_items: Box<[bool]>,
     /// True if pipelined requests are sent again when the server closes their connection between two answers.
     resends_pipelined: bool,
+    /// True if several requests on one connection can form a transaction.
+    has_transactions: bool,
     mix: mix::Mix,
     turns: AddressTurns,
     traces: TraceChoice,
@@ -141,6 +143,7 @@ impl Core {
             idempotent,
             early_items,
             resends_pipelined: depth > 1 && client.resends_pipelined(),
+            has_transactions: client.has_transactions(),
             mix,
             turns: task.turns.clone().weighted(&client.address_weights()),
             traces: TraceChoice::new(task.trace_share, task.seed),

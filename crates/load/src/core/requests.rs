@@ -258,6 +258,7 @@ impl Core {
                 Mode::Open(_) => self.open_answered(ops, conn),
                 Mode::SClients(_) | Mode::Handling => self.ended(ops, conn),
             }
+            self.abandon_transaction(ops, conn);
         }
         // The session may have more bytes to send. A request may need several exchanges (such as parts of a record),
         // and some bytes are not part of a request.

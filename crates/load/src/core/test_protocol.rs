@@ -60,6 +60,10 @@ impl proto::Client for TestProtocol {
     fn may_be_early(&self, item: u16) -> bool {
         item == 0
     }
+
+    fn has_transactions(&self) -> bool {
+        self.mix.order == run::RequestOrder::Sequence
+    }
 }
 
 impl Requester for TestSession {

@@ -18,6 +18,7 @@ const ADVICE: &[(&[&str], &str)] = &[
     (&["25006"], "it is a replica: give the primary as TARGET, or statements that only read"),
     (&["40001", "40P01", "55P03"], "transactions of this load are in each other's way: let them change other rows"),
     (&["42501"], "give a user who may do this"),
+    (&["42601"], "correct the statement; with --statements, each line of the file is one whole SQL statement"),
     (&["53100", "53200"], "it has no room left: read its log"),
     (&["57014"], "the statement took longer than the server's time limit: see its statement_timeout"),
     (&["57"], "somebody stopped the server or ended this connection: read its log"),

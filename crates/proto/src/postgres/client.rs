@@ -83,7 +83,11 @@ impl Client for ClientPlan {
     /// connection. A statement of a transaction must not be sent again on another connection.
     fn is_idempotent(&self, item: u16) -> bool {
         let statement = self.statements.get(usize::from(item));
-        self.shared.mix.order != RequestOrder::Sequence && statement.is_some_and(|statement| statement.only_reads)
+        !self.has_transactions() && statement.is_some_and(|statement| statement.only_reads)
+    }
+
+    fn has_transactions(&self) -> bool {
+        self.shared.mix.order == RequestOrder::Sequence
     }
 }
 

@@ -197,9 +197,14 @@ fn statements_are_prepared_before_the_first_request() {
     let bind = |body: &[u8]| [message(b'B', body), execute.clone()].concat();
     let both = [bind(b"\0s0\0\0\0\0\x01\0\0\0\x017\0\0"), bind(b"\0s1\0\0\0\0\0\0\0")].concat();
     assert_eq!(sent(&mut session), both);
-    session.reset();
-    sent(&mut session);
-    assert!(fed(&mut session, &error("ERROR", "42P01", "relation \"t\" does not exist"), 8).is_err());
-    let said = session.explain().unwrap();
-    assert!(said.contains("42P01") && said.contains("correct the statement"), "{said}");
+    for (sqlstate, text, advice) in [
+        ("42P01", "relation \"t\" does not exist", "correct the statement"),
+        ("42601", "syntax error at end of input", "each line of the file is one whole SQL statement"),
+    ] {
+        session.reset();
+        sent(&mut session);
+        assert!(fed(&mut session, &error("ERROR", sqlstate, text), 8).is_err());
+        let said = session.explain().unwrap();
+        assert!(said.contains(sqlstate) && said.contains(advice), "{said}");
+    }
 }
