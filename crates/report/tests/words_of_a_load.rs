@@ -123,3 +123,20 @@ fn a_load_names_the_objective_that_the_user_gave() {
         assert!(told || !matches!(form, "text" | "html" | "markdown" | "brief"), "{form}: {text}");
     }
 }
+
+/// The token of this load expired during the warm-up, so all answers of the measured window have the status 503.
+#[test]
+fn good_answers_before_the_measured_window_are_told_in_the_headline() {
+    let mut run = load(PLANTED[0].run(), 0);
+    let good = run.trials[0].tally.good();
+    refuse(&mut run, 1.0);
+    run.trials[0].tally.completed += good;
+    judge::judge(&mut run);
+    let text = brief(&run, &Style { width: 2000, color: false, ascii: false }, 60);
+    assert!(text.starts_with("No answer in the measured window was good: 503"), "{text}");
+    assert!(text.contains("good answers outside of the window"), "{text}");
+    refuse(&mut run, 1.0);
+    judge::judge(&mut run);
+    let text = brief(&run, &Style { width: 2000, color: false, ascii: false }, 60);
+    assert!(text.starts_with("No answer was good: 503"), "{text}");
+}

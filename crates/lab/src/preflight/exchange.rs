@@ -138,6 +138,11 @@ impl Exchange {
                     self.finish(session, &mut buffer, is_last)?;
                     return Ok(outcome == Outcome::Unexpected);
                 }
+                // The server ends the connection before it has answered, for example by a close frame of WebSocket.
+                None if self.is_closing => {
+                    let _ = self.send(session, &mut buffer);
+                    return Err(ExchangeError::Fault(Fault::Short));
+                }
                 None if n == 0 && !session.is_timed() => return Err(ExchangeError::Fault(Fault::Short)),
                 None if self.bytes > MAX_BYTES => return Err(ExchangeError::Endless),
                 None => {}

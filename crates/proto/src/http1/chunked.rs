@@ -139,7 +139,8 @@ impl Chunked {
         match ((byte as char).to_digit(16), byte) {
             (Some(digit), _) => {
                 self.left = if digits == 0 { 0 } else { self.left << 4 } | u64::from(digit);
-                if digits < 16 { Ok(Position::Size(digits + 1)) } else { Err(TOO_LARGE) }
+                // A size whose last bit is used would be 8 EiB or more. Such a size is a negative number in the server.
+                if digits < 16 && self.left >> 63 == 0 { Ok(Position::Size(digits + 1)) } else { Err(TOO_LARGE) }
             }
             (None, _) if digits == 0 => Err(NO_SIZE),
             (None, b'\r') => Ok(Position::SizeLf),
@@ -205,6 +206,8 @@ mod tests {
         for bad in [&lines[..], &ends, &trailers].concat() {
             assert!(Chunked::new().skip(bad.as_bytes()).is_err(), "{bad:?}");
         }
+        assert_eq!(Chunked::new().skip(b"8000000000000000\r\n"), Err(TOO_LARGE));
+        assert!(Chunked::new().skip(b"7fffffffffffffff\r\n").is_ok());
         assert!(Chunked::new().skip(&[b"1;".as_slice(), &[b'e'; HEAD_LIMIT + 1]].concat()).is_err());
     }
 }

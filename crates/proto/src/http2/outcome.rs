@@ -21,6 +21,9 @@ pub(super) fn outcome_of_response(stream: &Stream, request: &Prepared) -> (u16, 
 /// length that the headers announced, and `body` is the length that arrived.
 pub(crate) fn outcome_of_http(status: u16, length: Option<u64>, body: u64, request: &Prepared) -> Outcome {
     let no_body = request.is_head || matches!(status, 204 | 304);
+    if no_body && body > 0 {
+        return Outcome::Failed(Fault::WrongBody("an answer with this status, or to HEAD, has no body"));
+    }
     if length.is_some_and(|length| !no_body && length != body) {
         return Outcome::Failed(Fault::WrongBody("its length is not its content-length"));
     }

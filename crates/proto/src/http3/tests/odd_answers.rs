@@ -68,6 +68,8 @@ fn a_length_that_contradicts_the_body_fails_only_its_request() {
     assert!(got.len() == 4 && got[..3].iter().all(|(_, outcome, _)| failed(*outcome)), "{got:?}");
     assert_eq!(got[3], (200, Outcome::Expected, 5));
     // An answer to HEAD, and one with status 204 or 304, has no body, whatever length its headers have.
+    let with_body = [headers(&[(":status", "204")]), framed(DATA, b"hello")].concat();
+    assert!(failed(outcomes(HttpPlan::default(), &[with_body], 1000)[0].1));
     let head = HttpPlan { method: "HEAD".into(), ..HttpPlan::default() };
     let length = headers(&[(":status", "200"), ("content-length", "500")]);
     assert_eq!(outcomes(head, &[length], 1000), [(200, Outcome::Expected, 0)]);

@@ -5,6 +5,7 @@ use run::{Breach, BreachKind, Outcome, Run, SummaryFigure, Trial};
 use crate::Unit;
 use crate::pages::answered::{asked, of_load};
 use crate::pages::{course, first_failures, statuses};
+use run::number::prose::counted;
 use run::number::{number, quantity};
 
 /// Returns the headline of a load that the user chose; `None` for a search. If no answer was good, the headline states
@@ -15,9 +16,7 @@ pub(crate) fn title(run: &Run) -> Option<String> {
     let all: Vec<(&Trial, Outcome)> = of_load(run).filter(|_| asked(run)).collect();
     let (trial, first) = all.first()?;
     if all.iter().all(|(_, outcome)| outcome.good_rate.is_none_or(|rate| rate <= 0.0)) {
-        let words = first_failures::first_words(trial).map(str::to_owned);
-        let why: Vec<String> = statuses::main(&trial.tally).into_iter().chain(words).collect();
-        return Some(format!("No answer was good{}{}", if why.is_empty() { "" } else { ": " }, why.join(", ")));
+        return Some(without_good_answers(trial));
     }
     let times = |figure| {
         let lowest = all.iter().map(|(trial, _)| trial.latency_us.figure(figure).lowest().unwrap_or(0.0));
@@ -41,6 +40,21 @@ pub(crate) fn title(run: &Run) -> Option<String> {
         Some(why) => format!("{why}; {rest}"),
         None => crate::words::capital(&rest),
     })
+}
+
+/// Returns the headline of a load whose measured window has no good answer. Good answers outside of the window are
+/// counted, because they show that the requests were right before the failures began.
+fn without_good_answers(trial: &Trial) -> String {
+    let words = first_failures::first_words(trial).map(str::to_owned);
+    let why: Vec<String> = statuses::main(&trial.tally).into_iter().chain(words).collect();
+    let why = if why.is_empty() { String::new() } else { format!(": {}", why.join(", ")) };
+    match trial.tally.good().saturating_sub(trial.test_requests) {
+        0 => format!("No answer was good{why}"),
+        good => format!(
+            "No answer in the measured window was good{why}; {} outside of the window",
+            counted(good as f64, "good answer")
+        ),
+    }
 }
 
 /// Formats the smallest and the largest value as a range, or as one value if both look equal after rounding.
