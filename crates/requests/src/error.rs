@@ -32,9 +32,10 @@ pub(crate) fn place(text: &str, at: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1)
 }
 
-/// Quotes the beginning of a text, for a message.
+/// Quotes the beginning of a text, for a message. Passwords and tokens are hidden, because the text may be a file that
+/// was given by mistake, such as `.env`.
 pub(crate) fn shown(text: &str) -> String {
-    let line = text.lines().next().unwrap_or_default();
+    let line = run::hide_tokens(text.lines().next().unwrap_or_default());
     let short: String = line.chars().take(60).collect();
     if short.len() < line.len() { format!("{short:?} …") } else { format!("{short:?}") }
 }

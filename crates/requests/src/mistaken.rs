@@ -97,6 +97,8 @@ mod tests {
         assert!(error.contains("line 1, column 1: no line is a request to make"), "{error}");
         let error = read_text("f", logfmt, Path::new("."), None).unwrap_err().to_string();
         assert!(error.contains("its form is not known"), "{error}");
+        let error = read_text("f", "API_TOKEN=hunter2hunter2\n", Path::new("."), None).unwrap_err().to_string();
+        assert!(error.contains("API_TOKEN=<redacted>"), "{error}");
     }
 
     /// Prepares the replay of a log. Returns the number of different requests in the log.

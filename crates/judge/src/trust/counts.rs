@@ -20,7 +20,8 @@ pub(super) fn counts(trial: &Trial, report: &mut TrustReport) {
             ),
         );
     }
-    crate::failed::unopened::unopened(trial).into_iter().for_each(|text| report.warn(Unreliable, text));
+    let clients = [crate::failed::unopened::unopened(trial), crate::failed::unopened::without_request(trial)];
+    clients.into_iter().flatten().for_each(|text| report.warn(Unreliable, text));
     let ours = trial.measured.tally.connected as f64;
     let seen = server_of(trial).and_then(|server| server.value("tcp.passive_opens"));
     if let Some(text) = crate::failed::phantoms::unanswered(t.phantom, ours, seen) {

@@ -1,7 +1,7 @@
 //! Recognizes secret values by their names, and tokens by their appearance.
 
 /// Headers with secret values (names in lower case). In addition, a header is secret if its name contains one of
-/// [`SECRET_WORDS`].
+/// [`SECRET_WORDS`], or if a part of its name, such as `key` in `X-My-Key`, marks a secret.
 pub const SECRET_HEADERS: &[&str] = &[
     "authorization",
     "proxy-authorization",
@@ -21,6 +21,10 @@ pub const SECRET_WORDS: &[&str] =
 /// Query parameters whose value is secret, by their whole name.
 const SECRET_PARAMETERS: &[&str] = &["key", "sig", "sid", "pwd", "pass", "pw", "jwt", "code"];
 
+/// Parts of a header's name that mark a secret, such as `key` in `X-My-Key`. Parts are separated by `-` or `_`, and are
+/// compared in lower case.
+const SECRET_PARTS: &[&str] = &["key", "sig", "sid", "pwd", "pass", "pw", "jwt", "csrf", "xsrf"];
+
 /// Minimum length of a token in a query. A value of at least this length with letters and digits is secret, whatever
 /// its name is.
 const MIN_TOKEN_LENGTH: usize = 32;
@@ -28,7 +32,8 @@ const MIN_TOKEN_LENGTH: usize = 32;
 /// Returns true if the name of a header makes the header's value secret.
 pub fn is_secret_header(name: &str) -> bool {
     let name = name.trim().to_ascii_lowercase();
-    SECRET_HEADERS.contains(&name.as_str()) || holds_secret_word(&name)
+    let has_secret_part = name.split(['-', '_']).any(|part| SECRET_PARTS.contains(&part));
+    SECRET_HEADERS.contains(&name.as_str()) || has_secret_part || holds_secret_word(&name)
 }
 
 /// Returns true if a name in a text, such as an error or a command, makes the value after it secret.
@@ -53,4 +58,19 @@ pub(super) fn looks_like_token(value: &str) -> bool {
 fn holds_secret_word(name: &str) -> bool {
     let letters = name.replace(['-', '_'], "");
     SECRET_WORDS.iter().any(|word| letters.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_secret_by_their_whole_name_by_a_word_or_by_a_part() {
+        for name in ["Cookie", "X-Auth-Info", "X-My-Key", "X_CSRF", "X-XSRF-Field", "My-Jwt"] {
+            assert!(is_secret_header(name), "{name}");
+        }
+        for name in ["Accept", "X-Keyboard", "X-Monkey", "X-Signal", "Passenger", "X-Status-Code"] {
+            assert!(!is_secret_header(name), "{name}");
+        }
+    }
 }
