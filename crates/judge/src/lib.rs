@@ -114,7 +114,10 @@ pub fn judge_so_far(run: &mut Run) {
     let mut proof = run.findings.proof.clone();
     proof.iter_mut().for_each(|proof| prove::conclude(&facts, proof, &mut bottleneck));
     let growing = conclude::growing_pool::GrowingPool::of(run, &bottleneck, &facts.waits);
-    growing.iter().for_each(|pool| pool.weaken(&mut bottleneck));
+    if let Some(pool) = &growing {
+        pool.weaken(&mut bottleneck);
+        found.iter_mut().for_each(|found| pool.bound(&mut found.capacity));
+    }
     conclude::confidence::tell(&mut bottleneck);
     bottleneck.next =
         Some(bottleneck.id.as_str()).filter(|id| *id != "unknown").and_then(|id| what_if::next(&facts, id));

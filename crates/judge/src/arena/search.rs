@@ -113,7 +113,8 @@ fn elsewhere(run: &Run) -> Option<(ArenaRefusalKind, String)> {
 }
 
 /// Returns the reason not to rank the server if its capacity is only a lower bound. The capacity is only a lower bound
-/// if the generator limited the load, or if no load of the search overloaded the server.
+/// if the generator limited the load, if no load of the search overloaded the server, or if the server still started
+/// processes.
 fn bounded(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let capacity = run.findings.capacity.as_ref()?;
     let generator = |text: &str| Some((ArenaRefusalKind::Generator, text.to_owned()));
@@ -125,7 +126,7 @@ fn bounded(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     }
     // A server that missed the objective at some rate was overloaded at this rate, so it can be ranked.
     let not_overloaded = capacity.at_least && capacity.failed_at.is_none();
-    let is_bound = not_overloaded || run.findings.bottleneck.id == NOT_FULL;
+    let is_bound = not_overloaded || capacity.growing.is_some() || run.findings.bottleneck.id == NOT_FULL;
     is_bound.then(|| (ArenaRefusalKind::NotOverloaded, early_end::words(capacity)))
 }
 

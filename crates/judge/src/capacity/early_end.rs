@@ -1,7 +1,7 @@
 //! Capacity searches that ran out of time. A search that ran out of time gives only a lower bound of the capacity.
 
 use run::number::{prose::whole_rate, span};
-use run::{Capacity, WINDOW_GROWTH};
+use run::{Capacity, GrowingProcesses, WINDOW_GROWTH};
 
 use crate::Facts;
 use crate::context::single::clients;
@@ -35,10 +35,12 @@ pub(super) fn needed_s(facts: &Facts<'_>) -> Option<f64> {
 pub(crate) fn words(capacity: &Capacity) -> String {
     let rate = whole_rate(capacity.rate);
     let why = match capacity.failed_at {
+        _ if capacity.growing.is_some() => capacity.growing.iter().map(GrowingProcesses::words).collect(),
         Some(failed) => format!("it failed at {}, and too few rates were tried between", whole_rate(failed)),
         None => "no load overloaded it".into(),
     };
     let advice = match capacity.needed_s {
+        _ if capacity.growing.is_some() => "raise the budget".into(),
         Some(needed_s) => format!("its search needs about {}", span(needed_s.ceil())),
         None => "raise the budget, or the connections of the load".into(),
     };

@@ -59,6 +59,29 @@ fn a_capacity_of_a_disturbed_closed_loop_says_so() {
     assert!(c.closed_loop.is_some(), "{c:?}");
 }
 
+/// This test repeats a situation that was observed with a Go server that writes its log to a pipe, which `pv -L` reads
+/// at 1,430 lines per second. The first step of the sweep ran while the pipe was still empty, and completed 4,300/s. An
+/// earlier version of loadline reported a capacity of at least 4,140/s.
+#[test]
+fn room_in_a_pipe_is_no_capacity() {
+    let first = |t: &mut run::Trial, p: &crate::planted::Point| {
+        let is_first = t.kind == run::TrialKind::Sweep && p.n <= 1.0;
+        t.rates.completed_rate = if is_first { 4300.0 } else { t.rates.completed_rate.min(1430.0) };
+    };
+    let of = |state| {
+        let mut run = PlantedRun::new(233.0, 1430.0).steps(&[1, 2, 4]).rates(&[0.5, 0.8]).change(first).run();
+        let profile = crate::waits::tests::process(8.0, &[(state, "pipe to pv:9", 0.84)]);
+        let last = run.trials.iter_mut().rfind(|t| t.kind == run::TrialKind::Sweep);
+        let side = last.and_then(|t| t.server.as_mut());
+        side.into_iter().for_each(|side| side.waits = Some(Box::new(profile.clone())));
+        crate::judge(&mut run);
+        run.findings.capacity.unwrap()
+    };
+    let (full, none) = (of(run::ThreadState::FullPipe), of(run::ThreadState::Events));
+    assert!((1100.0..1500.0).contains(&full.rate), "{full:?}");
+    assert!(none.rate > 4000.0, "without a pipe, more clients may make a server slower: {none:?}");
+}
+
 #[test]
 fn a_sweep_does_not_outdo_an_open_loop_that_failed_below_it() {
     let fails = |t: &mut run::Trial, p: &crate::planted::Point| {

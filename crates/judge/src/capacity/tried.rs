@@ -9,13 +9,13 @@ use super::early_end;
 use super::held_twice::held_twice;
 use super::pooled::Pooled;
 use super::votes::Votes;
-use super::windows::pooled_search;
+use super::windows::{pooled_few, pooled_search};
 use crate::Facts;
 use crate::context::single::{clients, closed, good, good_bytes, several_sizes};
 use crate::estimate::cost_drift::{CostDrift, Slower};
 use crate::estimate::objective::{breach, holds};
 use crate::number::{counted, figure, positive, rate};
-use crate::thresholds::{FAILURES_BELOW, FEWEST_WINDOWS};
+use crate::thresholds::{FAILURES_BELOW, FEWEST_WINDOWS, PLATEAU_KEPT};
 
 /// Trials of a run, and for each kind of load, the best trial that met the objective.
 pub(super) struct Tried<'f, 'a> {
@@ -56,7 +56,8 @@ impl<'f, 'a> Tried<'f, 'a> {
 
     fn by(facts: &'f Facts<'a>, rate_of: fn(&Trial) -> f64) -> Self {
         let below = |steps: &[&'a Trial]| -> Vec<&'a Trial> {
-            steps.iter().copied().filter(|t| is_below_failure(facts, t)).collect()
+            let is_bound = |t: &&Trial| is_below_failure(facts, t) && !fills_pipe(facts, t);
+            steps.iter().copied().filter(is_bound).collect()
         };
         let lone = lone(facts);
         let best = |trials: &[&'a Trial]| best(facts, trials, rate_of);
@@ -110,10 +111,15 @@ impl<'f, 'a> Tried<'f, 'a> {
         lightest.or(self.facts.decisive)
     }
 
+    /// Returns the estimate from the windows of the search. If there are too few windows, or if all of them met the
+    /// objective, the estimate also needs a closed loop whose throughput certainly stopped growing.
     fn estimate(&self) -> Option<Pooled> {
         let facts = self.facts;
-        let pooled = self.open.and_then(|_| pooled_search(&facts.search, &facts.run.trials, &facts.limits));
-        pooled.filter(|p| p.windows >= FEWEST_WINDOWS)
+        self.open?;
+        let pooled = pooled_search(&facts.search, &facts.run.trials, &facts.limits);
+        let few = || pooled_few(&facts.search, &facts.run.trials, &facts.limits);
+        let few = || few().filter(|_| early_end::stopped_growing(facts) && facts.full_pipe.is_none());
+        pooled.filter(|p| p.windows >= FEWEST_WINDOWS).or_else(few)
     }
 
     /// Moves an estimated capacity between the bounds that the windows give ([`held_twice`] and [`Votes::bound`]). An
@@ -196,6 +202,14 @@ fn carried(trial: &Trial) -> f64 {
         (false, Some(offered)) => good(trial).min(offered),
         _ => good(trial),
     }
+}
+
+/// Returns true if a step of the sweep completed far more than another step with at least as many clients, and if threads
+/// waited for a full pipe in the run. The pipe was still empty in the first of these steps. An empty pipe takes many
+/// lines of a log at once, so its step does not show what the reader of the pipe keeps up with.
+fn fills_pipe(facts: &Facts<'_>, step: &Trial) -> bool {
+    let is_slower = |other: &&Trial| clients(other) >= clients(step) && good(other) < PLATEAU_KEPT * good(step);
+    facts.full_pipe.is_some() && facts.sweep.iter().any(|other| is_slower(&other))
 }
 
 /// Returns a rate that the server certainly sustains under the trial's load (97.5 % confidence). An open loop shows

@@ -21,7 +21,7 @@ use crate::thresholds::{FEWEST_WINDOWS, FULL_STEP, LIKELY_HELD};
 pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let usual = UsualShare::of(trials.iter());
     let searched = |t: &&Trial| is_searched(t) && !usual.spoils(t) && own_pool(t, trials, limits).is_none();
-    pooled_of(&trials.iter().filter(searched).collect::<Vec<_>>(), trials, limits, usual)
+    pooled_of(&trials.iter().filter(searched).collect::<Vec<_>>(), trials, limits, Basis::many(full(trials, usual)))
 }
 
 /// Returns true for windows of the open-loop search, including windows with deliberate overload.
@@ -32,16 +32,42 @@ fn is_searched(trial: &Trial) -> bool {
 /// Estimates the capacity in the way that [`pooled`] describes. `search` contains the windows of a search, except those
 /// with too few connections.
 pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits) -> Option<Pooled> {
-    pooled_of(search, trials, limits, UsualShare::of(trials.iter()))
+    pooled_of(search, trials, limits, Basis::many(full(trials, UsualShare::of(trials.iter()))))
 }
 
-fn pooled_of(search: &[&Trial], trials: &[Trial], limits: &Limits, usual: UsualShare) -> Option<Pooled> {
+/// Estimates the capacity from few windows, or from windows that all met the objective. The saturation rate of the
+/// closed loop then says more than the windows: the interval is as wide as this rate usually differs from that of an
+/// open loop. Returns `None` if the closed loop was not saturated.
+pub(super) fn pooled_few(search: &[&Trial], trials: &[Trial], limits: &Limits) -> Option<Pooled> {
+    let full = full(trials, UsualShare::of(trials.iter()))?;
+    pooled_of(search, trials, limits, Basis { full: Some(full), accepts_few: true })
+}
+
+/// Basis of an estimate besides its windows.
+#[derive(Clone, Copy)]
+struct Basis {
+    /// Completed rate of the saturated closed loop.
+    full: Option<f64>,
+    /// True if `full` is enough for an estimate from fewer than [`FEWEST_WINDOWS`] windows, or from windows that all
+    /// met the objective.
+    accepts_few: bool,
+}
+
+impl Basis {
+    /// Returns the basis of an estimate that needs [`FEWEST_WINDOWS`] windows.
+    const fn many(full: Option<f64>) -> Self {
+        Self { full, accepts_few: false }
+    }
+}
+
+fn pooled_of(search: &[&Trial], trials: &[Trial], limits: &Limits, basis: Basis) -> Option<Pooled> {
+    let usual = UsualShare::of(trials.iter());
     let at = |trial| At::offered(trial, usual);
     let windows: Vec<At<'_>> = search.iter().copied().filter_map(at).collect();
     let is_left_out = |t: &Trial| usual.spoils(t) && !search.iter().any(|used| std::ptr::eq(*used, t));
     let spoiled = trials.iter().filter(|t| is_searched(t) && is_left_out(t));
     let spoiled: Vec<At<'_>> = spoiled.filter_map(at).collect();
-    all_together(&windows, &spoiled, limits, full(trials, usual))
+    all_together(&windows, &spoiled, limits, basis)
 }
 
 /// Estimates the capacity from windows of users with think times. A user whose requests are never delayed sends one
@@ -51,20 +77,20 @@ pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: 
     let usual = UsualShare::of(windows.iter().map(|(_, trial)| *trial));
     let at = |&(users, trial): &(u32, _)| At { rate: f64::from(users) / cycle_s, trial, usual };
     let windows: Vec<At<'_>> = windows.iter().map(at).collect();
-    all_together(&windows, &[], limits, None)
+    all_together(&windows, &[], limits, Basis::many(None))
 }
 
 /// Returns the estimate from windows without their disturbed time. `spoiled` are windows that were disturbed for most
 /// of their time. The spoiled windows are used only in a second estimate, which includes the disturbed time.
-fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: Option<f64>) -> Option<Pooled> {
+fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, basis: Basis) -> Option<Pooled> {
     let every: Vec<At<'_>> = windows.iter().chain(spoiled).copied().collect();
     let of = |at: &At<'_>| left_out(at.trial, limits, at.usual);
     let excluded = every.iter().map(of).fold(ExcludedTime::default(), plus);
-    let with = by(&every, limits, full, false);
+    let with = by(&every, limits, basis, false);
     if excluded.seconds <= 0.0 {
         return with;
     }
-    let found = by(windows, limits, full, true);
+    let found = by(windows, limits, basis, true);
     let interval = with.map(|with| run::Interval { low: with.estimate.low, high: with.estimate.high });
     let left_out = ExcludedTime { rate: with.map(|with| with.estimate.rate), interval, ..excluded };
     match found {
@@ -75,7 +101,7 @@ fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: O
         None => {
             let of_spoiled = spoiled.iter().map(of).fold(ExcludedTime::default(), plus);
             let left_out = ExcludedTime { rate: left_out.rate, interval: left_out.interval, ..of_spoiled };
-            by(windows, limits, full, false).map(|found| Pooled { left_out: Some(left_out), ..found })
+            by(windows, limits, basis, false).map(|found| Pooled { left_out: Some(left_out), ..found })
         }
     }
 }
@@ -118,10 +144,12 @@ pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
 
 /// Returns the estimate for the part of the objective that is missed at the lowest rate. If a limit on failures is not
 /// clearly exceeded, the limit counts only if no other part of the objective gives an estimate.
-fn by(windows: &[At<'_>], limits: &Limits, full: Option<f64>, clean: bool) -> Option<Pooled> {
+fn by(windows: &[At<'_>], limits: &Limits, basis: Basis, clean: bool) -> Option<Pooled> {
     let of_overloads = left_over(windows, limits, clean);
     let is_vague = |p: &Pooled| of_overloads.is_some_and(|o| p.contains(&o));
-    let of = |part: Part| of_part(&shown_by(windows, part, clean), &constraint(part, full)).filter(|p| !is_vague(p));
+    let of = |part: Part| {
+        of_part(&shown_by(windows, part, clean), &constraint(part, basis.full), basis).filter(|p| !is_vague(p))
+    };
     let is_clear = |part: &Part| is_clear(*part, &shown_by(windows, *part, clean));
     let (clear, unclear): (Vec<Part>, Vec<Part>) = parts(limits).into_iter().partition(is_clear);
     let lowest = |parts: Vec<Part>| {
@@ -136,10 +164,12 @@ fn shown_by(windows: &[At<'_>], part: Part, clean: bool) -> Vec<WindowObservatio
 }
 
 /// Estimates the capacity from one part of the objective, such as a limit on a percentile. Returns `None` if there are
-/// too few windows, or if every window met this part of the objective.
-fn of_part(shown: &[WindowObservation], constraint: &Constraint) -> Option<Pooled> {
+/// too few windows, or if every window met this part of the objective, unless `basis` is enough.
+fn of_part(shown: &[WindowObservation], constraint: &Constraint, basis: Basis) -> Option<Pooled> {
     let breaks = shown.iter().any(|w| constraint.breaks(w));
-    let estimate = (shown.len() >= FEWEST_WINDOWS && breaks).then(|| estimate(shown, constraint))??;
+    let few = basis.accepts_few && constraint.full.is_some() && !shown.is_empty();
+    let is_enough = shown.len() >= FEWEST_WINDOWS && breaks || few;
+    let estimate = is_enough.then(|| estimate(shown, constraint))??;
     let beyond = estimate.beyond(constraint);
     Some(Pooled { estimate, beyond, windows: shown.len(), of_overloads: false, is_lowered: false, left_out: None })
 }

@@ -129,6 +129,7 @@ fn objective(facts: &Facts<'_>, findings: &Findings) -> Option<String> {
     };
     let least = match (c.at_least, c.failed_at) {
         (false, _) => "",
+        (true, _) if c.growing.is_some() => ", while the server still started processes",
         (true, None) => ", the highest load that was tried",
         (true, Some(_)) => ", and too few rates were tried between",
     };

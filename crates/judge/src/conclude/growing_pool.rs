@@ -3,13 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use run::{Bottleneck, Caveat, Run, WaitFinding};
+use run::{Bottleneck, Capacity, Caveat, GrowingProcesses, Run, WaitFinding};
 
 use super::processes::{Processes, processes};
 use crate::conclude::confidence::limit;
 use crate::context::view::program;
 use crate::in_flight::places;
-use crate::number::figure;
 use crate::thresholds::UNDECIDED;
 use crate::waits;
 
@@ -39,12 +38,22 @@ impl<'a> GrowingPool<'a> {
     /// verdict's sentence.
     pub(crate) fn weaken(&self, verdict: &mut Bottleneck) {
         limit(verdict, UNDECIDED);
-        let (program, first, last) = (self.program, figure(self.first as f64), figure(self.last as f64));
-        let words = format!(
-            "; {program} still started processes under the last load ({first} at first, {last} at the end), so its limit was not \
-             reached, and the rate is a lower bound"
-        );
+        let growth = self.growth().words();
+        let words = format!("; {growth}, so its limit was not reached, and the rate is a lower bound");
         verdict.caveats.push(Caveat { most: UNDECIDED, words, always_told: true });
+    }
+
+    /// Turns a capacity into a lower bound. The loads at low rates had fewer processes than the loads at the end, so no
+    /// interval contains the capacity of the whole pool.
+    pub(crate) fn bound(&self, capacity: &mut Capacity) {
+        if capacity.held {
+            (capacity.at_least, capacity.low, capacity.high) = (true, None, None);
+            capacity.growing = Some(self.growth());
+        }
+    }
+
+    fn growth(&self) -> GrowingProcesses {
+        GrowingProcesses { program: self.program.into(), first: self.first, last: self.last }
     }
 
     /// Returns the advice on a pool whose limit was not reached.
@@ -77,14 +86,14 @@ fn growing(run: &Run) -> Vec<GrowingPool<'_>> {
 #[cfg(test)]
 mod tests {
     use crate::planted::{PlantedRun, Who};
-    use run::Bottleneck;
+    use run::{Findings, GrowingProcesses};
 
-    /// Returns the verdict on a server whose children all have a request and sleep. `counts` are the server's numbers
-    /// of children under each load.
-    fn with_children(counts: &'static [u32]) -> Bottleneck {
+    /// Returns the findings on a server whose children all have a request and sleep. `counts` are its numbers of
+    /// children under each load.
+    fn with_children(rates: &[f64], counts: &[u32]) -> Findings {
         let mut run = PlantedRun::new(20_000.0, 150.0)
             .steps(&[1, 2, 10, 16])
-            .rates(&[])
+            .rates(rates)
             .level(Who::Server, "listen.queue", "0.0.0.0:8080", 6.0)
             .run();
         for (trial, count) in run.trials.iter_mut().zip(counts) {
@@ -94,14 +103,15 @@ mod tests {
             side.waits = Some(Box::new(crate::waits::tests::sleeping_children(children, 16.0 - children)));
         }
         crate::judge(&mut run);
-        run.findings.bottleneck
+        run.findings
     }
 
     /// This test repeats a situation that was observed with PHP-FPM: the server had 2 children at first, 9 at the end,
     /// and may have 20. An earlier version of loadline was sure of a limit of 7 children.
     #[test]
     fn a_pool_that_still_grows_has_not_reached_its_limit() {
-        let (grows, full) = (with_children(&[2, 3, 4, 9]), with_children(&[2, 4, 9, 9]));
+        let of = |counts: &[u32]| with_children(&[], counts).bottleneck;
+        let (grows, full) = (of(&[2, 3, 4, 9]), of(&[2, 4, 9, 9]));
         for found in [&grows, &full] {
             assert!(found.id == "server-concurrency" && found.sentence.contains("all 9 children"), "{found:#?}");
         }
@@ -109,5 +119,17 @@ mod tests {
         assert!(grows.sentence.contains(said) && grows.confidence <= 0.75, "{grows:#?}");
         assert!(grows.advice[0].contains("Measure for longer"), "{:?}", grows.advice);
         assert!(!full.sentence.contains("still started") && full.confidence > 0.75, "{full:#?}");
+    }
+
+    /// This test repeats a situation that was observed with PHP-FPM. Its sweep ended at 265/s with few children, and an
+    /// earlier version of loadline reported this rate as the capacity. With all its children, it completed 950/s.
+    #[test]
+    fn the_capacity_of_a_pool_that_still_grows_is_a_lower_bound() {
+        let of = |counts: &[u32]| with_children(&[0.5, 0.8, 0.9, 1.15], counts).capacity.unwrap();
+        let (grows, full) = (of(&[2, 3, 4, 5, 6, 7, 8, 9]), of(&[2, 4, 9, 9, 9, 9, 9, 9]));
+        assert!(grows.held && grows.at_least && grows.low.or(grows.high).is_none(), "{grows:?}");
+        let growth = GrowingProcesses { program: "app".into(), first: 3, last: 10 };
+        assert_eq!(grows.growing, Some(growth));
+        assert!(full.held && !full.at_least && full.growing.is_none(), "{full:?}");
     }
 }

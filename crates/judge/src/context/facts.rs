@@ -16,6 +16,7 @@ use crate::failed::refusals::Refusals;
 use crate::in_flight::upstreams::FullUpstreams;
 use crate::number::{positive, rate};
 use crate::thresholds::{PAST_XMAX, REACHED};
+use crate::waits::FullPipe;
 
 /// A run, prepared for the rules.
 #[derive(Clone, Debug)]
@@ -66,6 +67,8 @@ pub struct Facts<'a> {
     pub(crate) period_limit: Option<PeriodLimit>,
     /// Reasons why requests wait inside the server, found in samples of the server's threads.
     pub(crate) waits: Vec<WaitFinding>,
+    /// Full pipe for which threads of the server, or of its upstreams, wait.
+    pub(crate) full_pipe: Option<FullPipe>,
 }
 
 fn loaded<'a>(

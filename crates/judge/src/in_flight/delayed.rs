@@ -77,9 +77,10 @@ impl<'a> Delayed<'a> {
 /// Returns the signs of answers that the server may delay on purpose. A server that delays answers may leave the next
 /// request unread (a Kafka quota, a traffic shaper, a paused connection), as a single worker does. If the server delays
 /// answers, the response time with one client is longer than the service time. Returns `None` if something else
-/// explains the long response time: a full upstream, or a place in the server where sampled threads wait.
+/// explains the long response time: a full upstream, a full pipe, or a place in the server where sampled threads wait.
 pub(crate) fn delayed_answers<'a>(facts: &Facts<'a>) -> Option<Delayed<'a>> {
-    if waits::queue_inside(&facts.waits).is_some() || upstreams::full(facts).is_some() {
+    let explained = waits::queue_inside(&facts.waits).is_some() || facts.full_pipe.is_some();
+    if explained || upstreams::full(facts).is_some() {
         return None;
     }
     Delayed::of(facts).filter(|delayed| delayed.no_limit().is_none())

@@ -25,6 +25,10 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     if let Some(awaited) = waits_behind(facts, &delayed) {
         return Some(Verdict::RuledOut(awaited.words()));
     }
+    // A server answers quickly until the pipe is full, and again after the reader emptied it.
+    if let Some(pipe) = &facts.full_pipe {
+        return Some(Verdict::RuledOut(format!("{}, but {}", delayed.text, pipe.words())));
+    }
     let Delayed { one, most, r1_us, quick_us, text } = delayed;
     let view = server_of(one).unwrap_or_else(|| View::new("client", one, &one.client));
     let evidence = vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick_us), text)];
@@ -136,6 +140,25 @@ mod tests {
         assert_eq!(waiting(0.0).id, "server-rate-limit");
         let behind = waiting(1000.0);
         assert!(behind.id == "server-concurrency" && behind.sentence.contains(ADDRESS), "{behind:#?}");
+    }
+
+    /// This test repeats a situation that was observed with a Go server that writes its log to a pipe, which `pv -L`
+    /// reads slowly. The server is quick until the pipe is full. An earlier version of loadline said "limits the rate on
+    /// purpose" with a confidence of 70 %.
+    #[test]
+    fn a_server_that_waits_for_a_full_pipe_limits_no_rate_on_purpose() {
+        let logging = |state: run::ThreadState| {
+            let mut run = delaying(80.0).run();
+            for side in run.trials.iter_mut().filter_map(|trial| trial.server.as_mut()) {
+                let states = [(state, "pipe to pv:9", 0.84), (run::ThreadState::Events, "", 1.0)];
+                let profile = crate::waits::tests::process(8.0, &states);
+                side.waits = Some(Box::new(run::WaitProfile { clients: None, ..profile }));
+            }
+            crate::judge(&mut run);
+            run.findings.bottleneck
+        };
+        let (full, empty) = (logging(run::ThreadState::FullPipe), logging(run::ThreadState::Events));
+        assert_eq!((full.id.as_str(), empty.id.as_str()), ("server-concurrency", "server-rate-limit"), "{full:#?}");
     }
 
     /// This test repeats a situation that was observed with a real firewall: only 40 SYNs per second pass. The closed

@@ -14,7 +14,10 @@ pub(crate) fn advice(finding: &WaitFinding) -> String {
     if let Some(session) = finding.session {
         return database_advice(session, finding);
     }
+    let reader =
+        || format!("Look at the program at the other end of the pipe: it is slower than {process}, or does not read.");
     match finding.cause {
+        _ if finding.holder == Some(ThreadState::FullPipe) => reader(),
         Lock if super::locks::is_of_runtime(name) && !super::monitors::is_of_program(name) => {
             format!("Start more processes of {process}: one thread at a time holds {name}.")
         }
@@ -55,9 +58,7 @@ pub(crate) fn advice(finding: &WaitFinding) -> String {
             "Run `loadline waits` on the host of {peer}. More connections of {process} will not help, because most of them \
              already wait there."
         ),
-        Peer if !name.is_empty() => {
-            format!("Look at the program at the other end of the pipe: it is slower than {process}, or does not read.")
-        }
+        Peer if !name.is_empty() => reader(),
         Peer if peer.is_empty() => {
             format!("Find the server that {process} waits for, and run `loadline waits` there.")
         }

@@ -128,7 +128,7 @@ fn waits_in_calls(
 }
 
 /// Returns the text about the pipe for which threads wait; for several pipes, `key` is empty.
-fn pipe(full: &str, key: &str) -> String {
+pub(super) fn pipe(full: &str, key: &str) -> String {
     if key.is_empty() { format!("several {full}pipes") } else { format!("the {full}{key}") }
 }
 

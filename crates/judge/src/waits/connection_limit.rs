@@ -93,6 +93,8 @@ mod tests {
                      before an answer was complete";
         assert_eq!(told(200, |_, _| ()), limit);
         let none = "43.4 % of the requests failed";
+        let drains = told(200, |_, clients| (clients.open, clients.max_open) = (51.7, 60.0));
+        assert!(drains.contains("never held more than 60 connections"), "nginx closes many at once: {drains}");
         assert_eq!(told(58, |_, _| ()), none, "all clients had a connection");
         assert_eq!(told(200, |_, clients| clients.open = 40.0), none, "a number that grows");
         assert_eq!(told(200, |trial, _| trial.tally.errors = run::Errors::default()), none, "fresh connections");

@@ -76,8 +76,12 @@ fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
 }
 
 /// Describes the loads that a search did not try, and the `--budget` that would be enough to try these loads. If the
-/// search tried higher loads only while every request failed, the text states this fact instead of a `--budget`.
+/// search tried higher loads only while every request failed, the text states this fact instead of a `--budget`. If the
+/// server still started processes, the text says so, because its capacity grows with them.
 fn ended_early(run: &Run, c: &Capacity) -> String {
+    if let Some(growing) = &c.growing {
+        return format!("{} still started processes: a longer --budget measures more of them", growing.program);
+    }
     let budget = c.needed_s.map_or("a longer --budget".into(), |s| format!("--budget {:.0}s", s.ceil()));
     match (run.findings.failure, c.failed_at) {
         (Some(Failure::FailedStretch), _) => "higher loads were tried only while every request failed".into(),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Interval;
 use crate::figure::Figure;
-use crate::number::{Unit, quantity};
+use crate::number::{Unit, number, quantity};
 
 /// Capacity of a server: the highest completed rate at which it meets the objective.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -61,6 +61,31 @@ pub struct Capacity {
     /// Set if `rate` is the rate of a long load, because short windows completed more than the server can keep up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub long_run: Option<LongRun>,
+    /// Set if the server still started worker processes under the last load. `rate` is then only a lower bound, because
+    /// earlier loads had fewer processes than the server may have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub growing: Option<GrowingProcesses>,
+}
+
+/// Worker processes of a program whose number still grew under the last load of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct GrowingProcesses {
+    /// Name of the program.
+    pub program: String,
+    /// Number of its processes under the first load.
+    pub first: usize,
+    /// Number of its processes under the last load.
+    pub last: usize,
+}
+
+impl GrowingProcesses {
+    /// Describes the growth in words.
+    pub fn words(&self) -> String {
+        let (program, first, last) = (&self.program, number(self.first as f64), number(self.last as f64));
+        format!("{program} still started processes under the last load ({first} at first, {last} at the end)")
+    }
 }
 
 /// Long load that shows the capacity of a server that stores credit while it is idle, such as a burst that a rate

@@ -16,7 +16,7 @@ use crate::failed::period_limit::PeriodLimit;
 use crate::failed::refusals::Refusals;
 use crate::in_flight::upstreams::{Course, at_a_time, loads};
 use crate::number::positive;
-use crate::waits::{PoolNeed, of_run, without_large_pools};
+use crate::waits::{FullPipe, PoolNeed, of_run, without_large_pools};
 
 /// Returns the open-loop step with the lowest rate that missed the objective, above all rates that met the objective.
 /// If a step missed the objective at a lower rate than a step that met it, the step that missed counts as disturbed. If
@@ -166,6 +166,7 @@ impl<'a> Facts<'a> {
             rare_slow,
             period_limit,
             waits,
+            full_pipe: FullPipe::of(run),
         }
     }
 }

@@ -112,3 +112,16 @@ fn the_chain_leads_from_the_client_to_the_service_even_in_a_circle() {
     run.findings.behind[0].behind.from = "b:2".into();
     assert_eq!(told(&run).iter().filter(|line| line.contains("client -> server -> a:1 -> b:2")).count(), 1);
 }
+
+/// The capacity of a server that still starts processes grows with them, so a longer run finds more.
+#[test]
+fn a_rate_of_a_growing_server_is_a_lower_bound_with_its_reason() {
+    let mut run = found();
+    let capacity = run.findings.capacity.as_mut().unwrap();
+    (capacity.at_least, capacity.low, capacity.high) = (true, None, None);
+    capacity.growing = Some(run::GrowingProcesses { program: "php-fpm8.2".into(), first: 3, last: 10 });
+    let told = told(&run);
+    assert_eq!(told[0], "Rate|at least 3,288 requests/s with p99 under 20 ms");
+    let more = "php-fpm8.2 still started processes: a longer --budget measures more of them";
+    assert_eq!(told[1], format!("Beyond it| at 3,460/s p99 was 31 ms; {more}"));
+}
