@@ -29,8 +29,9 @@ pub struct Capacity {
     /// Set if `rate` comes from the closed-loop sweep, because no open loop met the objective at this rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_loop: Option<ClosedLoopSource>,
-    /// True if the capacity may be far higher than `rate`, because the search ended too early. Either throughput was
-    /// still growing and no load missed the objective, or too few rates below `failed_at` were tried.
+    /// True if the capacity may be far higher than `rate`, because the search ended too early: throughput was still
+    /// growing and no load missed the objective, or too few rates below `failed_at` were tried, or the server still
+    /// started processes (`growing`).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
     /// Time budget with which the search would not end too early, seconds. Present if the capacity is only a lower
