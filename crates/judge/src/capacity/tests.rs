@@ -127,6 +127,25 @@ fn where_no_load_failed_the_capacity_is_at_least_the_highest_offered_rate() {
     assert!(!capacity(&PlantedRun::new(10_000.0, 1000.0).rates(&[])).at_least, "the sweep stopped growing");
 }
 
+/// On a slow server, a search may have time for a single window. An earlier version of loadline then reported the rate of
+/// the closed loop without an interval.
+#[test]
+fn one_window_beside_a_saturated_sweep_has_an_interval() {
+    let with_times = |t: &mut run::Trial, _: &crate::planted::Point| {
+        if t.kind == run::TrialKind::Search {
+            let mut times = run::Hist::new();
+            times.record_many_ns((1e3 * t.latency_us.p50) as u64, t.measured.tally.completed.max(1));
+            t.histograms.insert("response".into(), times);
+        }
+    };
+    let of = |steps: &[u32]| capacity(&PlantedRun::new(20_000.0, 200.0).steps(steps).rates(&[0.9]).change(with_times));
+    let c = of(&[1, 2, 4, 8, 16]);
+    let holds_truth = c.low.is_some_and(|low| low <= 200.0) && c.high.is_some_and(|high| high >= 200.0);
+    assert!(holds_truth && c.windows == 1 && !c.at_least && c.rate > 180.0, "{c:?}");
+    let grew = of(&[1, 2, 4]);
+    assert!(grew.at_least && grew.low.is_none(), "the sweep shows no limit: {grew:?}");
+}
+
 /// In this test, the search ran out of time after two steps, and the second step was disturbed. An earlier version of
 /// loadline took the rate of the second step as the server's limit. That version therefore reported a third of the true
 /// capacity, without a warning.

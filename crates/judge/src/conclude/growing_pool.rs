@@ -90,9 +90,9 @@ mod tests {
 
     /// Returns the findings on a server whose children all have a request and sleep. `counts` are its numbers of
     /// children under each load.
-    fn with_children(rates: &[f64], counts: &[u32]) -> Findings {
+    fn with_children(steps: &[u32], rates: &[f64], counts: &[u32]) -> Findings {
         let mut run = PlantedRun::new(20_000.0, 150.0)
-            .steps(&[1, 2, 10, 16])
+            .steps(steps)
             .rates(rates)
             .level(Who::Server, "listen.queue", "0.0.0.0:8080", 6.0)
             .run();
@@ -110,7 +110,7 @@ mod tests {
     /// and may have 20. An earlier version of loadline was sure of a limit of 7 children.
     #[test]
     fn a_pool_that_still_grows_has_not_reached_its_limit() {
-        let of = |counts: &[u32]| with_children(&[], counts).bottleneck;
+        let of = |counts: &[u32]| with_children(&[1, 2, 10, 16], &[], counts).bottleneck;
         let (grows, full) = (of(&[2, 3, 4, 9]), of(&[2, 4, 9, 9]));
         for found in [&grows, &full] {
             assert!(found.id == "server-concurrency" && found.sentence.contains("all 9 children"), "{found:#?}");
@@ -125,8 +125,9 @@ mod tests {
     /// earlier version of loadline reported this rate as the capacity. With all its children, it completed 950/s.
     #[test]
     fn the_capacity_of_a_pool_that_still_grows_is_a_lower_bound() {
-        let of = |counts: &[u32]| with_children(&[0.5, 0.8, 0.9, 1.15], counts).capacity.unwrap();
-        let (grows, full) = (of(&[2, 3, 4, 5, 6, 7, 8, 9]), of(&[2, 4, 9, 9, 9, 9, 9, 9]));
+        let (steps, rates) = ([1, 2, 4, 8, 16], [0.5, 0.8, 0.9, 1.15]);
+        let of = |counts: &[u32]| with_children(&steps, &rates, counts).capacity.unwrap();
+        let (grows, full) = (of(&[2, 3, 4, 5, 6, 7, 8, 8, 9]), of(&[2, 4, 9, 9, 9, 9, 9, 9, 9]));
         assert!(grows.held && grows.at_least && grows.low.or(grows.high).is_none(), "{grows:?}");
         let growth = GrowingProcesses { program: "app".into(), first: 3, last: 10 };
         assert_eq!(grows.growing, Some(growth));

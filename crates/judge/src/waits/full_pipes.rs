@@ -78,17 +78,17 @@ mod tests {
     fn logger(waiting: f64, rounds: u64) -> WaitProfile {
         let states = [
             (ThreadState::FullPipe, "pipe to pv:9", waiting),
-            (ThreadState::Futex, "", 7.0 - waiting),
+            (ThreadState::Futex, "", 2.0),
             (ThreadState::Events, "", 1.0),
         ];
-        WaitProfile { rounds, clients: Some(clients(8.0, 0.0)), ..process(8.0, &states) }
+        WaitProfile { rounds, clients: Some(clients(8.0, 0.0)), ..process(4.0, &states) }
     }
 
     #[test]
     fn a_single_thread_before_a_full_pipe_is_told() {
         let found = waits(&logger(0.84, 79), &[]);
         let said = found.iter().map(|found| found.sentence.as_str()).collect::<Vec<_>>();
-        assert_eq!(said, ["0.84 of 8 threads of app:7 wait for the full pipe to pv:9"]);
+        assert_eq!(said, ["0.84 of 4 threads of app:7 wait for the full pipe to pv:9"]);
         assert_eq!(found[0].cause, WaitCause::Peer);
         let idle = WaitProfile { clients: Some(clients(0.0, 0.0)), ..logger(0.84, 79) };
         assert!(waits(&idle, &[]).is_empty(), "no request is at the server");

@@ -121,7 +121,7 @@ fn a_rate_of_a_growing_server_is_a_lower_bound_with_its_reason() {
     (capacity.at_least, capacity.low, capacity.high) = (true, None, None);
     capacity.growing = Some(run::GrowingProcesses { program: "php-fpm8.2".into(), first: 3, last: 10 });
     let told = told(&run);
-    assert_eq!(told[0], "Rate|at least 3,288 requests/s with p99 under 20 ms");
+    assert_eq!(told[0], "Rate|at least 3,290 requests/s with p99 under 20 ms");
     let more = "php-fpm8.2 still started processes: a longer --budget measures more of them";
     assert_eq!(told[1], format!("Beyond it| at 3,460/s p99 was 31 ms; {more}"));
 }
