@@ -131,7 +131,9 @@ pub fn judge_so_far(run: &mut Run) {
     let growing = growing.map(|pool| pool.advice());
     let known = waits::Known { hot: estimate::hot::first(&facts, &hot), places, full_cpus, growing, collection, held };
     waits::explain(&mut bottleneck, &waits, &known, order);
-    conclude::restarts::tell(&mut bottleneck, run);
+    if known.growing.is_none() {
+        conclude::restarts::tell(&mut bottleneck, run);
+    }
     waits::explain_idle_loop(&mut bottleneck, &waits, run);
     waits::explain_connection_limit(&mut bottleneck, &waits, run, order);
     failed::connects::advise_after_the_end(run, &mut bottleneck);
