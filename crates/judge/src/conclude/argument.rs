@@ -10,6 +10,7 @@ use crate::context::demand::demands;
 use crate::context::laws::{Step, steps};
 use crate::context::single::server_of;
 use crate::context::sweep::Plateau;
+use crate::network::ack_timer::wait_without_worker_us;
 use crate::number::{counted, duration, figure, grew, percent, rate, ratio};
 use crate::thresholds::DEMAND_CHANGES;
 
@@ -19,7 +20,7 @@ pub(crate) fn argument(facts: &Facts<'_>, findings: &Findings) -> Vec<String> {
     let mut out = Vec::new();
     out.extend(first(&steps));
     out.extend(growth(facts, &steps));
-    out.extend(knee(findings, &steps));
+    out.extend(knee(facts, findings, &steps));
     out.extend(cost_change(facts));
     out.extend(ranking(facts));
     out.extend(findings.span_growth.as_ref().and_then(|growth| crate::estimate::spans::sentence(facts.run, growth)));
@@ -66,13 +67,23 @@ fn growth(facts: &Facts<'_>, steps: &[Step]) -> Option<String> {
     Some(format!("Adding clients: {}. {end}.", list.join("; ")))
 }
 
-fn knee(findings: &Findings, steps: &[Step]) -> Option<String> {
+/// Returns the sentence about the knee. If a part of R1 is a wait for a delayed acknowledgement, the sentence also says
+/// where the knee would be without this wait, because the advice is to end the wait.
+fn knee(facts: &Facts<'_>, findings: &Findings, steps: &[Step]) -> Option<String> {
     let k = findings.knee.as_ref()?;
     let each = ratio(1e6, k.x_max)?;
     let last = steps.iter().rev().find_map(|s| s.dr_us).filter(|d| *d > 0.0);
     let seen = last.map_or(String::new(), |d| format!(" (the last step added {} per client)", duration(d)));
+    let wait_us = wait_without_worker_us(facts).filter(|wait_us| *wait_us < k.r1_us);
+    let without_wait = wait_us.map_or(String::new(), |wait_us| {
+        let places = counted((k.r1_us - wait_us) / 1e6 * k.x_max, "request");
+        format!(
+            " Of R1, {} are a wait for a delayed ACK: without this wait, the server is full with {places} in flight.",
+            duration(wait_us)
+        )
+    });
     Some(format!(
-        "The server is full with R1 × Xmax = {} × {} = {} in flight (the knee). Each further client only waits and adds 1/Xmax = {} to the response time{seen}.",
+        "The server is full with R1 × Xmax = {} × {} = {} in flight (the knee). Each further client only waits and adds 1/Xmax = {} to the response time{seen}.{without_wait}",
         duration(k.r1_us),
         rate(k.x_max),
         counted(k.concurrency, "request"),

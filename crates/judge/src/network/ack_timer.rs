@@ -98,6 +98,24 @@ mod tests {
     use crate::Facts;
     use crate::planted::{PlantedRun, Who};
 
+    /// The advice is to end the wait. An earlier version of loadline called the server full without a word about the wait.
+    #[test]
+    fn the_knee_is_also_given_without_the_wait_that_the_advice_ends() {
+        let mut run = PlantedRun::new(44_000.0, 400.0)
+            .per_s(Who::Client, "tcp.delayed_acks", "", |p| p.x)
+            .per_s(Who::Server, "tcp.delayed_acks", "", |p| p.x)
+            .nagle(700.0)
+            .change(|trial, _| trial.transfer_us.p50 = 40_000.0)
+            .run();
+        crate::judge(&mut run);
+        let argument = run.findings.argument.join(" ");
+        assert!(argument.contains("Of R1, 40"), "{argument}");
+        assert!(
+            argument.contains("are a wait for a delayed ACK: without this wait, the server is full with 1.6"),
+            "{argument}"
+        );
+    }
+
     /// The figures of this test come from a server with 32 processes that handle one connection each.
     #[test]
     fn a_wait_for_the_timer_counts_as_service_time_if_it_occupies_a_worker() {

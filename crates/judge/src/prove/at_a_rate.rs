@@ -12,8 +12,9 @@ use run::{
 use super::parts::{REMAINDER, largest};
 use super::response::{self, RATE};
 use super::same_cpus::own_share;
+use super::shares_text::shares_sentence;
 use super::turns::effect as effect_of;
-use super::words::{dependent_sentence, effect_sentence, evidence, shares_sentence, slows_upstream_sentence};
+use super::words::{dependent_sentence, effect_sentence, evidence, slows_upstream_sentence};
 use crate::Facts;
 use crate::context::single::{closed, r1_us};
 use crate::number::ratio;

@@ -26,6 +26,7 @@ mod request_way;
 mod response;
 mod same_cpus;
 mod saturated;
+mod shares_text;
 mod steadiness;
 mod suspects;
 mod turns;

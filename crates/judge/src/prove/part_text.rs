@@ -14,7 +14,15 @@ pub(super) fn part(e: &Estimate) -> String {
         return "an unknown part (more than the whole)".into();
     }
     let whole = |x: f64| figure((100.0 * x.max(0.0)).round());
+    if spans_whole(e) {
+        return format!("an unknown part ({} to {} %)", whole(e.low), whole(e.high));
+    }
     format!("{} % ({} to {} %)", whole(e.value), whole(e.low), whole(e.high))
+}
+
+/// Returns true if the interval of a share contains both nothing and the whole, so that the share is not known at all.
+pub(super) fn spans_whole(e: &Estimate) -> bool {
+    e.low <= 0.0 && e.high >= 1.0
 }
 
 #[cfg(test)]
@@ -30,6 +38,7 @@ mod tests {
 
     #[test]
     fn a_share_is_never_negative() {
-        assert_eq!(part(&Estimate { value: 0.325, low: -0.33, high: 1.0 }), "33 % (0 to 100 %)");
+        assert_eq!(part(&Estimate { value: 0.325, low: -0.33, high: 1.0 }), "an unknown part (0 to 100 %)");
+        assert_eq!(part(&Estimate { value: 0.325, low: -0.33, high: 0.99 }), "33 % (0 to 99 %)");
     }
 }

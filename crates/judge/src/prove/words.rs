@@ -1,12 +1,12 @@
 //! Sentences about an experiment. A lever is a temporary change that an experiment makes, such as slowing a CPU.
 
 use run::{
-    Bottleneck, CPU_COUNT_LEVER, Effect, ElasticityBasis, Estimate, Evidence, LOAD_LEVER, NextBottleneck, Proof,
-    ProofMetric, ProofTrial, SOURCES_LEVER,
+    Bottleneck, CPU_COUNT_LEVER, Effect, ElasticityBasis, Evidence, LOAD_LEVER, NextBottleneck, Proof, ProofMetric,
+    ProofTrial, SOURCES_LEVER,
 };
 
 use super::observed::observation;
-use super::part_text::part;
+use super::part_text::{part, spans_whole};
 use super::parts::{REMAINDER, part_of, shares};
 use super::response::RATE;
 use super::suspects::bottleneck_of;
@@ -233,34 +233,11 @@ pub(super) fn slows_upstream_sentence(lever: &str) -> String {
     format!("slowing {} also slowed an upstream on the same CPUs", in_words(lever))
 }
 
-/// Returns a sentence that lists the shares of throughput of all resources and the remainder, the largest first, with
-/// intervals or bounds.
-pub(super) fn shares_sentence(proof: &Proof) -> String {
-    let one = |(at, (lever, e)): (usize, &(String, Estimate))| {
-        let basis = part_of(proof, lever).map_or(ElasticityBasis::Measured, |part| part.basis);
-        let explains = if at == 0 { " explains" } else { "" };
-        match basis {
-            ElasticityBasis::Open => {
-                format!("{}{explains} an unknown part (its lever shows nothing)", in_words(lever))
-            }
-            ElasticityBasis::Joint => {
-                format!("{}{explains} at most {} (with another lever)", in_words(lever), percent(e.high))
-            }
-            ElasticityBasis::Wanted => format!("{}{explains} at most {}", in_words(lever), percent(e.high)),
-            ElasticityBasis::Measured => format!("{}{explains} {}", in_words(lever), part(e)),
-        }
-    };
-    let all = shares(proof).iter().enumerate().map(one).collect::<Vec<_>>().join(", ");
-    match proof.of.is_throughput() {
-        true => all,
-        false => format!("of the growth of {} when everything slows down, {all}", proof.of.name()),
-    }
-}
-
-/// Returns a line of evidence about the largest measured share of throughput.
+/// Returns a line of evidence about the largest measured share of throughput. A share that may be anything is no
+/// evidence.
 pub(super) fn evidence(proof: &Proof) -> Option<Evidence> {
     let is_measured = |lever: &str| part_of(proof, lever).is_none_or(|part| part.basis.is_measured());
-    let (lever, e) = shares(proof).into_iter().find(|(lever, _)| is_measured(lever))?;
+    let (lever, e) = shares(proof).into_iter().find(|(lever, e)| is_measured(lever) && !spans_whole(e))?;
     Some(Evidence {
         text: format!("experiment: {} explains {}", in_words(&lever), part(&e)),
         counter: format!("elasticity.{lever}"),

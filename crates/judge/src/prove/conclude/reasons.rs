@@ -9,12 +9,12 @@ use crate::prove::cpu_limit::CpuSigns;
 use crate::prove::decision::Conclusion;
 use crate::prove::decision_inputs::{MoreLoad, MoreSources, Own, Subject};
 use crate::prove::turns::PredictionCheck;
-use crate::prove::{utilization, words};
+use crate::prove::{shares_text, utilization, words};
 
 impl Experiment<'_> {
     /// Returns the sentence that explains the outcome.
     pub(super) fn why(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck) -> String {
-        let shares = words::shares_sentence(proof);
+        let shares = shares_text::shares_sentence(proof);
         let effect = words::effect_sentence(proof);
         let turned = self.turns.as_ref().map(|turns| words::turned(&turns.effect, Some(turns.predicted)));
         let did = turned.clone().unwrap_or_else(|| effect.clone());
