@@ -28,12 +28,13 @@ pub use served::served_connections;
 pub use windows::pooled;
 pub(crate) use windows::{chances, pooled_users};
 
-use run::{Capacity, OwnLimit};
+use run::{BoundWindows, Capacity, OwnLimit, TrialKind};
 
 use self::found::{nearest, past, without_rate};
 use self::tried::Tried;
 use self::votes::Votes;
 use crate::Facts;
+use crate::estimate::objective::holds;
 use crate::failed::period_limit::PeriodLimit;
 use crate::number::finite;
 
@@ -68,6 +69,7 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
         held: tried.found().is_some(),
         closed_loop: tried.closed_loop(whole.is_some()),
         at_least: tried.at_least,
+        bound_windows: bound_windows(facts).filter(|_| tried.at_least),
         needed_s: early_end::needed_s(facts).filter(|_| tried.at_least),
         low: whole.map(|p| p.estimate.low),
         high: whole.map(|p| p.estimate.high),
@@ -77,6 +79,14 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
         ..without_rate(facts, failing)
     };
     Some(long_run::kept_up(facts, chances, Found { capacity, trial, failing }))
+}
+
+/// Returns the number of windows of the open-loop search, and the number of those that met the objective. Windows that
+/// other programs disturbed count, too, because a lower bound may come from one of them.
+fn bound_windows(facts: &Facts<'_>) -> Option<BoundWindows> {
+    let windows: Vec<_> = facts.run.trials.iter().filter(|trial| trial.kind == TrialKind::Search).collect();
+    let held = windows.iter().filter(|trial| holds(trial, &facts.limits)).count();
+    (!windows.is_empty()).then(|| BoundWindows { held: held as u32, all: windows.len() as u32 })
 }
 
 /// Returns the capacity of a server that limits the number of requests per period: the rate of good answers over whole

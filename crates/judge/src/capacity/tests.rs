@@ -205,6 +205,24 @@ fn a_lower_bound_is_not_below_an_open_loop_that_held_beside_other_programs() {
     assert!(c.method.contains("other programs disturbed the machine") && c.closed_loop.is_none(), "{c:?}");
 }
 
+/// Four of five windows missed the objective, at lower rates than the window that met it. An earlier version of loadline
+/// printed the rate of this single window as a lower bound, without any doubt.
+#[test]
+fn a_lower_bound_states_on_how_many_windows_it_rests() {
+    let only_last = |t: &mut run::Trial, p: &crate::planted::Point| {
+        t.measured.others = vec![if t.kind == run::TrialKind::Search { 0.6 } else { 0.02 }; 20];
+        if t.kind == run::TrialKind::Search && p.offered < 400.0 {
+            t.latency_us.p99 = 1e9;
+        }
+    };
+    let rates = [0.2, 0.25, 0.3, 0.35, 0.42];
+    let c = capacity(&PlantedRun::new(10_000.0, 1000.0).steps(&[1, 2]).rates(&rates).change(only_last));
+    assert!(c.held && c.at_least && (c.rate - 420.0).abs() < 1e-6, "{c:?}");
+    assert_eq!(c.bound_windows.map(|windows| (windows.held, windows.all)), Some((1, 5)), "{c:?}");
+    let whole = capacity(&PlantedRun::new(10_000.0, 1000.0));
+    assert!(!whole.at_least && whole.bound_windows.is_none(), "{whole:?}");
+}
+
 #[test]
 fn a_capacity_that_no_rate_reached_is_marked() {
     let c = capacity(&PlantedRun::new(20_000.0, 200.0).change(|t, _| t.measured.tally.unanswered = 1000));

@@ -21,12 +21,24 @@ pub(super) fn objectives(run: &Run) -> Vec<Mark> {
     named.into_iter().filter_map(|(name, us, hue)| Some(mark(name, us?, hue))).collect()
 }
 
-/// Returns the mark at the capacity, for an axis of offered rates.
+/// Returns the mark at the capacity, for an axis of offered rates. The label of a lower bound says that it is one.
 pub(super) fn capacity(found: &Capacity) -> Mark {
-    Mark::new(Spot::X(found.rate), format!("capacity {}/s", rate::rate(found)), Hue::Alarm)
+    let least = if found.at_least { "at least " } else { "" };
+    Mark::new(Spot::X(found.rate), format!("capacity {least}{}/s", rate::rate(found)), Hue::Alarm)
 }
 
 /// Returns true if the capacity was found in an open loop.
 pub(super) fn in_open_loop(run: &Run) -> bool {
     run.picked(|p| p.at_capacity).is_some_and(|t| t.kind == TrialKind::Search)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_of_a_lower_bound_says_so() {
+        let label = |at_least| capacity(&Capacity { rate: 705.0, held: true, at_least, ..Capacity::default() }).label;
+        assert_eq!([true, false].map(label), ["capacity at least 705/s", "capacity 705/s"]);
+    }
 }

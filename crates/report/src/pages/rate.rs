@@ -31,10 +31,11 @@ pub(super) fn source(c: &Capacity) -> Option<String> {
     c.closed_loop.filter(|_| c.held).map(|source| source.words())
 }
 
-/// Describes the closed loop, or the long load, from which the capacity comes. Returns `None` for the usual source, the
-/// windows of an open loop.
+/// Describes the closed loop, the long load, or the windows of a lower bound from which the capacity comes. Returns `None`
+/// for the usual source, an estimate from the windows of an open loop.
 pub(super) fn unusual_source(c: &Capacity) -> Option<String> {
-    source(c).or_else(|| c.long_run.filter(|_| c.held).map(|long| long.words()))
+    let bound = c.bound_windows.filter(|_| c.held && c.at_least).map(run::BoundWindows::words);
+    source(c).or_else(|| c.long_run.filter(|_| c.held).map(|long| long.words())).or(bound)
 }
 
 /// Returns the rate of the capacity as text, without a unit.

@@ -38,6 +38,9 @@ pub struct Capacity {
     /// bound because the budget of the run was used up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needed_s: Option<f64>,
+    /// Windows of the open-loop search; present if the capacity is only a lower bound, and the search had windows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound_windows: Option<BoundWindows>,
     /// Lower end of the capacity's 95 % interval, requests per second; absent if the measured windows do not suffice
     /// for an interval.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,6 +89,29 @@ impl GrowingProcesses {
     pub fn words(&self) -> String {
         let (program, first, last) = (&self.program, number(self.first as f64), number(self.last as f64));
         format!("{program} still started processes under the last load ({first} at first, {last} at the end)")
+    }
+}
+
+/// Windows of an open-loop search that found only a lower bound of the capacity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct BoundWindows {
+    /// Number of windows that met the objective.
+    pub held: u32,
+    /// Number of all windows, including those that other programs disturbed.
+    pub all: u32,
+}
+
+impl BoundWindows {
+    /// Describes in words on how many windows the lower bound rests.
+    pub fn words(self) -> String {
+        match (self.held, self.all) {
+            (_, 1) => "seen in a single window".into(),
+            (2.., 2) => "held in both windows".into(),
+            (held, all) if held >= all => format!("held in all {all} windows"),
+            (held, all) => format!("held in only {held} of {all} windows"),
+        }
     }
 }
 

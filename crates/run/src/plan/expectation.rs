@@ -35,7 +35,8 @@ pub struct ExpectationResult {
     pub high: Option<f64>,
     /// True if the expectation was met. Also false if the expected figure was not measured.
     pub met: bool,
-    /// True if the measurement does not show whether the expectation was met, because the figure is only a lower bound.
+    /// True if the measurement does not show whether the expectation is met, because the figure is only a lower bound,
+    /// or because its interval contains the limit. `met` then tells whether the value itself meets the expectation.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub undecided: bool,
     /// Measured value with its interval, in words.

@@ -54,6 +54,17 @@ fn a_rate_that_no_open_loop_held_says_so() {
 }
 
 #[test]
+fn a_lower_bound_says_on_which_windows_it_rests() {
+    let mut run = found();
+    let c = run.findings.capacity.as_mut().unwrap();
+    (c.rate, c.low, c.high, c.at_least, c.failed_at) = (675.0, None, None, true, None);
+    c.bound_windows = Some(run::BoundWindows { held: 1, all: 5 });
+    let [rate, beyond] = [told(&run)[0].clone(), told(&run)[1].clone()];
+    assert_eq!(rate, "Rate|at least 675 requests/s with p99 under 20 ms (held in only 1 of 5 windows)");
+    assert!(beyond.contains("4 open-loop windows failed") && !beyond.contains("no load failed"), "{beyond}");
+}
+
+#[test]
 fn a_verdict_without_an_experiment_is_not_called_tested() {
     let mut run = found();
     run.findings.proof = Some(Proof::default());
