@@ -25,6 +25,12 @@ impl Figure {
     pub(super) fn around(value: Option<f64>, interval: Option<(f64, f64)>) -> Self {
         Self { value, low: interval.map(|i| i.0), high: interval.map(|i| i.1), ..Self::default() }
     }
+
+    /// Returns true if the figure has an interval, and `limit` is inside it. Always false for a lower bound.
+    pub(super) fn may_be(&self, limit: f64) -> bool {
+        let is_bound = self.lost.is_some() || self.none_failed;
+        !is_bound && self.low.is_some_and(|low| low < limit) && self.high.is_none_or(|high| limit < high)
+    }
 }
 
 /// Describes a figure and its interval in words.

@@ -53,6 +53,24 @@ fn intervals_of_a_queue_near_its_limit_hold_its_true_times() {
     assert!(median >= 52 && mean >= 52, "{median} {mean}");
 }
 
+/// An earlier version of loadline called an expectation met or not met by the value alone, however near the limit was.
+#[test]
+fn a_limit_within_the_interval_leaves_an_expectation_undecided() {
+    let mut run = Run { trials: vec![queue(&mut fastrand::Rng::with_seed(5), 0.9, 30.0)], ..Run::default() };
+    run.plan.expect = vec![expect("p50<1e9")];
+    crate::judge(&mut run);
+    let found = run.findings.expected[0].clone();
+    let [low, value, high] = [found.low, found.value, found.high].map(Option::unwrap);
+    let limits = [2.0 * high, (value + high) / 2.0, (low + value) / 2.0, low / 2.0];
+    run.plan.expect = limits.iter().map(|us| expect(&format!("p50<{us}"))).collect();
+    crate::judge(&mut run);
+    let results: Vec<(bool, bool)> = run.findings.expected.iter().map(|e| (e.met, e.undecided)).collect();
+    assert_eq!(results, [(true, false), (true, true), (false, true), (false, false)], "{:#?}", run.findings.expected);
+    let advises =
+        |e: &ExpectationResult| e.found.ends_with("the limit is within this interval: measure longer to be sure");
+    assert!(run.findings.expected.iter().all(|e| advises(e) == e.undecided), "{:#?}", run.findings.expected);
+}
+
 /// The machine's speed varies between windows, with a standard deviation of 10 %.
 #[test]
 fn intervals_of_few_windows_of_different_speed_hold_the_true_percentiles() {

@@ -81,15 +81,20 @@ fn one(expectation: &Expectation, parts: &[Option<Seen<'_>>], findings: &Finding
         false => v <= expectation.limit && found.lost.is_none() && !found.none_failed,
     });
     // If the search ran out of time, the capacity may be higher than the measured value, so the expectation may be met.
-    let undecided = found.none_failed && !met && value.is_some_and(|v| v <= expectation.limit);
+    let is_open = found.none_failed && !met && value.is_some_and(|v| v <= expectation.limit);
+    let is_inside = value.is_some() && found.may_be(expectation.limit);
+    let advice = if is_inside { "; the limit is within this interval: measure longer to be sure" } else { "" };
     ExpectationResult {
         text: expectation.text.clone(),
         value,
         low: found.low,
         high: found.high,
         met,
-        undecided,
-        found: value.map_or_else(|| missing(parts, findings, figure, all), |value| words(figure, value, &found)),
+        undecided: is_open || is_inside,
+        found: value.map_or_else(
+            || missing(parts, findings, figure, all),
+            |value| format!("{}{advice}", words(figure, value, &found)),
+        ),
     }
 }
 

@@ -45,8 +45,9 @@ pub(super) fn alerts(run: &Run) -> Vec<Block> {
     }
     for e in &run.findings.expected {
         let (tone, word) = match (e.met, e.undecided) {
-            (true, _) => (Tone::Good, "Met"),
-            (false, true) => (Tone::Bad, "Not known"),
+            (true, false) => (Tone::Good, "Met"),
+            (true, true) => (Tone::Warn, "Not sure, counted as met"),
+            (false, true) => (Tone::Bad, "Not sure, counted as not met"),
             (false, false) => (Tone::Bad, "Not met"),
         };
         blocks.push(Note::block(tone, format!("{word}: {}; {}", e.text, e.found)));
