@@ -26,6 +26,22 @@ pub(super) fn main(tally: &Tally) -> Option<String> {
     (2 * n >= failed && *n > 0).then(|| name(status))
 }
 
+/// Returns the number of responses with a status of 4xx and of 5xx that count as good, because the user or the replayed
+/// log expects this status. Returns only classes that occurred. Returns nothing if the numbers are not known.
+pub(super) fn expected_errors(tally: &Tally) -> Vec<(&'static str, u64)> {
+    let listed: u64 = tally.unexpected_statuses.values().sum();
+    // If more statuses were unexpected than are listed, the number of the expected ones is not known.
+    if listed != tally.unexpected_status {
+        return Vec::new();
+    }
+    let expected = |class: &'static str| {
+        let is_of_class = |status: &str| status.len() == 3 && status.starts_with(&class[..1]);
+        let refused = tally.unexpected_statuses.iter().filter(|(status, _)| is_of_class(status)).map(|(_, n)| n);
+        (class, tally.status.get(class).copied().unwrap_or(0).saturating_sub(refused.sum()))
+    };
+    ["4xx", "5xx"].map(expected).into_iter().filter(|(_, n)| *n > 0).collect()
+}
+
 fn name(status: &str) -> String {
     let meaning = match status {
         "400" => "Bad Request",

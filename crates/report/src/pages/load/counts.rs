@@ -2,7 +2,7 @@
 
 use run::{Outcome, Tally, Trial};
 
-use crate::pages::{first_failures, trials};
+use crate::pages::{first_failures, statuses, trials};
 use crate::{AnswerLine, KeyFigure, Tone, Unit};
 use run::number::{count, prose::counted, quantity};
 
@@ -37,14 +37,15 @@ pub(super) fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     let unanswered = trial.failures(tally).saturating_add(tally.unanswered).saturating_add(never_sent);
     let (bad, all) = (unanswered.saturating_add(tally.unexpected_status), unanswered.saturating_add(tally.completed));
     let failures = Some(failures(trial)).filter(|text| !text.is_empty());
+    let expected = expected(tally);
     if bad == 0 {
-        let of_all = format!("of {}{}", counted(all as f64, "request"), test_requests(trial));
+        let of_all = format!("of {}{}{expected}", counted(all as f64, "request"), test_requests(trial));
         let detail = [Some(of_all), failures].into_iter().flatten();
         return AnswerLine::new("Errors", "none", detail.collect::<Vec<_>>().join("; "));
     }
     let (share, of_which) = match outcome.failed_share {
-        Some(share) => (share, format!("of the measured requests ({} of {} in all)", count(bad), count(all))),
-        None => (bad as f64 / all as f64, format!("of {}", counted(all as f64, "request"))),
+        Some(share) => (share, format!("of the measured requests ({} of {} in all){expected}", count(bad), count(all))),
+        None => (bad as f64 / all as f64, format!("of {}{expected}", counted(all as f64, "request"))),
     };
     let refused = trial.histograms.get("refused").filter(|hist| !hist.is_empty());
     let refused =
@@ -53,6 +54,13 @@ pub(super) fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     // A terminal may cut the end of the line, so the server's own words come early.
     let detail: Vec<String> = [of_which].into_iter().chain(first).chain(failures).chain(refused).collect();
     AnswerLine::new("Errors", quantity(share, Unit::Share), detail.join("; ")).toned(Tone::Bad)
+}
+
+/// Returns the part of the line that counts the responses of 4xx and 5xx that were expected; empty if there were none.
+fn expected(tally: &Tally) -> String {
+    let counts = statuses::expected_errors(tally);
+    let counts: Vec<String> = counts.iter().map(|(class, n)| format!("{} of {class}", count(*n))).collect();
+    if counts.is_empty() { String::new() } else { format!(", besides expected ones ({})", counts.join(", ")) }
 }
 
 /// Lists the kinds of failures with their counts. If failed connects do not count as failed requests, each kind of
@@ -121,6 +129,20 @@ mod tests {
         let line = errors(&trial, Outcome { failed_share: Some(0.125), ..Outcome::default() });
         assert!(line.detail.contains("(50 of 400 in all)"), "{line:?}");
         assert!(line.detail.ends_with("; 50 never sent, 26 of 34 connects refused"), "{line:?}");
+    }
+
+    /// A replay of a log with 404s printed "Errors none", and no line of the summary mentioned the 404s.
+    #[test]
+    fn expected_errors_are_shown_although_they_are_no_failures() {
+        let mut trial = Trial::default();
+        (trial.tally.completed, trial.tally.status) = (100, [("2xx".into(), 60), ("4xx".into(), 40)].into());
+        let detail = |trial: &Trial| errors(trial, Outcome::default()).detail;
+        assert_eq!(detail(&trial), "of 100 requests, besides expected ones (40 of 4xx)");
+        (trial.tally.unexpected_status, trial.tally.unexpected_statuses) = (39, [("404".into(), 39)].into());
+        let text = detail(&trial);
+        assert!(text.starts_with("of 100 requests, besides expected ones (1 of 4xx); 39 of status 404"), "{text}");
+        (trial.tally.unexpected_status, trial.tally.unexpected_statuses) = (40, [("404".into(), 40)].into());
+        assert!(!detail(&trial).contains("expected"), "{}", detail(&trial));
     }
 
     fn open_loop() -> Intensity {
