@@ -23,6 +23,7 @@ mod paired;
 mod percentiles;
 mod repeated;
 mod resolution;
+mod target_warnings;
 mod tls;
 mod windows;
 mod words;
@@ -87,7 +88,11 @@ pub fn compare_at(
         differences: differences::differences(old.1, new.1),
         tls: tls::share(old, new, &comparisons),
         no_common_load: both.pairs.is_empty(),
-        notes: windows::empty(&both.pairs).into_iter().chain(both.disturbed()).collect(),
+        notes: target_warnings::warnings(old.1, new.1)
+            .into_iter()
+            .chain(windows::empty(&both.pairs))
+            .chain(both.disturbed())
+            .collect(),
         deaths,
         curves: curves::curves(&swept, &both.sides),
         comparisons,

@@ -52,6 +52,7 @@ fn response(plan: &LoadPlan, exchange: &mut Exchange, unexpected: bool) -> TestR
     let redirect = status_line.as_ref().and_then(|_| exchange.answer.redirect());
     let redirect = redirect.map(|to| plan.secrets.clone().redact_url(&scrub(to)));
     let body = scrub(exchange.answer.body());
+    let may_be_compressed = http && exchange.answer.may_be_compressed_for_others();
     TestResponse {
         took_us: exchange.took.as_secs_f64() * 1e6,
         bytes: exchange.bytes,
@@ -62,6 +63,7 @@ fn response(plan: &LoadPlan, exchange: &mut Exchange, unexpected: bool) -> TestR
         unexpected,
         said: exchange.said.take().map(scrub),
         redirect,
+        may_be_compressed,
         body,
         body_bytes: exchange.body_bytes,
         answered,

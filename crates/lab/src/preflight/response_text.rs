@@ -52,12 +52,27 @@ impl Answer {
 
     /// Returns the target of a redirect; `None` if the answer is no redirect.
     pub(super) fn redirect(&self) -> Option<String> {
+        let line = self.first_line();
+        let redirects = line.split_whitespace().nth(1)?.starts_with('3');
+        let to = self.header("location")?;
+        redirects.then(|| printable(to.as_bytes(), MAX_BODY_BYTES))
+    }
+
+    /// Returns true if the answer is not compressed, and the server says that its answers depend on the client's
+    /// `Accept-Encoding` (RFC 9110, section 12.5.5). A client that accepts compression may then get another answer.
+    pub(super) fn may_be_compressed_for_others(&self) -> bool {
+        let varies = self
+            .header("vary")
+            .is_some_and(|vary| vary.split(',').any(|name| name.trim().eq_ignore_ascii_case("accept-encoding")));
+        varies && self.header("content-encoding").is_none_or(|coding| coding.eq_ignore_ascii_case("identity"))
+    }
+
+    /// Returns the values of a header, separated by commas; `None` if the answer does not have the header.
+    fn header(&self, wanted: &str) -> Option<String> {
         let head = String::from_utf8_lossy(self.halves().0).into_owned();
-        let mut lines = head.lines();
-        let redirects = lines.next()?.split_whitespace().nth(1)?.starts_with('3');
-        let mut fields = lines.filter_map(|line| line.split_once(':'));
-        let (_, to) = fields.find(|(name, _)| name.trim().eq_ignore_ascii_case("location"))?;
-        redirects.then(|| printable(to.trim().as_bytes(), MAX_BODY_BYTES))
+        let fields = head.lines().skip(1).filter_map(|line| line.split_once(':'));
+        let values = fields.filter(|(name, _)| name.trim().eq_ignore_ascii_case(wanted)).map(|(_, value)| value.trim());
+        values.map(str::to_owned).reduce(|all, value| format!("{all}, {value}"))
     }
 
     /// Returns the beginning of the body. Leaves out the chunk sizes of a chunked body.
@@ -96,6 +111,16 @@ fn printable(bytes: &[u8], most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_may_be_compressed_for_others_if_it_varies_and_is_plain() {
+        let of = |fields: &str| {
+            Answer(format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\nvary: accept-encoding").into_bytes())
+                .may_be_compressed_for_others()
+        };
+        assert!(of("Vary: Accept-Encoding") && of("vary:Origin\r\nvary: Cookie, accept-encoding"));
+        assert!(!of("Vary: Accept-Encoding\r\nContent-Encoding: gzip") && !of("Vary: Accept") && !of("Server: x"));
+    }
 
     #[test]
     fn the_text_of_a_chunked_body_has_no_sizes_of_chunks() {

@@ -249,7 +249,21 @@ fn test_request(lab: &mut Lab<'_>, asker: &Asker<'_>, addr: &Address, load: &Loa
             "{target} answers {status:?} and redirects to {to}: loadline measures the redirect, not its destination"
         ));
     }
+    if first.may_be_compressed && !accepts_encodings(load) {
+        lab.warn(UNCOMPRESSED);
+    }
     Ok(first.took_us / 1e6)
+}
+
+/// Warning about a server that may compress its answers for browsers, but not for this load.
+const UNCOMPRESSED: &str = "answers are not compressed here, but may be for browsers (Vary: Accept-Encoding): to measure that, add \
+                            -H 'Accept-Encoding: gzip'";
+
+/// Returns true if the first request of a load has the header `Accept-Encoding`.
+fn accepts_encodings(load: &LoadPlan) -> bool {
+    let of_set = load.requests.as_ref().and_then(|set| set.requests.first()).map(|request| &request.headers);
+    let mut headers = load.protocol.http().map(|http| &http.headers).into_iter().chain(of_set).flatten();
+    headers.any(|(name, _)| name.eq_ignore_ascii_case("accept-encoding"))
 }
 
 /// Returns the testbed of `loadline testbed` in which this process is on one host and the server on another; `None` if

@@ -95,6 +95,9 @@ pub struct TestResponse {
     pub said: Option<String>,
     /// Target of a redirect.
     pub redirect: Option<String>,
+    /// True if the body is not compressed, and the server says that its answers depend on `Accept-Encoding`.
+    #[serde(default, skip_serializing_if = "crate::skip_empty::is_false")]
+    pub may_be_compressed: bool,
     /// First bytes of the body, with unprintable bytes escaped.
     pub body: String,
     /// Length of the body in bytes; absent if it is not known.

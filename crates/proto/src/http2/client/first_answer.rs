@@ -3,8 +3,10 @@
 
 /// Default of [`FirstAnswer::max_bytes`].
 const MAX_BYTES: usize = 1024;
-/// Maximum number of stored bytes of a `location` header.
-const MAX_LOCATION_BYTES: usize = 1024;
+/// Headers that are stored: the target of a redirect, and the headers that tell about compression.
+const STORED_HEADERS: [&[u8]; 3] = [b"location", b"vary", b"content-encoding"];
+/// Maximum number of stored bytes of all stored headers.
+const MAX_HEADER_BYTES: usize = 1024;
 
 /// The first answer of a connection; see the module documentation.
 #[derive(Debug)]
@@ -12,8 +14,8 @@ pub(crate) struct FirstAnswer {
     /// Maximum number of stored bytes of the first answer.
     pub(crate) max_bytes: usize,
     text: Vec<u8>,
-    /// The `location` header in the current header block.
-    location: Vec<u8>,
+    /// The stored headers of the current header block, one per line.
+    headers: Vec<u8>,
     /// The stream of the answer; 0 before its headers arrive.
     stream: u32,
     over: bool,
@@ -21,21 +23,29 @@ pub(crate) struct FirstAnswer {
 
 impl Default for FirstAnswer {
     fn default() -> Self {
-        Self { max_bytes: MAX_BYTES, text: Vec::new(), location: Vec::new(), stream: 0, over: false }
+        Self { max_bytes: MAX_BYTES, text: Vec::new(), headers: Vec::new(), stream: 0, over: false }
     }
 }
 
 impl FirstAnswer {
-    /// Stores the value of a `location` header.
+    /// Stores a header that is one of [`STORED_HEADERS`]. Cuts a value that is too long. The first header of a block is
+    /// `:status`, so it drops the headers of an earlier block, such as those of an informational response (status 1xx).
     #[inline]
     pub(crate) fn header(&mut self, name: &[u8], value: &[u8]) {
-        if !self.over && name == b"location" {
-            self.location.clear();
-            self.location.extend_from_slice(&value[..value.len().min(MAX_LOCATION_BYTES)]);
+        if self.over {
+            return;
+        }
+        if name == b":status" {
+            self.headers.clear();
+        } else if STORED_HEADERS.contains(&name) {
+            let room = MAX_HEADER_BYTES.saturating_sub(self.headers.len());
+            self.headers.extend_from_slice(&[name, b": "].concat());
+            self.headers.extend_from_slice(&value[..value.len().min(room)]);
+            self.headers.extend_from_slice(b"\r\n");
         }
     }
 
-    /// Stores the version of HTTP, the status and the redirect target of the connection's first response.
+    /// Stores the version of HTTP, the status and some headers of the connection's first response.
     #[inline]
     pub(crate) fn begins(&mut self, version: &str, stream: u32, status: u16) {
         if self.over || self.stream > 0 {
@@ -43,11 +53,7 @@ impl FirstAnswer {
         }
         self.stream = stream;
         self.text.extend_from_slice(format!("{version} {status}\r\n").as_bytes());
-        if !self.location.is_empty() {
-            self.text.extend_from_slice(b"location: ");
-            self.text.append(&mut self.location);
-            self.text.extend_from_slice(b"\r\n");
-        }
+        self.text.append(&mut self.headers);
         self.text.extend_from_slice(b"\r\n");
     }
 
