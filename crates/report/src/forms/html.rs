@@ -186,6 +186,19 @@ pub(super) fn prose(text: &str) -> String {
     html(text, glue)
 }
 
+/// Maximum length of a part of a subtitle that does not break, characters. A line on a phone has space for it.
+const MAX_UNBROKEN: usize = 24;
+
+/// Returns a subtitle as HTML. Short parts after the first one, such as a date, do not break at the end of a line.
+pub(super) fn subtitle(text: &str) -> String {
+    let part = |(at, part): (usize, &str)| match part.chars().count() {
+        _ if at == 0 => prose(part),
+        MAX_UNBROKEN.. => format!(" · {}", prose(part)),
+        _ => format!(" · <span class=\"piece\">{}</span>", prose(part)),
+    };
+    text.split(" · ").enumerate().map(part).collect()
+}
+
 /// Returns the text of a cell as HTML: escaped, with code between backticks as `<code>`.
 pub(super) fn cell(text: &str) -> String {
     html(text, str::to_owned)
@@ -248,6 +261,22 @@ mod tests {
     fn a_number_with_a_sign_keeps_its_unit() {
         let glued = super::glue("Worse: +27.2 % (-3 % to +4 ms) since - s");
         assert_eq!(glued, "Worse: +27.2\u{a0}% (-3\u{a0}% to +4\u{a0}ms) since - s");
+    }
+
+    #[test]
+    fn a_date_in_a_subtitle_does_not_break() {
+        let html = super::subtitle("find http://h/ · 5 trials · 2026-12-01 01:39 UTC");
+        assert!(html.starts_with("find http://h/ · "), "{html}");
+        assert!(html.ends_with(" · <span class=\"piece\">2026-12-01 01:39 UTC</span>"), "{html}");
+    }
+
+    /// A rule for all spans in a card also put the flag of a sentence, which is a span, on a line of its own.
+    #[test]
+    fn a_rule_for_a_block_of_text_leaves_flags_in_their_line() {
+        let style = include_str!("../../templates/style.css");
+        let blocks = style.split('}').filter(|rule| rule.contains("display:block"));
+        let all_spans = blocks.filter(|rule| rule.split(['{', ',']).any(|selector| selector.ends_with(" span")));
+        assert_eq!(all_spans.collect::<Vec<_>>(), Vec::<&str>::new());
     }
 
     #[test]

@@ -23,10 +23,19 @@ pub(super) fn time_in_words(found: TimeFigure) -> String {
     }
 }
 
-/// Formats figures of a distribution of times with their names, such as `p50 1.2 ms, p99 3.4 ms`.
+/// Formats figures of a distribution of times with their names, such as `p50 1.2 ms, p99 3.4 ms`. Figures with the same
+/// lower bound share one text, such as `p90 to max at least 6.6 s`.
 pub(super) fn percentiles(times: &Summary, figures: &[SummaryFigure]) -> String {
-    let one = |figure: &SummaryFigure| format!("{} {}", figure.label(), time_in_words(times.figure(*figure)));
-    figures.iter().map(one).collect::<Vec<_>>().join(", ")
+    let is_same_bound = |a: &SummaryFigure, b: &SummaryFigure| {
+        matches!(times.figure(*a), TimeFigure::AtLeast(_)) && times.figure(*a) == times.figure(*b)
+    };
+    let group = |group: &[SummaryFigure]| {
+        let [first, .., last] = group else {
+            return group.first().map(|one| format!("{} {}", one.label(), time_in_words(times.figure(*one))));
+        };
+        Some(format!("{} to {} {}", first.label(), last.label(), time_in_words(times.figure(*first))))
+    };
+    figures.chunk_by(is_same_bound).filter_map(group).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the table cell of a figure. The hint of a lower bound says why the exact value is unknown.
@@ -53,6 +62,19 @@ pub(super) fn known(summary: &Summary, figure: SummaryFigure) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A ramp beyond the limit printed "at least 6.63 s" four times in one line.
+    #[test]
+    fn equal_lower_bounds_are_named_once() {
+        use SummaryFigure::{Max, P50, P90, P99};
+        let mut summary = Summary { count: 80, p50: 5e3, p90: 5e4, p99: 5e4, max: 5e4, ..Summary::default() };
+        let told = |summary: &Summary| percentiles(summary, &[P50, P90, P99, Max]);
+        assert_eq!(told(&summary), "p50 5 ms, p90 50 ms, p99 50 ms, max 50 ms");
+        summary.at_least = [P90, P99, Max].into_iter().collect();
+        assert_eq!(told(&summary), "p50 5 ms, p90 to max at least 50 ms");
+        summary.p90 = 4e4;
+        assert_eq!(told(&summary), "p50 5 ms, p90 at least 40 ms, p99 to max at least 50 ms");
+    }
 
     #[test]
     fn a_lower_bound_says_so_everywhere() {
