@@ -60,7 +60,7 @@ impl Progress {
         let why = match failed > 0.0 {
             true if refused >= MOST_FAILURES * failed => NOTHING_LISTENS,
             true if timed_out => "the server, or the path to it, hung or was slower than the timeout",
-            _ if self.others_took_as_long(&detail, from, until) => "answers to other requests took as long as this",
+            _ if self.others_took_as_long(&detail, from, until) => "answers at other times took as long",
             _ => "the server, or the path to it, hung or became slow",
         };
         let text = format!("no answer from {from:.1} s to {until:.1} s although some were due: {why}");
@@ -161,7 +161,7 @@ mod tests {
             progress.push(0, Tick { detail: Some(Box::new(detail)), ..last }, 9.0);
             progress.silence(0.5, 4.9).unwrap().text
         };
-        assert!(told(10).ends_with("answers to other requests took as long as this"), "{}", told(10));
+        assert!(told(10).ends_with("answers at other times took as long"), "{}", told(10));
         assert!(told(0).ends_with("hung or became slow"), "{}", told(0));
     }
 
