@@ -63,7 +63,7 @@ impl Kept {
         let _lock = lock(out)?;
         let mut kept = Self { dir: out.to_path_buf(), made, aside: None, replaced: None, link: None, _lock };
         let earlier = is_ours(&out.join("run.json"), RUN_MARK)?;
-        let report = is_ours(&out.join("report.html"), REPORT_MARK)?;
+        let report = is_report(&out.join("report.html"))?;
         ensure!(
             earlier != Some(false) && report != Some(false) && (earlier.is_some() || report.is_none()),
             "{} holds a run.json or report.html that loadline did not write; name another directory with --out",
@@ -168,6 +168,11 @@ fn lock(out: &Path) -> anyhow::Result<Option<fs::File>> {
     let advice = "wait for its end, or name another directory with --out";
     ensure!(free, "another loadline writes its run into {}; {advice}", out.display());
     Ok(Some(dir))
+}
+
+/// Returns true if `file` is an HTML page that loadline wrote. Returns `None` if `file` cannot be opened.
+pub(crate) fn is_report(file: &Path) -> anyhow::Result<Option<bool>> {
+    is_ours(file, REPORT_MARK)
 }
 
 /// Returns true if loadline wrote `file`, which is the case if the text `mark` is in the first 4096 bytes. Returns

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use jiff::Timestamp;
+use run::Comparison;
 
+use crate::comparison_page;
 use crate::kept::{Kept, LATEST, RUNS, fresh, stamp};
 
 /// Names of the directories for the run of the first server and for the run of the second server.
@@ -18,7 +20,8 @@ pub(crate) struct KeptPair {
     // The fields are dropped in this order, so the folder is dropped last and is empty by then, unless it contains a
     // run.
     runs: [Kept; 2],
-    _folder: MadeFolder,
+    folder: PathBuf,
+    _made: MadeFolder,
 }
 
 /// Folder that is removed when this value is dropped, if loadline created it and it is empty.
@@ -49,20 +52,21 @@ impl KeptPair {
     }
 
     fn named(out: &Path, force: bool) -> anyhow::Result<Self> {
-        let folder = MadeFolder((!out.exists()).then(|| out.to_path_buf()));
+        let made = MadeFolder((!out.exists()).then(|| out.to_path_buf()));
         fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
+        comparison_page::check(out)?;
         let [old, new] = NAMES.map(|name| Kept::named(&out.join(name), force));
-        Ok(Self { runs: [old?, new?], _folder: folder })
+        Ok(Self { runs: [old?, new?], folder: out.to_path_buf(), _made: made })
     }
 
     /// Makes a folder in `under`. The link to the latest run leads to the run of the second server.
     fn by_time(under: &Path) -> anyhow::Result<Self> {
         fs::create_dir_all(under).with_context(|| format!("cannot create {}", under.display()))?;
         let path = fresh(under, &stamp(Timestamp::now()))?;
-        let folder = MadeFolder(Some(path.clone()));
+        let made = MadeFolder(Some(path.clone()));
         let links = [None, Some(under.join(LATEST))];
         let [old, new] = [0, 1].map(|at| Kept::inside(&path, NAMES[at], links[at].clone()));
-        Ok(Self { runs: [old?, new?], _folder: folder })
+        Ok(Self { runs: [old?, new?], folder: path, _made: made })
     }
 
     /// Returns the paths of both directories.
@@ -70,11 +74,14 @@ impl KeptPair {
         self.runs.each_ref().map(Kept::dir)
     }
 
-    /// Makes the link to the latest run point to the new run. Returns lines for the user, which name the runs.
-    pub(crate) fn settle(&self) -> anyhow::Result<String> {
+    /// Makes the link to the latest run point to the new run, and writes the page of the comparison. Returns lines for
+    /// the user, which name the runs and, last, the page.
+    pub(crate) fn settle(&self, comparison: &Comparison) -> anyhow::Result<String> {
         let [old, new] = &self.runs;
         let earlier = old.settle_quietly()? + &new.settle_quietly()?;
-        Ok(format!("{earlier}runs: {} and {}, each with report.html\n", old.shell_path(), new.shell_path()))
+        let dirs = self.dirs().map(|dir| [dir.to_path_buf()]);
+        let page = comparison_page::write(&self.folder, comparison, [&dirs[0], &dirs[1]])?;
+        Ok(format!("{earlier}runs: {}\n      {}\n{page}", old.shell_path(), new.shell_path()))
     }
 
     /// Makes the link to the latest run point to an interrupted run. Returns the directories with measurements, or
@@ -102,9 +109,12 @@ mod tests {
         let kept = KeptPair::by_time(&runs).unwrap();
         assert_eq!(kept.cut_short(), None);
         write(&kept, "a");
-        let said = kept.settle().unwrap();
+        let said = kept.settle(&Comparison::default()).unwrap();
         let [old, new] = kept.dirs().map(Path::to_path_buf);
         assert!(said.starts_with("runs: ") && said.contains(&old.display().to_string()), "{said}");
+        let page = said.lines().last().and_then(|line| line.strip_prefix("report: ")).unwrap();
+        assert!(Path::new(page).is_file() && page.ends_with("/compare.html"), "{said}");
+        assert_eq!(said.lines().count(), 3, "a line for each path, because paths are long: {said}");
         drop(kept);
         let moved = root.path().join("moved");
         fs::rename(&runs, &moved).unwrap();
@@ -125,9 +135,9 @@ mod tests {
         drop(first);
         let second = KeptPair::named(&out, false).unwrap();
         write(&second, &ours("second"));
-        assert_eq!(second.settle().unwrap().matches("the earlier run is now in").count(), 2);
+        assert_eq!(second.settle(&Comparison::default()).unwrap().matches("the earlier run is now in").count(), 2);
         drop(second);
-        assert_eq!(fs::read_dir(&out).unwrap().count(), 4, "two runs, and two that moved");
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 5, "two runs, two that moved, and the page");
         assert!(fs::read_to_string(out.join("old/run.json")).unwrap().contains("second"));
     }
 }

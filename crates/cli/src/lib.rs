@@ -10,6 +10,7 @@
 mod arena_dir;
 mod args;
 mod commands;
+mod comparison_page;
 mod docs;
 mod exit;
 mod feeds;

@@ -23,7 +23,7 @@ mod words;
 pub use answer::ANSWER_FORMS;
 pub use answer_line::{AnswerLine, Warnings};
 pub use arena::render_arena;
-pub use comparison::{brief_comparison, render_comparison};
+pub use comparison::{ComparedRun, brief_comparison, comparison_page, render_comparison};
 pub use doc::{Block, Cell, Col, Doc, EvidenceLine, Item, KeyFigure, List, Note, Section, Table, Weight};
 pub use forms::{FORMS, Form, SideNow, fitted, markdown_table, openmetrics_now, wrap};
 pub use history::render_history;

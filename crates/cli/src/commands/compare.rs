@@ -8,7 +8,7 @@ use run::{Comparison, ComparisonOutcome, Run, UrlParts};
 
 use crate::args::{FormArgs, units};
 use crate::commands::compare_live::LiveArgs;
-use crate::{Exit, output};
+use crate::{Exit, comparison_page, output};
 
 /// Directory with one subdirectory for each named baseline (a run to compare with).
 const BASELINES: &str = "loadline-runs/baselines";
@@ -72,8 +72,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match live {
         0 => {
             only_of_servers(args)?;
-            let Some(comparison) = of_runs(args)? else { return Ok(Exit::Done) };
+            let Some((comparison, runs)) = of_runs(args)? else { return Ok(Exit::Done) };
             print(args, &comparison)?;
+            if args.form.name() == "text" || args.live.out.is_some() {
+                let [old, new] = &runs;
+                tell_files(args, &comparison_page::write_of_saved(args.live.out.as_deref(), &comparison, [old, new])?)?;
+            }
             Ok(status(&comparison, false, args.undecided))
         }
         2 => {
@@ -96,15 +100,20 @@ fn of_servers(args: &Args) -> anyhow::Result<Exit> {
         Some(comparison) => print(args, comparison)?,
         None => output::print("Interrupted before both servers had a window: there is nothing to compare.\n")?,
     }
-    let kept = measured.keep()?;
-    match form {
-        _ if kept.is_empty() => {}
-        "text" => output::print(&format!("\n{kept}"))?,
-        // Standard output may be read by a program.
-        _ => output::tell(kept.trim_end()),
-    }
+    tell_files(args, &measured.keep()?)?;
     let of = |comparison: &Comparison| status(comparison, measured.interrupted, args.undecided);
     Ok(measured.comparison.as_ref().map_or(Exit::Interrupted, of))
+}
+
+/// Prints lines that name the written files. If a program may read the result from standard output, prints the lines to
+/// standard error.
+fn tell_files(args: &Args, lines: &str) -> anyhow::Result<()> {
+    match args.form.name() {
+        _ if lines.is_empty() => {}
+        "text" => output::print(&format!("\n{lines}"))?,
+        _ => output::tell(lines.trim_end()),
+    }
+    Ok(())
 }
 
 fn print(args: &Args, comparison: &Comparison) -> anyhow::Result<()> {
@@ -161,7 +170,9 @@ fn only_of_runs(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
+/// Compares saved runs. Returns the comparison, and the paths of the runs of both sides. Returns `None` if the new run
+/// only becomes a baseline.
+fn of_runs(args: &Args) -> anyhow::Result<Option<(Comparison, [Vec<PathBuf>; 2])>> {
     if args.baseline.is_none() && !args.both().is_empty() && !(args.old.is_empty() && args.new.is_empty()) {
         bail!(
             "{} and --old or --new: name each run once, as OLD NEW or by --old RUN… --new RUN…",
@@ -193,7 +204,7 @@ fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
             .notes
             .insert(0, format!("{} is on both sides: a run shows no difference from itself", twice.display()));
     }
-    Ok(Some(comparison))
+    Ok(Some((comparison, [old, new])))
 }
 
 /// Returns the absolute path of a run's `run.json`, without symbolic links. Two paths of one run give equal results.

@@ -49,10 +49,11 @@ pub(crate) struct LiveArgs {
     /// Two live servers: confirm that you may load targets outside this machine and private networks
     #[arg(long)]
     authorized: bool,
-    /// Two live servers: folder for their runs, which are kept as DIR/old and DIR/new; an earlier run there moves to
-    /// DIR/old-TIME or DIR/new-TIME [default: loadline-runs/TIME; with --json, the runs are not kept]
+    /// Folder for the page of the comparison, DIR/compare.html, and for the runs of two live servers, DIR/old and
+    /// DIR/new; an earlier run there moves to DIR/old-TIME or DIR/new-TIME [default: loadline-runs/TIME; with --json or
+    /// --form, only --out writes files]
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    pub(super) out: Option<PathBuf>,
     /// Overwrite earlier runs in DIR
     #[arg(long, requires = "out")]
     force: bool,
@@ -104,16 +105,17 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Writes both runs and their reports. Returns lines for the user, which name the runs; empty if there are none.
+    /// Writes both runs with their reports, and the page of the comparison. Returns lines for the user, which name the
+    /// files; empty if there are none.
     pub(crate) fn keep(&self) -> anyhow::Result<String> {
         let (Some(kept), Some(runs)) = (&self.kept, &self.runs) else { return Ok(String::new()) };
-        if self.comparison.is_none() {
+        let Some(comparison) = &self.comparison else {
             return Ok(kept.cut_short().map_or(String::new(), |place| format!("measurements until then: {place}\n")));
-        }
+        };
         let written = runs.iter().zip(kept.dirs()).try_for_each(|(run, dir)| finish::write(run, dir));
         // Sets the link to the latest run even if a report cannot be written.
         written.inspect_err(|_| drop(kept.cut_short()))?;
-        kept.settle()
+        kept.settle(comparison)
     }
 }
 
@@ -128,7 +130,6 @@ impl LiveArgs {
             ("--timeout", self.timeout.is_some()),
             ("--seed", self.seed.is_some()),
             ("--authorized", self.authorized),
-            ("--out", self.out.is_some()),
             ("--client-hosts, --server-host or --via", self.hosts.given()),
         ];
         given.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)

@@ -20,6 +20,10 @@ fn are_kept(out: &str, urls: [&str; 2], windows: usize) {
         assert!(run["interrupted"] == false && run["trials"].as_array().unwrap().len() >= windows, "{side}");
         assert!(std::fs::read_to_string(format!("{side}/report.html")).unwrap().contains("· loadline</title>"));
     }
+    let page = std::fs::read_to_string(format!("{out}/compare.html")).unwrap();
+    for side in ["old", "new"] {
+        assert!(page.contains(&format!("<a href=\"{side}/report.html\">")), "{side}");
+    }
     let pooled = compare(&["--old", &sides[0], "--new", &sides[1], "--json"]);
     let found: serde_json::Value = serde_json::from_slice(&pooled.stdout).unwrap();
     let figures: Vec<&str> =

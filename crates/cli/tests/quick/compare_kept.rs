@@ -8,8 +8,14 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../run/tests/fixtures").join(name)
 }
 
+/// Runs `loadline compare` in a new directory, because the command writes the page of the comparison there.
 fn compare(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_loadline")).arg("compare").args(arguments).output().unwrap()
+    compare_in(tempfile::tempdir().unwrap().path(), arguments)
+}
+
+fn compare_in(dir: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_loadline"));
+    command.arg("compare").args(arguments).current_dir(dir).output().unwrap()
 }
 
 fn text(output: &Output) -> String {
@@ -46,6 +52,35 @@ fn every_old_run_compares_with_itself_in_every_form() {
     }
 }
 
+/// Without another output form, the command writes one page of the comparison, and its last line names the page.
+#[test]
+fn the_last_line_names_the_page_of_the_comparison() {
+    let dir = tempfile::tempdir().unwrap();
+    let find = fixture("find.json");
+    let runs = ["old", "new"].map(|name| dir.path().join(name));
+    for run in &runs {
+        std::fs::create_dir(run).unwrap();
+        std::fs::copy(&find, run.join("run.json")).unwrap();
+        std::fs::write(run.join("report.html"), "").unwrap();
+    }
+    let files = || std::fs::read_dir(dir.path().join("loadline-runs")).map_or(0, Iterator::count);
+    for arguments in [&["old", "new", "--json"][..], &["old", "new", "--form", "markdown"]] {
+        compare_in(dir.path(), arguments);
+        assert_eq!(files(), 0, "{arguments:?}");
+    }
+    let output = compare_in(dir.path(), &["old", "new"]);
+    let said = text(&output);
+    let page = said.lines().last().and_then(|line| line.strip_prefix("report: ")).unwrap_or_else(|| panic!("{said}"));
+    let page = std::fs::read_to_string(dir.path().join(page)).unwrap();
+    for side in ["old", "new"] {
+        assert!(page.contains(&format!("<a href=\"../../{side}/report.html\">")), "{side}: {page}");
+    }
+    let [deciding, other] = ["completed rate", "p99.9"].map(|figure| page.find(&format!(">{figure}</td>")).unwrap());
+    assert!(files() == 1 && deciding < other && page.contains("figures decide"), "{page}");
+    compare_in(dir.path(), &["old", "new", "--json", "--out", "kept"]);
+    assert!(dir.path().join("kept/compare.html").is_file());
+}
+
 #[test]
 fn runs_that_cannot_be_compared_give_one_sentence() {
     let dir = tempfile::tempdir().unwrap();
@@ -64,7 +99,6 @@ fn runs_that_cannot_be_compared_give_one_sentence() {
         (vec![find, find, "--duet", "never"], "--duet needs two live servers"),
         (vec![find, find, "--connections", "3"], "--connections needs two live servers"),
         (vec![find, find, "--seed", "3"], "--seed needs two live servers"),
-        (vec![find, find, "--out", "/nowhere/x"], "--out needs two live servers"),
         (vec!["http://127.0.0.1:1/", "http://127.0.0.1:2/", "--baseline", "main"], "--baseline names runs"),
         (vec!["http://127.0.0.1:1/", "http://127.0.0.1:2/", "--old", find], "--old names runs"),
         (vec!["http://127.0.0.1:1/", "http://127.0.0.1:2/", "--new", find], "--new names runs"),

@@ -1,10 +1,10 @@
 //! Short comparison for a terminal: one sentence with the conclusion, the figures that decided it, and at most two
 //! warnings.
 
-use run::{ComparedFigure, Comparison, ComparisonOutcome, FigureRole};
+use run::{ComparedFigure, Comparison, ComparisonOutcome};
 
 use super::conclusion::{advice, describe, sentence, smallest_change};
-use super::figures::shown;
+use super::figures::{decides, shown};
 use super::names;
 use super::table::{remark, still_open, table};
 use crate::words::capital;
@@ -26,10 +26,6 @@ pub fn brief_comparison(comparison: &Comparison, style: &Style) -> String {
     let sections = vec![Section::new("compare", "", Weight::First, blocks)];
     let doc = Doc { title: sentence(comparison), subtitle: names(comparison), sections, ..Doc::default() };
     crate::forms::brief(&doc, style, usize::MAX)
-}
-
-fn decides(figure: &ComparedFigure) -> bool {
-    figure.role != FigureRole::Listed
 }
 
 /// Returns the table of the figures that decide the conclusion.

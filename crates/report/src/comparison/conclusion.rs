@@ -1,10 +1,10 @@
 //! Conclusion of a comparison in words, and advice if the comparison is undecided.
 
 use run::number::{number, quantity, significant};
-use run::{ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, FigureRole, SideDeath};
+use run::{ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, SideDeath};
 
 use super::change::{TIMES, change};
-use super::figures::{length, needed_s, untold_of};
+use super::figures::{decides, length, needed_s, untold_of};
 use crate::Unit;
 
 /// Sentence in place of the smallest change that a comparison would have detected, if this change is unknown.
@@ -54,7 +54,7 @@ fn head(comparison: &Comparison) -> &'static str {
 }
 
 fn deciding(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {
-    comparison.comparisons.iter().filter(|c| c.role != FigureRole::Listed)
+    comparison.comparisons.iter().filter(|c| decides(c))
 }
 
 /// Returns a deciding figure with its change in words, such as `p50 12 % higher`. For an unchanged figure, returns only
@@ -96,7 +96,10 @@ pub(super) fn advice(comparison: &Comparison) -> String {
     let minutes = open.iter().filter_map(|c| needed_s(c, comparison)).reduce(f64::max);
     match (untold_of(open.iter().copied()), minutes) {
         (Some(untold), _) => untold,
-        (None, Some(seconds)) => format!("{} of measurement would decide it", length(seconds)),
+        (None, Some(seconds)) => {
+            let flag = if comparison.turns.is_some() { "--budget" } else { "--duration of each load" };
+            format!("a measurement of about {} would decide ({flag})", length(seconds))
+        }
         (None, None) if comparison.no_common_load && open.is_empty() => {
             "a longer measurement would not help: measure both sides with the same load (--rate, --connections)".into()
         }

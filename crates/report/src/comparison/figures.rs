@@ -1,15 +1,22 @@
 //! Compared figures: their names and results, and the measurement that an undecided figure needs.
 
 use run::number::{number, significant};
-use run::{ComparedFigure, Comparison, ComparisonResult, NeededData};
+use run::{ComparedFigure, Comparison, ComparisonResult, FigureRole, NeededData};
 
 use crate::Tone;
 
-/// Returns the compared figures that the report shows. A secondary figure (`beside`, such as a cost) is shown only if
-/// it changed.
+/// Returns true if a figure takes part in the decision about the result of the comparison.
+pub(super) fn decides(figure: &ComparedFigure) -> bool {
+    figure.role != FigureRole::Listed
+}
+
+/// Returns the compared figures that the report shows: first the figures that decide, and then the others. A secondary
+/// figure (`beside`, such as a cost) is shown only if it changed.
 pub(super) fn shown(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {
     let differs = |c: &ComparedFigure| matches!(c.word, ComparisonResult::Faster | ComparisonResult::Slower);
-    comparison.comparisons.iter().filter(move |c| !c.beside || differs(c))
+    let mut figures: Vec<_> = comparison.comparisons.iter().filter(|c| !c.beside || differs(c)).collect();
+    figures.sort_by_key(|c| !decides(c));
+    figures.into_iter()
 }
 
 /// Returns the name of a figure: its title, or its ID for a figure without a title. Only costs of the server have

@@ -12,22 +12,50 @@ use run::{Comparison, WindowOrder};
 
 pub use brief::brief_comparison;
 
-use crate::{Block, Doc, KeyFigure, Note, ReportError, Section, Style, Tone, Weight};
+use crate::{Block, Cell, Col, Doc, KeyFigure, Note, ReportError, Section, Style, Table, Tone, Weight};
 use charts::{curves, intervals};
 use conclusion::{decided, describe, sentence, smallest_change};
 use figures::{length, tone, word};
 use table::table;
 
+/// A compared run, as the page of the comparison lists it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ComparedRun {
+    /// True if the run belongs to the new side, false if it belongs to the old side.
+    pub is_new: bool,
+    /// Name of the run, such as its directory.
+    pub name: String,
+    /// Relative URL of the run's report; empty if the run has no report.
+    pub report: String,
+}
+
+/// Renders a comparison as an HTML page that links to the reports of `runs`.
+pub fn comparison_page(comparison: &Comparison, runs: &[ComparedRun]) -> Result<String, ReportError> {
+    crate::answer::render("html", comparison, &document(comparison, runs), &Style::default())
+}
+
+/// Returns the table of the compared runs. The name of each run leads to the run's report.
+fn table_of_runs(runs: &[ComparedRun]) -> Table {
+    let row = |run: &ComparedRun| {
+        let link = Cell { link: run.report.clone(), ..Cell::new(run.name.clone()) };
+        let side = if run.is_new { "new" } else { "old" };
+        vec![side.into(), link]
+    };
+    let columns = vec![Col::words("side", 0), Col::words("report of the run", 0)];
+    Table { columns, rows: runs.iter().map(row).collect(), ..Table::default() }
+}
+
 /// Renders a comparison of old and new runs. `form` is `text`, `markdown`, `html` or `json`.
 pub fn render_comparison(form: &str, comparison: &Comparison, style: &Style) -> Result<String, ReportError> {
-    crate::answer::render(form, comparison, &document(comparison), style)
+    crate::answer::render(form, comparison, &document(comparison, &[]), style)
 }
 
 fn names(comparison: &Comparison) -> String {
     format!("old: {} · new: {}", comparison.old, comparison.new)
 }
 
-fn document(comparison: &Comparison) -> Doc {
+/// Returns the document of a comparison. If `runs` has runs, a table leads to their reports.
+fn document(comparison: &Comparison, runs: &[ComparedRun]) -> Doc {
     let mut blocks: Vec<Block> =
         comparison.differences.iter().map(|d| Note::block(Tone::Warn, format!("Differs: {d}"))).collect();
     blocks.extend(comparison.notes.iter().map(|note| Note::block(Tone::Warn, crate::words::capital(note))));
@@ -39,10 +67,11 @@ fn document(comparison: &Comparison) -> Doc {
         detail: decided(comparison),
         tone: tone(comparison.verdict),
     }]));
+    blocks.extend(Some(runs).filter(|runs| !runs.is_empty()).map(|runs| Block::Table(table_of_runs(runs))));
+    blocks.push(Block::Table(table(comparison)));
     blocks.extend(comparison.tls.iter().map(|tls| Note::block(Tone::Plain, tls.sentence.clone())));
     blocks.extend(smallest_change(comparison).map(|sentence| Note::block(Tone::Plain, sentence)));
     blocks.extend(comparison.turns.as_ref().map(|turns| in_turns(turns, comparison.decided_after_s)));
-    blocks.push(Block::Table(table(comparison)));
     blocks.extend(intervals(comparison));
     blocks.extend(curves(comparison));
     Doc {

@@ -4,18 +4,30 @@ use run::number::{count, quantity, significant};
 use run::{ComparedFigure, Comparison, NeededData};
 
 use super::change::change;
-use super::figures::{length, name_of, needed_s, shown, tone, untold_of, word};
+use super::figures::{decides, length, name_of, needed_s, shown, tone, untold_of, word};
 use crate::{Cell, Col, Table, Unit};
 
 /// Returns the table of the compared figures.
 pub(super) fn table(comparison: &Comparison) -> Table {
     let rows: Vec<Vec<Cell>> = shown(comparison).map(|c| row(c, comparison)).collect();
-    let mut table = Table { columns: columns().into(), rows, notes: notes(comparison), ..Table::default() };
+    let caption = caption(comparison);
+    let mut table = Table { caption, columns: columns().into(), rows, notes: notes(comparison), ..Table::default() };
     if table.rows.iter().all(|row| row[NEEDS].text.is_empty()) {
         table.columns.remove(NEEDS);
         table.rows.iter_mut().for_each(|row| drop(row.remove(NEEDS)));
     }
     table
+}
+
+/// Returns the caption of a table that has both figures that decide and other figures; empty for a table of one kind.
+fn caption(comparison: &Comparison) -> String {
+    let deciding = shown(comparison).filter(|c| decides(c)).count();
+    match deciding {
+        0 => String::new(),
+        _ if deciding == shown(comparison).count() => String::new(),
+        1 => "The first figure decides; the others do not.".into(),
+        _ => format!("The first {deciding} figures decide; the others do not."),
+    }
 }
 
 /// Index of the table column that shows how much data would decide an undecided figure.
