@@ -20,9 +20,40 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Writes a line to standard error. Ignores errors of writing.
-pub(crate) fn tell(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+/// Writes a text to standard error. On a terminal, breaks long lines between words. Otherwise, keeps the lines, because
+/// a program may search for their words. Ignores errors of writing.
+pub(crate) fn tell(text: &str) {
+    let width = if io::stderr().is_terminal() { style().width } else { usize::MAX };
+    let _ = writeln!(io::stderr().lock(), "{}", folded(text, width));
+}
+
+/// Writes a text to standard error, in lines that fit the terminal (80 characters without a terminal). Ignores errors of
+/// writing.
+pub(crate) fn tell_in_lines(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", folded(text, style().width));
+}
+
+/// Breaks the lines of a text between words, so that each has at most `width` characters. Indents a continued line by two
+/// more characters than its beginning.
+/// Never breaks a word, because it may be a path or an address that the user copies.
+fn folded(text: &str, width: usize) -> String {
+    let one = |line: &str| {
+        let (mut out, mut used) = (String::new(), 0);
+        let indent = " ".repeat(line.len() - line.trim_start_matches(' ').len() + 2);
+        for (at, word) in line.split(' ').enumerate() {
+            let length = word.chars().count();
+            if used > indent.len() && used + 1 + length > width {
+                out = format!("{out}\n{indent}{word}");
+                used = indent.len() + length;
+            } else {
+                let space = if at > 0 { " " } else { "" };
+                out = format!("{out}{space}{word}");
+                used += space.len() + length;
+            }
+        }
+        out
+    };
+    text.lines().map(one).collect::<Vec<_>>().join("\n")
 }
 
 /// Writes a text to a file if `file` is given, otherwise to standard output.
@@ -129,6 +160,14 @@ mod tests {
         let shown = safe(answer);
         assert!(!shown.contains(['\u{1b}', '\u{7}', '\r', '\u{202e}']), "{shown:?}");
         assert_eq!(shown.lines().count(), 2);
+    }
+
+    #[test]
+    fn long_lines_break_between_words_only() {
+        let path = "/a/very/long/path/of/a/run.json";
+        let text = folded(&format!("one two three four\n  {path} five"), 12);
+        assert_eq!(text, format!("one two\n  three four\n  {path}\n    five"));
+        assert_eq!(folded("one two three four", 18), "one two three four");
     }
 
     #[test]

@@ -111,7 +111,9 @@ impl Screen {
     /// Prints one line per second about a watched server, unless the full-screen view is shown.
     fn told(&mut self, t_s: f64) {
         let due = self.told_s.is_some_and(|told_s| t_s >= told_s + 1.0) && self.view.is_none();
-        let line = self.shared.as_ref().filter(|_| due).and_then(|shared| shared.lock().line());
+        // The time in front of the line fills ten columns.
+        let room = sys::terminal::width().unwrap_or(80).saturating_sub(10);
+        let line = self.shared.as_ref().filter(|_| due).and_then(|shared| shared.lock().line(room));
         if let Some(line) = line {
             self.told_s = Some(t_s.floor());
             self.line(&format!("{t_s:6.0} s  {line}"));

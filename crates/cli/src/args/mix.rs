@@ -216,7 +216,7 @@ pub(crate) fn tell(lines: &[String]) {
     let mut told: Vec<&String> = Vec::new();
     for line in lines {
         if !told.contains(&line) {
-            output::tell(&output::safe(line));
+            output::tell_in_lines(&output::safe(line));
             told.push(line);
         }
     }

@@ -31,8 +31,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let ceiling = load::ceiling(&plan)?;
     text.push_str(&format!(
-        "generator's limit  {:.0} requests/s, {:.3} µs of CPU per request (null driver, {})\n",
-        ceiling.rate,
+        "generator's limit  {} requests/s, {:.3} µs of CPU each (null driver, {})\n",
+        run::number::number(ceiling.rate),
         ceiling.cpu_us_per_request,
         run::number::prose::counted(f64::from(args.threads), "thread")
     ));

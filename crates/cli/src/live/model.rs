@@ -137,8 +137,9 @@ impl Model {
         self.now = now;
     }
 
-    /// Returns a line about the server of `loadline watch`; `None` before there are two samples.
-    pub(crate) fn line(&self) -> Option<String> {
+    /// Returns a line about the server of `loadline watch`; `None` before there are two samples. If the whole line has more
+    /// than `room` characters, leaves out the kinds of CPU time, and then the busiest device.
+    pub(crate) fn line(&self, room: usize) -> Option<String> {
         let side = self.sides.last()?;
         let cpu = side.cpu?;
         let part = |name, share: f64| (share >= 0.005).then(|| format!("{name} {:.0} %", share * 100.0));
@@ -148,17 +149,17 @@ impl Model {
             part("interrupts", cpu.interrupts),
             part("stolen", cpu.stolen),
         ];
-        let kinds: Vec<String> = kinds.into_iter().flatten().collect();
+        let kinds = format!(" ({})", kinds.into_iter().flatten().collect::<Vec<_>>().join(", "));
         let busiest = self.busiest.first();
         let busiest = busiest.map(|d| format!("  busiest {} {:.0} %", run::visible(&d.name()), d.busy * 100.0));
+        let busiest = busiest.unwrap_or_default();
         let cpus = side.uses.cpus.map_or("n/a".into(), |cpus| format!("{cpus:.2}"));
         let memory = side.uses.memory.map_or("n/a".into(), |bytes| report::quantity(bytes, report::Unit::Bytes));
-        Some(format!(
-            "CPU {:.0} % ({})  server {cpus} CPUs, {memory}{}",
-            cpu.busy() * 100.0,
-            kinds.join(", "),
-            busiest.unwrap_or_default()
-        ))
+        let line = |kinds: &str, busiest: &str| {
+            format!("CPU {:.0} %{kinds}  server {cpus} CPUs, {memory}{busiest}", cpu.busy() * 100.0)
+        };
+        let lines = [line(&kinds, &busiest), line("", &busiest)];
+        Some(lines.into_iter().find(|line| line.chars().count() <= room).unwrap_or_else(|| line("", "")))
     }
 
     /// Records the newest samples of both sides. If no side has a new sample, keeps the previous samples.

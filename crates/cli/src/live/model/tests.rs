@@ -1,3 +1,4 @@
+use super::super::sides::Uses;
 use super::*;
 use run::{CoarseHist, Errors};
 
@@ -34,4 +35,17 @@ fn a_moment_covers_the_time_since_the_last_one_within_a_step() {
     assert_eq!(model.errors(), [(ErrorKind::Reset, 4)]);
     let totals = model.totals();
     assert_eq!((totals.completed, totals.detail.failed_requests(), totals.detail.responses.len()), (100, 4, 100));
+}
+
+/// In a terminal of 80 columns, an earlier version of loadline printed lines of up to 114 characters.
+#[test]
+fn the_line_of_a_watched_server_fits_its_room() {
+    let mut model = Model::new("watch".into(), String::new(), 0.0);
+    assert_eq!(model.line(70), None, "no sample yet");
+    let cpu = Some(CpuKinds { user: 0.79, system: 0.16, interrupts: 0.05, ..CpuKinds::default() });
+    let uses = Uses { cpus: Some(1.5), memory: Some(77.6e6), descriptors: None };
+    model.sides = vec![SideNow { role: "server", cpu, uses }];
+    let whole = "CPU 100 % (user 79 %, system 16 %, interrupts 5 %)  server 1.50 CPUs, 77.6 MB";
+    assert_eq!(model.line(whole.len()).unwrap(), whole);
+    assert_eq!(model.line(whole.len() - 1).unwrap(), "CPU 100 %  server 1.50 CPUs, 77.6 MB");
 }
