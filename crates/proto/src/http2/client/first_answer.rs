@@ -82,3 +82,21 @@ impl FirstAnswer {
         (self.stream > 0).then_some(&self.text)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_headers_of_the_final_response_are_stored() {
+        let mut first = FirstAnswer::default();
+        let interim = [(":status", "103"), ("vary", "origin")];
+        for (name, value) in
+            interim.into_iter().chain([(":status", "200"), ("server", "x"), ("vary", "accept-encoding")])
+        {
+            first.header(name.as_bytes(), value.as_bytes());
+        }
+        first.begins("HTTP/2", 1, 200);
+        assert_eq!(first.text(), Some(&b"HTTP/2 200\r\nvary: accept-encoding\r\n\r\n"[..]));
+    }
+}
