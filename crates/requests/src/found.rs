@@ -143,7 +143,7 @@ pub(crate) fn checked_weight(weight: f64) -> Result<f64, String> {
 /// Returns one sentence about the requests that were left out, by reason; `None` if there are none.
 pub fn left_out_words(left_out: &BTreeMap<String, u64>) -> Option<String> {
     let each: Vec<String> = left_out.iter().map(|(why, n)| format!("{n} {why}")).collect();
-    (!each.is_empty()).then(|| format!("left out: {}", each.join(", ")))
+    (!each.is_empty()).then(|| format!("requests left out: {}", each.join(", ")))
 }
 
 #[cfg(test)]
@@ -159,7 +159,10 @@ mod tests {
     fn a_target_keeps_the_requests_to_its_server() {
         let mut all = imported(&["https://a", "https://b", "https://b"]);
         assert_eq!(all.aim("https://B:443/x").as_deref(), Some("https://b"));
-        assert_eq!((all.found.len(), all.left_out_words().as_deref()), (2, Some("left out: 1 made to https://a")));
+        assert_eq!(
+            (all.found.len(), all.left_out_words().as_deref()),
+            (2, Some("requests left out: 1 made to https://a"))
+        );
         let mut other_scheme = imported(&["https://a", "https://b"]);
         assert_eq!(other_scheme.aim("http://b/").as_deref(), Some("https://b"));
         let mut both = imported(&["https://a", "http://a"]);

@@ -53,8 +53,11 @@ mod tests {
             unreadable.leave_out_of(all).map(|all| all.left_out_words().unwrap_or_default())
         };
         assert_eq!(left_out(0, 1).as_deref(), Ok(""));
-        assert_eq!(left_out(1, 1).as_deref(), Ok("left out: 1 that cannot be read (line 1, column 1: odd 1)"));
-        assert_eq!(left_out(2, 9).as_deref(), Ok("left out: 2 that cannot be read (first in line 1, column 1: odd 1)"));
+        assert_eq!(left_out(1, 1).as_deref(), Ok("requests left out: 1 that cannot be read (line 1, column 1: odd 1)"));
+        assert_eq!(
+            left_out(2, 9).as_deref(),
+            Ok("requests left out: 2 that cannot be read (first in line 1, column 1: odd 1)")
+        );
         assert_eq!(left_out(2, 1), Err(error(1)));
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct ObjectiveArgs {
     errors: Option<f64>,
     /// Exit with status 1 unless this holds: 'p99<20ms', 'capacity>=5000' (p50, p90, p95, p99, p99.9, mean, rate,
     /// capacity, errors)
-    #[arg(long, value_name = "EXPECTABLE_FIGURES", value_parser = expectation, help_heading = "Objective")]
+    #[arg(long, value_name = "FIGURE<LIMIT", value_parser = expectation, help_heading = "Objective")]
     expect: Vec<Expectation>,
 }
 

@@ -76,7 +76,14 @@ fn one(text: &str) -> Result<f64, String> {
 }
 
 fn steps(text: &str) -> Result<Vec<Stage>, String> {
-    let (rates, time) = text.rsplit_once('/').ok_or("it needs a duration: 100..3000/20s")?;
+    let without_commas = text.replace(',', "");
+    let (rates, time) = match text.rsplit_once('/') {
+        Some(parts) => parts,
+        None if units::rate(&without_commas).is_ok() => {
+            return Err(format!("for one rate, write {without_commas}; steps need a duration: 100,200,400/10s"));
+        }
+        None => return Err("it needs a duration: 100,200,400/10s".into()),
+    };
     let seconds = units::seconds(time)?;
     if seconds <= 0.0 {
         return Err("its duration is 0".into());
@@ -158,6 +165,8 @@ mod tests {
             ("spike:1..2/3s,4s", "shorter than"),
             ("0..0/3s", "no request"),
             ("1,2,x/3s", "not a rate"),
+            ("1,000", "for one rate, write 1000"),
+            ("1,x", "it needs a duration"),
             ("1..2/0s", "its duration is 0"),
         ] {
             let refused = rate(text).unwrap_err();

@@ -16,6 +16,27 @@ const SURPLUS_URLS: &[(&[&str], &str)] = &[
     ),
 ];
 
+/// Names that other programs give to their commands, each row with the command of loadline that does the same.
+const FOREIGN_COMMANDS: &[(&[&str], &str, &str)] = &[
+    (&["attack", "bench", "benchmark", "run", "test", "stress", "fire", "hit", "loadtest"], "load", "sends one load"),
+    (&["max", "capacity", "search", "saturate"], "find", "finds the capacity"),
+    (&["diff", "cmp", "vs"], "compare", "compares two runs or servers"),
+    (&["monitor", "top", "stat", "observe"], "watch", "watches a server without loading it"),
+    (&["server", "httpd", "listen"], "serve", "runs a reference server"),
+    (&["convert"], "import", "converts requests of other programs"),
+    (&["plot", "show", "dump"], "report", "renders a run that was kept"),
+];
+
+/// Returns the tip for a command of another program, such as `attack`.
+pub(super) fn foreign_command(error: &Error, words: &[&str]) -> Option<String> {
+    let word = words.first().filter(|_| error.kind() == ErrorKind::InvalidSubcommand)?;
+    let (_, own, does) = FOREIGN_COMMANDS.iter().find(|(foreign, ..)| foreign.contains(word))?;
+    let target = words.iter().find(|word| is_target(word)).filter(|_| *own == "load" || *own == "find");
+    let target = target.map_or(String::new(), |target| format!(" {target}"));
+    let other = if *own == "load" { format!("; loadline find{target} finds the capacity") } else { String::new() };
+    Some(format!("the command for this is {own}: loadline {own}{target} {does}{other}"))
+}
+
 /// Returns the tip for a command line that has a target but no command of loadline, such as `loadline bench URL`.
 /// Returns `None` for a misspelt command, because clap has its own tip for such a command.
 pub(super) fn without_command(error: &Error, words: &[&str]) -> Option<String> {

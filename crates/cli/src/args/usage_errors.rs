@@ -8,14 +8,14 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
 use super::foreign::{conflict_tip, tip};
-use super::stray_target::{surplus_url, without_command};
+use super::stray_target::{foreign_command, surplus_url, without_command};
 
 /// Adds loadline's tip to an error of the command line. loadline has tips for unknown flags, for flags that exclude
 /// each other, and for misplaced URLs. Also removes clap's tip `-- --flag`, which is wrong for every command. clap's
 /// error about an unknown command stays unchanged if loadline has no tip for it.
 pub(crate) fn answer(error: &mut Error, words: &[OsString]) {
     let words: Vec<&str> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
-    if let Some(tip) = without_command(error, &words) {
+    if let Some(tip) = foreign_command(error, &words).or_else(|| without_command(error, &words)) {
         return suggest(error, tip);
     }
     if error.kind() == ErrorKind::InvalidSubcommand {
@@ -184,19 +184,21 @@ mod tests {
             let error = parsed(line).unwrap_err();
             assert!(error.contains(says), "{line}: {error}");
         }
-        for line in [
-            "http://h/ --rate 5",
-            "-c 10 http://h/",
-            "--connections 10 http://h/",
-            "bench http://h/",
-            "run -n 5 http://h/",
-            "attack http://h/",
-        ] {
+        for line in ["http://h/ --rate 5", "-c 10 http://h/", "--connections 10 http://h/", "hammer http://h/"] {
             let error = parsed(line).unwrap_err();
             assert!(
                 error.contains("tip: name the command first: loadline find http://h/ finds the capacity"),
                 "{error}"
             );
+        }
+        for (line, says) in [
+            ("attack", "the command for this is load: loadline load sends one load; loadline find finds the capacity"),
+            ("attack http://h/", "loadline load http://h/ sends one load; loadline find http://h/ finds the capacity"),
+            ("run -n 5 http://h/", "the command for this is load: loadline load http://h/ sends one load"),
+            ("diff a b", "the command for this is compare: loadline compare compares two runs or servers"),
+        ] {
+            let error = parsed(line).unwrap_err();
+            assert!(error.contains(says), "{line}: {error}");
         }
         let port = parsed("127.0.0.1:8080").unwrap_err();
         assert!(port.contains("loadline load 127.0.0.1:8080 sends one load"), "{port}");

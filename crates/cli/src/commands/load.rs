@@ -1,5 +1,6 @@
 //! `loadline load`: measures a server under one load.
 
+use run::number::span;
 use run::{Arrival, Intensity, LoadPlan, Plan};
 
 use crate::args::{
@@ -120,6 +121,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     args.blocks.apply(&mut plan)?;
     one_after_the_other(&mut plan, args.connect_rate);
     plan.load.duration_s = args.duration.unwrap_or(plan.load.duration_s);
+    anyhow::ensure!(args.duration.is_some() || recording_fits(&plan.load), too_long(&plan.load));
     args.objective.apply(&mut plan);
     args.objective.allow_expected_errors(&mut plan);
     anyhow::ensure!(
@@ -170,6 +172,21 @@ fn replayed(plan: &mut Plan) {
     let rate = n as f64 / window_s;
     plan.load.intensity = Intensity::Open { rate, arrival: Arrival::default(), max_connections: POOL, pipeline: 1 };
     (plan.load.duration_s, plan.load.warmup_s) = (window_s, 0.0);
+}
+
+/// Returns true unless the load replays a recording that is longer than any load may be.
+fn recording_fits(load: &LoadPlan) -> bool {
+    load.recorded().is_none() || load.duration_s <= run::MAX_DURATION_S
+}
+
+/// Returns the message about a recording that is longer than any load may be. A line with a wrong date may be the reason.
+fn too_long(load: &LoadPlan) -> String {
+    format!(
+        "the replay would take {}, and a load lasts at most {}: if a line has a wrong date, remove this line; otherwise \
+         replay faster (--speed), or only the beginning (--duration TIME)",
+        span(load.recorded().map_or(load.duration_s, run::RecordedTimes::span_s)),
+        span(run::MAX_DURATION_S)
+    )
 }
 
 /// Minimum measured time, seconds, of a load that sends requests at times from a recording (`--replay` or

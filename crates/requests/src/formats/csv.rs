@@ -108,7 +108,10 @@ mod tests {
     fn a_file_without_a_request_that_can_be_sent_is_refused() {
         let text = "url,method\n/a,FETCH IT\n";
         let error = crate::read_text("u.csv", text, std::path::Path::new("."), None).unwrap_err().to_string();
-        assert!(error.contains("no request of it can be sent (left out: 1 whose method is not one word"), "{error}");
+        assert!(
+            error.contains("no request of it can be sent (requests left out: 1 whose method is not one word"),
+            "{error}"
+        );
     }
 
     /// Returns method, path and weight of each request.

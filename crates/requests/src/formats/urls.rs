@@ -103,7 +103,7 @@ mod tests {
         let all = read("/a\n  htps://h/\nhttp://h/b c d\n/e\n").unwrap();
         let said = all.left_out_words().unwrap();
         assert!(
-            said.starts_with("left out: 2 that cannot be read (first in line 2, column 3: \"htps://h/\""),
+            said.starts_with("requests left out: 2 that cannot be read (first in line 2, column 3: \"htps://h/\""),
             "{said}"
         );
         assert_eq!(all.found.len(), 2);

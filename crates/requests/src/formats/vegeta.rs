@@ -99,7 +99,7 @@ mod tests {
         assert!(error.starts_with("t.json: line 1, column ") && error.contains("did you mean `url`?"), "{error}");
         let all = read("{\"method\":\"GET\",\"url\":\"/\"}\n{\"method\":\"GET\",\"urll\":\"/\"}").unwrap();
         let said = all.left_out_words().unwrap();
-        assert!(said.starts_with("left out: 1 that cannot be read (line 2, column "), "{said}");
+        assert!(said.starts_with("requests left out: 1 that cannot be read (line 2, column "), "{said}");
         assert!(said.contains("did you mean `url`?"), "{said}");
         assert!(read("{\"method\":\"GET\",\"url\":\"/\",\"body\":\"?\"}").unwrap_err().to_string().contains("base64"));
         assert!(

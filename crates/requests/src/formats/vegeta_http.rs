@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(paths, ["/c", "/d"]);
         let said = all.left_out_words().unwrap();
         assert!(
-            said.starts_with("left out: 2 that cannot be read (first in line 2, column 1: \"no header\""),
+            said.starts_with("requests left out: 2 that cannot be read (first in line 2, column 1: \"no header\""),
             "{said}"
         );
     }

@@ -92,10 +92,11 @@ pub(super) fn request(text: &str) -> Result<(String, String), String> {
     Ok((method.to_owned(), unescaped(path)))
 }
 
-/// Returns true if a word consists of ASCII letters, `-`, `_` and `.`, as a method may. Registered methods consist of
-/// letters and `-` (IANA's registry of HTTP methods).
+/// Returns true if a word begins with an ASCII letter and consists of ASCII letters, digits, `-`, `_` and `.`, as a
+/// method may. Registered methods consist of letters and `-` (IANA's registry of HTTP methods).
 pub(super) fn is_method(word: &str) -> bool {
-    !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphabetic() || b"-_.".contains(&b))
+    let is_of_method = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+    word.starts_with(|first: char| first.is_ascii_alphabetic()) && word.bytes().all(is_of_method)
 }
 
 /// Finds the status in the text around the request. The status is in one of four places. The status is directly before

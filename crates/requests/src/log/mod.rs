@@ -75,5 +75,6 @@ pub(crate) fn replay(path: &Path, options: &ReplayOptions) -> Result<Replay, Rea
     let mut log = CollectedLog::default();
     let text = unpacked(path).map_err(unreadable)?;
     log.read(BufReader::new(text), &fields, options).map_err(unreadable)?;
+    log.summary.unused_allowed = options.allowed_but_absent(&log.summary.methods);
     Replay::new(log, &name)
 }

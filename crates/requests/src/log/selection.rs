@@ -1,5 +1,7 @@
 //! Choice of the requests in a log that are replayed.
 
+use std::collections::BTreeMap;
+
 /// Methods that change nothing on the server (RFC 9110, section 9.2.1).
 const SAFE: &[&str] = &["GET", "HEAD", "OPTIONS"];
 
@@ -13,6 +15,13 @@ pub struct ReplayOptions {
 }
 
 impl ReplayOptions {
+    /// Returns the methods that the user allowed, but that no request of the log has. `methods` has the number of requests
+    /// by method.
+    pub(super) fn allowed_but_absent(&self, methods: &BTreeMap<String, u64>) -> Vec<String> {
+        let is_absent = |allowed: &&String| !methods.keys().any(|method| method.eq_ignore_ascii_case(allowed));
+        self.allow.iter().filter(is_absent).cloned().collect()
+    }
+
     /// Returns true if requests of this method are replayed.
     pub(super) fn allows(&self, method: &str) -> bool {
         SAFE.contains(&method) || self.allow.iter().any(|allowed| allowed.eq_ignore_ascii_case(method))

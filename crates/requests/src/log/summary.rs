@@ -29,6 +29,8 @@ pub struct Summary {
     pub methods: BTreeMap<String, u64>,
     /// Number of requests whose method the log has in small letters, such as `get`.
     pub lower_case: u64,
+    /// Methods that the user allowed (`--allow`), but that no request of the log has.
+    pub unused_allowed: Vec<String>,
     /// Number of responses by status class: class 2 has the statuses 200 to 299.
     pub statuses: BTreeMap<u16, u64>,
     /// Number of requests whose status the log does not contain.
@@ -116,6 +118,10 @@ impl Summary {
         )];
         said.extend(self.bad.iter().map(|bad| format!("lines that cannot be read: {bad}")));
         said.push(format!("methods: {}", list(self.methods.iter().map(|(m, n)| format!("{m} {n}")).collect())));
+        said.extend(
+            (!self.unused_allowed.is_empty())
+                .then(|| format!("--allow {}: no request of the log has this method", self.unused_allowed.join(","))),
+        );
         said.extend((self.lower_case > 0).then(|| {
             format!("{} written in small letters: read as capitals", counted(self.lower_case as f64, "method"))
         }));

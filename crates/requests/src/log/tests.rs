@@ -89,6 +89,16 @@ fn methods_in_small_letters_are_the_usual_ones() {
     assert!(said.contains(&"2 methods written in small letters: read as capitals".into()), "{said:?}");
 }
 
+/// Misspelt methods of `--allow` had no effect and no message in an earlier version of loadline.
+#[test]
+fn an_allowed_method_that_the_log_does_not_have_is_told() {
+    let text = [line(1, "GET /a", 200), line(1, "POST /b", 200), line(2, "QUERY2 /c", 200)].concat();
+    let words = |allow: &[&str]| of(text.as_bytes(), allow).unwrap().summary.words().join("\n");
+    assert!(words(&["POTS"]).contains("--allow POTS: no request of the log has this method"));
+    assert!(!words(&["post", "QUERY2"]).contains("--allow"), "{}", words(&["post", "QUERY2"]));
+    assert_eq!(of(text.as_bytes(), &["QUERY2"]).unwrap().requests.len(), 2, "an unknown but valid method");
+}
+
 /// nginx logs the status 499 if a client closed the connection before the answer. For requests with the status 499, an
 /// earlier version of loadline expected the server to answer 499 in the replay.
 #[test]

@@ -93,7 +93,13 @@ pub fn count(value: u64) -> String {
 const MIN_LONG_S: f64 = 600.0;
 const HOUR_S: f64 = 3600.0;
 
-/// Formats a duration in seconds, minutes or hours: `12.5 s`, `45 min`, `12 h`.
+/// Shortest duration, in seconds, that is written in days: longer than any usual load.
+const MIN_DAYS_S: f64 = 100.0 * HOUR_S;
+/// Shortest duration, in seconds, that is written in years.
+const MIN_YEARS_S: f64 = 2.0 * YEAR_S;
+const YEAR_S: f64 = 365.25 * 24.0 * HOUR_S;
+
+/// Formats a duration in seconds, minutes, hours, days or years: `12.5 s`, `45 min`, `12 h`, `30 days`, `12 years`.
 pub fn span(seconds: f64) -> String {
     Digits(DIGITS).span(seconds)
 }
@@ -145,6 +151,8 @@ impl Digits {
 
     fn span(self, seconds: f64) -> String {
         match seconds.abs() {
+            s if s >= MIN_YEARS_S && s.is_finite() => format!("{} years", self.significant(seconds / YEAR_S)),
+            s if s >= MIN_DAYS_S && s.is_finite() => format!("{} days", self.significant(seconds / (24.0 * HOUR_S))),
             s if s >= HOUR_S && s.is_finite() => format!("{} h", self.significant(seconds / HOUR_S)),
             s if s >= MIN_LONG_S && s.is_finite() => format!("{} min", self.significant(seconds / 60.0)),
             _ => format!("{} s", self.significant(seconds)),

@@ -42,6 +42,22 @@ fn a_load_that_changes_over_time_takes_no_warm_up() {
     }
 }
 
+/// An earlier version of loadline said "--duration is 378604800 s", although the user gave no duration.
+#[test]
+fn a_recording_of_years_is_refused_with_its_span() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("log");
+    let line = |year: u32| format!("h - - [10/Oct/{year}:13:55:01 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"-\"\n");
+    std::fs::write(&file, [line(2012), line(2024)].concat()).unwrap();
+    let with = |flags: &[&str]| {
+        planned(&[&["http://127.0.0.1:1/", "--replay", file.to_str().unwrap(), "--speed"][..], flags].concat())
+    };
+    let error = with(&["1"]).unwrap_err().to_string();
+    assert!(error.starts_with("the replay would take 12 years, and a load lasts at most 366 days"), "{error}");
+    assert!(error.contains("--speed") && error.contains("--duration TIME"), "{error}");
+    assert!(with(&["1", "--duration", "5s"]).is_ok() && with(&["100"]).is_ok());
+}
+
 #[test]
 fn connections_open_one_after_the_other_only_in_a_closed_loop() {
     let dir = tempfile::tempdir().unwrap();

@@ -69,7 +69,10 @@ fn a_line_whose_url_would_contain_a_blank_is_left_out_and_named() {
     let all = read(&Source { file: "f", text, folder: std::path::Path::new(".") }).unwrap();
     assert_eq!(all.found.iter().map(|found| found.request.path.as_str()).collect::<Vec<_>>(), ["/ok", "/three?q=a+b"]);
     let said = all.left_out_words().unwrap();
-    assert!(said.starts_with("left out: 1 that cannot be read (line 1, column 6: -G with \"q=a b\""), "{said}");
+    assert!(
+        said.starts_with("requests left out: 1 that cannot be read (line 1, column 6: -G with \"q=a b\""),
+        "{said}"
+    );
 }
 
 #[test]
@@ -113,5 +116,8 @@ fn one_odd_command_is_left_out_and_named() {
     let paths: Vec<&str> = all.found.iter().map(|found| found.request.path.as_str()).collect();
     assert_eq!(paths, ["/a", "/d"]);
     let said = all.left_out_words().unwrap();
-    assert!(said.starts_with("left out: 2 that cannot be read (first in line 2, column 13: a variable"), "{said}");
+    assert!(
+        said.starts_with("requests left out: 2 that cannot be read (first in line 2, column 13: a variable"),
+        "{said}"
+    );
 }

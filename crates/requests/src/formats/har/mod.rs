@@ -160,10 +160,7 @@ fn found(entry: Entry) -> Result<Found, String> {
     let started = entry.started.as_ref().and_then(Value::as_str).and_then(|time| time.parse::<jiff::Timestamp>().ok());
     let recorded_us = started.map(jiff::Timestamp::as_microsecond);
     let Asked { method, url, headers, post_data, body_size } = entry.request;
-    let scheme = url.split(':').next().unwrap_or_default();
-    if !["http", "https"].contains(&scheme) {
-        return Err(format!("of {scheme}:"));
-    }
+    has_http_scheme(&url)?;
     let url = url::split(&url).map_err(|_| "with a URL that cannot be read")?;
     let mut headers: Vec<(String, String)> = headers.into_iter().map(|pair| (pair.name, pair.value)).collect();
     let kind = post_data.as_ref().and_then(|data| data.mime_type.clone()).filter(|kind| !kind.is_empty());
@@ -181,6 +178,23 @@ fn found(entry: Entry) -> Result<Found, String> {
     };
     request.set_body(&body);
     Ok(Found { recorded_us, ..Found::new(request, url) })
+}
+
+/// Returns the reason why a request is left out if its URL does not begin with `http://` or `https://`.
+fn has_http_scheme(url: &str) -> Result<(), String> {
+    let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
+    match scheme {
+        scheme if ["http", "https"].iter().any(|own| own.eq_ignore_ascii_case(scheme)) => Ok(()),
+        scheme if !scheme.is_empty() && scheme.bytes().all(is_of_scheme) => {
+            Err(format!("whose URL begins with {scheme}: and not with http:// or https://"))
+        }
+        _ => Err("whose URL names no server".into()),
+    }
+}
+
+/// Returns true if a byte may be part of a URL's scheme, such as `http` or `chrome-extension` (RFC 3986, section 3.1).
+fn is_of_scheme(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)
 }
 
 /// Returns the reason why the server never got or never answered a request, or answered by opening a WebSocket. `None`

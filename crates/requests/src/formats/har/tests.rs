@@ -83,5 +83,18 @@ fn errors_in_har_files_are_named_with_their_place() {
     let said = error.to_string();
     assert!(said.starts_with("x.har: line 2, column 32: ") && said.contains("did you mean `url`?"), "{said}");
     let error = read(r#"{"log":{"entries":[{"request":{"method":"GET","url":"data:x"}}]}}"#).unwrap_err().to_string();
-    assert!(error.contains("left out: 1 of data:"), "{error}");
+    assert!(error.contains("requests left out: 1 whose URL begins with data: and not with http://"), "{error}");
+}
+
+/// An earlier version of loadline said "left out: 1 of /rel:, 1 of :" about these entries.
+#[test]
+fn entries_whose_url_names_no_server_are_left_out_with_this_reason() {
+    let entry = |url: &str| format!(r#"{{"request":{{"method":"GET","url":"{url}"}}}}"#);
+    let entries = ["http://h/a", "/rel", "", "/rel?at=12:30", "ws://h/b"].map(entry).join(",");
+    let all = read(&format!(r#"{{"log":{{"entries":[{entries}]}}}}"#)).unwrap();
+    let said = all.left_out_words().unwrap();
+    assert_eq!(
+        said,
+        "requests left out: 1 whose URL begins with ws: and not with http:// or https://, 3 whose URL names no server"
+    );
 }
