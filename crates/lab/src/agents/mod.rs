@@ -24,6 +24,12 @@ mod report_line;
 pub(crate) mod split;
 mod waiting;
 
+use std::time::Duration;
+
+/// Maximum time for an agent to send its result after its work. The time is twice the silence after which an agent
+/// counts as lost, so a lost agent is named as such, and an agent with little CPU time still gives its result.
+pub(crate) const RESULT_TIMEOUT: Duration = Duration::from_secs(2 * run::SILENCE_TIMEOUT_S as u64);
+
 pub(crate) use clock::{MAX_CLOCK_SKEW_S, is_possible};
 #[cfg(test)]
 pub(crate) use group::tests::{Shell, hello};

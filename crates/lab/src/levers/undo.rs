@@ -98,7 +98,7 @@ fn lock_one(resource: &Resource, deadline: Instant) -> Result<Lock, String> {
             Ok(None) if Instant::now() < deadline => std::thread::sleep(LOCK_INTERVAL),
             Ok(None) => {
                 return Err(format!(
-                    "another experiment is changing {} at this moment: wait until it has ended",
+                    "another loadline command is changing {} at this moment: wait until it has ended",
                     path.display()
                 ));
             }
@@ -190,7 +190,7 @@ mod tests {
         let mut first = sleeper.prepare().unwrap();
         first.switch(true).unwrap();
         let why = sleeper.prepare().err().unwrap();
-        assert!(why.contains("another experiment"), "{why}");
+        assert!(why.contains("another loadline command"), "{why}");
         drop(first);
         sleeper.prepare().unwrap();
     }

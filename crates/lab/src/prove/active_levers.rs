@@ -8,11 +8,8 @@ use run::{AgentCommand, AgentReport, AgentSpec, LeverPart, LeverPlan, LeverSlots
 use sys::clock::Origin;
 
 use crate::TargetSetup;
-use crate::agents::{Agent, AgentEvent, AgentGroup};
+use crate::agents::{Agent, AgentEvent, AgentGroup, RESULT_TIMEOUT};
 use crate::levers::{Lever, LeverHost, LeverTargets, Pull};
-
-/// Maximum time to wait for an agent's result, in addition to two round trips.
-const RESULT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Maximum time to wait until all agents are ready with their tasks, including the time to connect to other hosts.
 const READY_WITHIN: Duration = Duration::from_secs(30);

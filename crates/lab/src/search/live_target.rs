@@ -26,9 +26,12 @@ const NOT_CHECKED: &str =
     "too little of the budget was left to check whether the server still answers after a load that got no answers";
 
 impl LiveTarget<'_> {
-    /// Returns the time to wait for an answer, seconds, when a request checks whether the server is alive.
+    /// Returns the time to wait for an answer, seconds, when a request checks whether the server is alive. A comparison
+    /// has no clock of a budget, and its windows are short. Its servers therefore get the whole timeout of a request: a
+    /// server that merely has no CPU time must not count as dead, because this ends the comparison.
     fn alive_timeout_s(&self) -> f64 {
-        alive_timeout_s(&self.lab.run, self.target_setup.first_s)
+        let wait_s = alive_timeout_s(&self.lab.run, self.target_setup.first_s);
+        if self.lab.left_s().is_finite() { wait_s } else { wait_s.max(self.lab.run.plan.load.timeout_s) }
     }
 }
 

@@ -17,7 +17,7 @@ use sys::clock::Origin;
 
 use crate::agents::files;
 use crate::agents::split::{self, split};
-use crate::agents::{Agent, AgentGroup, Ready, Task};
+use crate::agents::{Agent, AgentGroup, RESULT_TIMEOUT, Ready, Task};
 use crate::hosts::agents_of;
 use crate::observe::samplers::Samplers;
 use crate::trial::collected_parts::CollectedParts;
@@ -169,7 +169,7 @@ fn drain_timeout(plan: &LoadPlan, ended: TrialEnd) -> Duration {
         // The drain is left out, because the time slots of an experiment would continue during the drain.
         TrialEnd::ByUser if plan.slots.is_some() => Duration::ZERO,
         TrialEnd::ByUser => drain.min(INTERRUPT_TIMEOUT),
-        TrialEnd::InFull | TrialEnd::Broken => drain + Duration::from_secs(3),
+        TrialEnd::InFull | TrialEnd::Broken => drain + RESULT_TIMEOUT,
     }
 }
 
