@@ -35,8 +35,7 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
         ..Point::default()
     };
     let seed = target_setup.load.seed.wrapping_add(u64::from(repeat));
-    let drain_s = patient_drain_s(&target_setup.load, target_setup.first_s);
-    let plan = LoadPlan { seed, drain_s, ..target_setup.load.clone() };
+    let plan = LoadPlan { seed, ..target_setup.load.clone() };
     let loads = target_setup.single_load(plan);
     let cold = lab.run.plan.cold.clone();
     let held =
@@ -47,13 +46,6 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
     }
     lab.keep(trial)?;
     check_alive(lab, target_setup)
-}
-
-/// Returns the maximum time to wait for the last answers, seconds. If the test request took at least half of the
-/// planned time, answers under load may take longer than the planned time. The wait is then at least the timeout of a
-/// request.
-fn patient_drain_s(load: &LoadPlan, first_s: f64) -> f64 {
-    if load.drain_s > 0.0 && 2.0 * first_s >= load.drain_s { load.drain_s.max(load.timeout_s) } else { load.drain_s }
 }
 
 /// Returns a warning if bursty arrivals have a longer period than the measured window. The measured part of the period
@@ -118,13 +110,6 @@ fn label(load: &LoadPlan) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn slow_servers_get_the_timeout_for_their_last_answers() {
-        let load = LoadPlan { drain_s: 2.0, timeout_s: 10.0, ..LoadPlan::default() };
-        assert_eq!([0.01, 4.0].map(|first_s| patient_drain_s(&load, first_s)), [2.0, 10.0]);
-        assert_eq!(patient_drain_s(&LoadPlan { timeout_s: 0.5, ..load }, 4.0), 2.0);
-    }
 
     #[test]
     fn a_part_of_a_period_of_bursty_arrivals_is_told() {

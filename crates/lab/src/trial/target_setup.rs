@@ -1,6 +1,7 @@
 //! Set-up of a run: the server (embedded, or found by its listening socket), the CPUs of client and server, and the
 //! test request. A lever is a temporary change that an experiment makes, such as slowing a CPU.
 
+mod last_answers;
 mod server_processes;
 
 use run::{Address, LoadPlan, RequestSet, ServePlan, ServerQuestion, TlsPlan};
@@ -49,7 +50,8 @@ impl TargetSetup {
         let is_embedded = lab.run.plan.target.url.is_empty();
         let prepared = if is_embedded { Self::embedded(lab) } else { Self::of_target(lab) };
         // If the user stops the run, the server's missing answer is not an error.
-        let target_setup = prepared.map_err(|error| if lab.stopped() { LabError::Interrupted } else { error })?;
+        let mut target_setup = prepared.map_err(|error| if lab.stopped() { LabError::Interrupted } else { error })?;
+        last_answers::give_time(&mut target_setup.load, target_setup.first_s);
         let [client, server] = target_setup.observation.here();
         if client || server {
             let role = match (client, server) {
