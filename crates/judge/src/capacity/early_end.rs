@@ -18,8 +18,11 @@ pub(super) fn stopped_growing(facts: &Facts<'_>) -> bool {
 /// Returns the time budget, in seconds, for a complete run. In a complete run, the sweep reaches the maximum number of
 /// connections, and the search tries enough rates for an estimate. The number of steps grows more slowly than the
 /// budget, because a larger budget also makes windows longer. Returns `None` if a larger time budget would not give a
-/// better result.
+/// better result, or if the user ended the run before its budget.
 pub(super) fn needed_s(facts: &Facts<'_>) -> Option<f64> {
+    if facts.run.was_ended_by_user() {
+        return None;
+    }
     let plan = &facts.run.plan.search;
     let most = f64::from(plan.max_connections.max(1));
     let is_complete = stopped_growing(facts)

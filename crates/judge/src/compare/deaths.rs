@@ -1,6 +1,6 @@
 //! Servers that died under load. The figures that `compare` shows do not reveal that a server died.
 
-use run::{Incident, IncidentKind, Run, SideDeath, Trial};
+use run::{Incident, Run, SideDeath, Trial};
 
 /// Returns the deaths of the servers of both sides, the deaths of the old side first.
 pub(super) fn deaths(old: &[Run], new: &[Run]) -> Vec<SideDeath> {
@@ -13,8 +13,11 @@ pub(super) fn deaths(old: &[Run], new: &[Run]) -> Vec<SideDeath> {
 /// dead. Returns `None` if the server did not die. The end of a generator or of an observer is not the death of the
 /// server.
 fn death(run: &Run) -> Option<String> {
-    let ended = run.ended_by().filter(|(_, incident)| of_server(incident.kind));
-    let silent = || run.sent_requests() && run.trials.iter().all(|trial| trial.measured.tally.completed == 0);
+    let ended = run.ended_by().filter(|(_, incident)| incident.kind.is_end_of_server());
+    // A window that the user ended at once may have no answer although the server works.
+    let windows = || run.trials.iter().filter(|trial| !(run.interrupted && trial.is_cut_off()));
+    let is_silent = || windows().all(|trial| trial.measured.tally.completed == 0) && windows().next().is_some();
+    let silent = || run.sent_requests() && is_silent();
     ended
         .map(|(trial, incident)| described(run, trial, incident))
         .or_else(|| silent().then(|| "the server answered nothing".into()))
@@ -27,8 +30,4 @@ fn described(run: &Run, trial: &Trial, incident: &Incident) -> String {
     let at = loads.iter().position(|load| std::ptr::eq(*load, trial)).filter(|_| loads.len() > 1);
     let load = at.map_or_else(String::new, |at| format!(" (load {} of {})", at + 1, loads.len()));
     format!("{}{load}", incident.text)
-}
-
-const fn of_server(kind: IncidentKind) -> bool {
-    matches!(kind, IncidentKind::ServerEnded | IncidentKind::ServerStopped | IncidentKind::ServerUnreachable)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use run::number::span;
 use run::{Protocol, RequestSet, Run, STATEMENT_METHOD, TlsPlan};
 
 use crate::number::percent;
@@ -31,9 +32,11 @@ const APART: [&str; 14] = [
     "search.reach_max",
 ];
 
-/// Returns a sentence for each difference. Differences of the machines come first, because they affect every figure.
+/// Returns a sentence for each difference. Runs that ended early come first, then differences of the machines, because
+/// both affect every figure.
 pub(super) fn differences(old: &[Run], new: &[Run]) -> Vec<String> {
-    let mut all = apart(&of(old, named), &of(new, named));
+    let mut all = ended_early(old, new);
+    all.extend(apart(&of(old, named), &of(new, named)));
     let mut plans = apart(&of(old, planned), &of(new, planned));
     let more = plans.len().saturating_sub(TOLD);
     plans.truncate(TOLD);
@@ -41,13 +44,24 @@ pub(super) fn differences(old: &[Run], new: &[Run]) -> Vec<String> {
     if more > 0 {
         all.push(format!("{more} more keys of the plan"));
     }
-    for (word, runs) in [("old", old), ("new", new)] {
-        // Runs whose server died are skipped, because another sentence reports them.
-        if runs.iter().any(|r| r.interrupted && r.ended_by().is_none()) {
-            all.push(format!("a run of the {word} side was ended early: only its measured part is compared"));
-        }
-    }
     all
+}
+
+/// Returns a sentence for each side with a run that ended early. Skips runs whose server died, because another sentence
+/// reports them.
+fn ended_early(old: &[Run], new: &[Run]) -> Vec<String> {
+    let by_incident = |run: &&Run| run.ended_by().is_some_and(|(_, incident)| !incident.kind.is_end_of_server());
+    let is_early = |run: &&Run| run.was_ended_by_user() || by_incident(run);
+    let told = |(word, runs): (&str, &[Run])| {
+        let early = runs.iter().find(is_early)?;
+        let why = early.ended_by().map_or(String::new(), |(_, incident)| format!(" ({})", incident.text));
+        let measured_s: f64 = early.trials.iter().map(|trial| trial.measured.length_s).sum();
+        Some(format!(
+            "a run of the {word} side was ended early{why}: only the {} that it measured are compared",
+            span(measured_s)
+        ))
+    };
+    [("old", old), ("new", new)].into_iter().filter_map(told).collect()
 }
 
 /// Values of each fact, such as the kernel version of a host, in several runs.

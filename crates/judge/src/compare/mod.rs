@@ -160,6 +160,12 @@ fn comparable((name, runs): (&str, &[Run]), died: bool) -> Result<(), String> {
              or `loadline find`"
         ));
     }
+    if runs.iter().all(|run| run.interrupted && run.trials.iter().all(Trial::is_cut_off)) {
+        return Err(format!(
+            "{name} was interrupted before it had measured a tenth of a second, so there is nothing to compare: measure it \
+             again"
+        ));
+    }
     let something = |t: &Trial| t.measured.tally.completed > 0 || times_calls(t);
     if !died && !runs.iter().any(|r| r.trials.iter().any(something)) {
         return Err(format!("{name} completed no request, so there is nothing to compare"));

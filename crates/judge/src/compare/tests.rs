@@ -139,8 +139,45 @@ fn a_run_that_was_ended_early_and_another_machine_are_told() {
     cut.interrupted = true;
     cut.version = "0.0.1".into();
     let c = compare(("a", &[good]), ("b", &[cut]), 0.03, Kept).unwrap();
-    assert!(c.differences.iter().any(|d| d.contains("ended early")), "{:?}", c.differences);
+    assert!(c.differences[0].contains("ended early"), "the terminal shows only the first ones: {:?}", c.differences);
     assert!(c.differences.iter().any(|d| d.contains("version")), "{:?}", c.differences);
+}
+
+/// A generator of the new run was killed. An earlier version of loadline did not mention it.
+#[test]
+fn a_run_that_lost_a_generator_is_told() {
+    let good = crate::planted::PlantedRun::new(1000.0, 4000.0).run();
+    let mut broken = good.clone();
+    broken.interrupted = true;
+    let last = broken.trials.last_mut().unwrap();
+    let (begin_s, text) = (last.measured.window.begin_s, "the generator 1 ended at 0.2 s".to_owned());
+    last.incidents = vec![run::Incident { kind: run::IncidentKind::GeneratorEnded, begin_s, end_s: None, text }];
+    let c = compare(("a", &[good]), ("b", &[broken]), 0.03, Kept).unwrap();
+    let told = "a run of the new side was ended early (the generator 1 ended at 0.2 s)";
+    assert!(c.deaths.is_empty() && c.differences[0].starts_with(told), "{:?}", c.differences);
+}
+
+/// The user interrupted the load of the new run 4 ms after its window had begun. An earlier version of loadline took
+/// this window for a rate of 0, or for a server that answers nothing.
+#[test]
+fn a_window_of_some_milliseconds_is_not_compared() {
+    let good = crate::planted::PlantedRun::new(1000.0, 4000.0).run();
+    let cut = |completed| {
+        let mut run = good.clone();
+        (run.interrupted, run.trials) = (true, vec![good.trials[0].clone()]);
+        run.trials[0].rates = run::Rates::default();
+        (run.trials[0].measured.length_s, run.trials[0].measured.tally.completed) = (0.004, completed);
+        run
+    };
+    for completed in [0, 2] {
+        let why = compare(("a", std::slice::from_ref(&good)), ("b", &[cut(completed)]), 0.03, Kept).unwrap_err();
+        assert!(why.starts_with("b was interrupted before it had measured a tenth of a second"), "{why}");
+    }
+    let mut both = good.clone();
+    both.interrupted = true;
+    both.trials.insert(0, cut(2).trials.remove(0));
+    let c = compare(("a", std::slice::from_ref(&good)), ("b", &[both]), 0.03, Kept).unwrap();
+    assert!(c.notes.iter().all(|note| !note.contains("completed nothing")), "{:?}", c.notes);
 }
 
 #[test]

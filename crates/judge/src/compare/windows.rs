@@ -39,9 +39,11 @@ pub(super) fn pairs<'a>(old: &'a [Run], new: &'a [Run], pairing: Pairing) -> Vec
 /// run.
 fn by_condition(runs: &[Run], pairing: Pairing, turns: usize) -> BTreeMap<String, Vec<Window<'_>>> {
     let mut all: BTreeMap<String, Vec<Window<'_>>> = BTreeMap::new();
-    for (at, trials) in runs.iter().flat_map(Run::repeats).enumerate() {
+    let repeats = runs.iter().flat_map(|run| run.repeats().map(|trials| (run.interrupted, trials)));
+    for (at, (interrupted, trials)) in repeats.enumerate() {
         let unit = if pairing.is_live() { 0 } else { at };
-        for (index, trial) in trials.iter().filter(|trial| comparable(trial, pairing)).enumerate() {
+        let whole = trials.iter().filter(|trial| !(interrupted && trial.is_cut_off()));
+        for (index, trial) in whole.filter(|trial| comparable(trial, pairing)).enumerate() {
             if let Some(condition) = condition(trial) {
                 let others = Some(trial).filter(|_| pairing == Pairing::InTurns).and_then(taken_by_others);
                 all.entry(condition).or_default().push(Window { unit, turn: at * turns + index, others, trial });

@@ -216,7 +216,7 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answ
     let unread = !facts.reads_server();
     let forbidden = !missing.is_empty() && facts.server().is_some_and(|view| is_forbidden(view.side, answers));
     let one_load = facts.plateau == Plateau::NoResult && facts.search.is_empty();
-    let lacks_cpus = lack_of_cpus(facts).is_some();
+    let (lacks_cpus, interrupted) = (lack_of_cpus(facts).is_some(), facts.run.was_ended_by_user());
     let reads = [
         (
             lacks_cpus,
@@ -225,7 +225,8 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answ
         (!facts.outgrown.is_empty(), "Run `loadline find` again, now that the server is warm."),
         (unread, "Run loadline on the server's host, or name its process: --server-pid PID."),
         (one_load && !facts.is_search(), "Run `loadline find URL`, which sends several load levels."),
-        (one_load && facts.is_search(), "Give more time, for more load levels: --budget."),
+        (one_load && facts.is_search() && !interrupted, "Give more time, for more load levels: --budget."),
+        (one_load && facts.is_search() && interrupted, "Let the search run to its end: it was interrupted."),
         (forbidden, "Run loadline as root: it may not read some of the counters that are missing."),
     ];
     let missing = reads.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, text)| text.to_string());

@@ -149,6 +149,9 @@ fn one_load(facts: &Facts<'_>, cpus: &BusiestCpus) -> String {
     }
     match facts.decisive.is_some_and(|trial| changes_rate(facts.run, trial)) {
         true => format!("{used}, and the counters do not show what limits the server"),
+        false if facts.is_search() && facts.run.was_ended_by_user() => {
+            format!("{used}, and the search was interrupted before any load reached a limit")
+        }
         false if facts.is_search() => format!("{used}, and the budget ended before any load reached a limit"),
         false => match Failures::without_other_cause(facts) {
             Some(failures) => failures.sentence(),
@@ -187,6 +190,11 @@ mod tests {
         let b = &search.findings.bottleneck;
         assert_eq!(b.sentence, "nothing was full, and the budget ended before any load reached a limit");
         assert!(!format!("{b:?}").contains("loadline find"), "{b:#?}");
+        search.interrupted = true;
+        crate::judge(&mut search);
+        let b = &search.findings.bottleneck;
+        assert_eq!(b.sentence, "nothing was full, and the search was interrupted before any load reached a limit");
+        assert_eq!(b.advice, ["Let the search run to its end: it was interrupted."]);
         let full = one_load(1.0, &[]).findings.bottleneck.sentence;
         assert!(full.starts_with("the busiest measured CPUs were 100"), "{full}");
         let ramp = one_load(0.1, &[run::Stage { seconds: 5.0, from: 1.0, to: 9.0 }]);

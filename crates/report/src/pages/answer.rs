@@ -85,6 +85,7 @@ fn ended_early(run: &Run, c: &Capacity) -> String {
     let budget = c.needed_s.map_or("a longer --budget".into(), |s| format!("--budget {:.0}s", s.ceil()));
     match (run.findings.failure, c.failed_at) {
         (Some(Failure::FailedStretch), _) => "higher loads were tried only while every request failed".into(),
+        _ if run.was_ended_by_user() => "the search was interrupted before it tried more loads".into(),
         (_, None) => match c.bound_windows.map_or(0, |windows| windows.all.saturating_sub(windows.held)) {
             0 => format!("no load failed: {budget} tries higher ones"),
             1 => format!("one open-loop window failed, probably by a disturbance: {budget} tries more"),

@@ -84,6 +84,11 @@ impl Run {
         self.trials.iter().find_map(|t| Some((t, t.incidents.iter().find(|i| t.kind.ends_with(i.kind))?)))
     }
 
+    /// Returns true if the user ended the run early. Returns false if the run ended because of an incident.
+    pub fn was_ended_by_user(&self) -> bool {
+        self.interrupted && self.ended_by().is_none()
+    }
+
     /// Returns the trial whose index `place` takes from [`crate::Picks`], such as the trial at capacity.
     pub fn picked(&self, place: impl Fn(&crate::Picks) -> Option<usize>) -> Option<&Trial> {
         self.trials.get(place(&self.findings.picks)?)

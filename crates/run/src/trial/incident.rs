@@ -52,6 +52,11 @@ pub enum IncidentKind {
 }
 
 impl IncidentKind {
+    /// Returns true if an incident of this kind is the end of the server, or of the path to it.
+    pub const fn is_end_of_server(self) -> bool {
+        matches!(self, Self::ServerEnded | Self::ServerStopped | Self::ServerUnreachable)
+    }
+
     /// Returns true if an incident of this kind makes a trial's figures useless for the server's capacity.
     pub const fn invalidates_trial(self) -> bool {
         match self {

@@ -228,9 +228,16 @@ impl Trial {
         self.incidents.iter().find(|i| i.kind.invalidates_trial() && i.begin_s < self.measured.window.end_s)
     }
 
-    /// Returns true if a failed connect does not count as a failed request. In an open loop, a due request waits for
-    /// any connection, even if each request has its own connection. After a failed connect, another connect follows for
-    /// the same request. In all other loads, each connect belongs to one client. If no request was sent at all, failed
+    /// Returns true if the user ended the load before its window lasted a tenth of a second. Such a trial has no rates,
+    /// because a few requests more or less would change them by a multiple. A shorter window that the user planned has
+    /// rates.
+    pub fn is_cut_off(&self) -> bool {
+        self.measured.length_s < crate::TENTH_S && self.rates == Rates::default()
+    }
+
+    /// Returns true if a failed connect does not count as a failed request. In an open loop, a due request waits for any
+    /// connection, even if each request has its own connection. After a failed connect, another connect follows for the
+    /// same request. In all other loads, each connect belongs to one client. If no request was sent at all, failed
     /// connects are the reason, so they count as failed requests.
     pub fn counts_connects_apart(&self) -> bool {
         matches!(self.intensity, Intensity::Open { .. }) && self.tally.sent > 0

@@ -98,6 +98,22 @@ fn a_broken_objective_says_why_in_its_own_line() {
     assert_eq!(told.last().unwrap(), "Missing| a quiet machine");
 }
 
+/// The user interrupted a search of 15 s after 1 s. An earlier version of loadline advised a budget of 367 s.
+#[test]
+fn an_interrupted_search_gets_no_advice_about_its_budget() {
+    let mut run = found();
+    let capacity = run.findings.capacity.as_mut().unwrap();
+    (capacity.at_least, capacity.failed_at, capacity.needed_s) = (true, None, Some(367.0));
+    assert!(
+        told(&run).contains(&"Beyond it| no load failed: --budget 367s tries higher ones".into()),
+        "{:?}",
+        told(&run)
+    );
+    run.interrupted = true;
+    let line = "Beyond it| the search was interrupted before it tried more loads";
+    assert!(told(&run).contains(&line.into()), "{:?}", told(&run));
+}
+
 #[test]
 fn users_have_their_own_line() {
     let mut run = found();

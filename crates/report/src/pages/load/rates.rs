@@ -1,6 +1,6 @@
 //! Lines about the rates of a single load, its requests in flight, and requests that waited for a stream.
 
-use run::{Intensity, Outcome, Rates, Run, SummaryFigure, Trial};
+use run::{Intensity, Outcome, Run, SummaryFigure, Trial};
 
 use crate::pages::{rate, times::percentiles};
 use crate::{AnswerLine, Unit};
@@ -9,7 +9,7 @@ use run::number::{number, prose::counted, quantity};
 pub(super) fn completed(run: &Run, trial: &Trial, outcome: Outcome) -> AnswerLine {
     let rates = &trial.rates;
     let completed = trial.measured.tally.completed;
-    if run.interrupted && completed > 0 && *rates == Rates::default() {
+    if run.interrupted && completed > 0 && trial.is_cut_off() {
         let window = quantity(trial.measured.length_s * 1e6, Unit::Micros);
         let why = format!("in {window}, too short a window for a rate");
         return AnswerLine::new("Completed", counted(completed as f64, "request"), why);
