@@ -35,6 +35,7 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     let stops = RecurringStops::of(&loads, &facts.limits).filter(|_| !facts.run.is_of_chosen_loads());
     stops.into_iter().for_each(|stops| report.warn(Misleading, stops.sentence()));
     CostDrift::of(facts).into_iter().for_each(|drift| report.warn(Misleading, drift.sentence()));
+    crate::failed::refused_connects::sentence(facts).into_iter().for_each(|text| report.warn(Unreliable, text));
     let has_changed = throughput(facts, &mut report);
     busy_machine(facts, &mut report);
     let silence = facts.decisive.and_then(crate::failed::silence::sentence);

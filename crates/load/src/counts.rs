@@ -25,6 +25,8 @@ pub(crate) struct Counts {
     pub(crate) closes_left_to_client: u64,
     pub(crate) keep_alive_races: u64,
     pub(crate) early_races: EarlyRaces,
+    /// Early races of connections in use, which ended after equal numbers of answers.
+    pub(crate) busy_races: EarlyRaces,
     pub(crate) lost_connections: u64,
     pub(crate) answers_before_loss: u64,
     pub(crate) answers_before_loss_squared: u64,
@@ -60,6 +62,16 @@ impl Counts {
     /// request of an early race were sent again, because the server did not process them.
     pub(crate) fn early_races_are_failures(mut self) -> Self {
         let early = std::mem::take(&mut self.early_races);
+        self.are_failures(early)
+    }
+
+    /// Turns the early races of connections in use into failures, as [`Self::early_races_are_failures`] does.
+    pub(crate) fn busy_races_are_failures(mut self) -> Self {
+        let early = std::mem::take(&mut self.busy_races);
+        self.are_failures(early)
+    }
+
+    fn are_failures(mut self, early: EarlyRaces) -> Self {
         for (kind, races) in early.by_kind() {
             self.keep_alive_races -= races.connections;
             self.resent -= races.first_resent + races.behind_resent;
@@ -104,6 +116,7 @@ impl Counts {
             closes_left_to_client: self.closes_left_to_client - earlier.closes_left_to_client,
             keep_alive_races: self.keep_alive_races - earlier.keep_alive_races,
             early_races: self.early_races.since(earlier.early_races),
+            busy_races: self.busy_races.since(earlier.busy_races),
             lost_connections: self.lost_connections - earlier.lost_connections,
             answers_before_loss: self.answers_before_loss - earlier.answers_before_loss,
             answers_before_loss_squared: self.answers_before_loss_squared - earlier.answers_before_loss_squared,

@@ -4,14 +4,22 @@
 //! A server with a short keep-alive timeout closes many idle connections, and only rarely closes a connection just when
 //! a request is sent. If the server closes no idle or unread connection in the whole trial (one load), early races
 //! count as failures.
+//!
+//! The same holds for connections in use (pipelines) that end after equal numbers of answers: these ends are early races
+//! until an idle or unread connection shows that the server closes after this number of answers.
 
-use run::ErrorKind;
+use run::{ErrorKind, Hist};
 
 /// A keep-alive race on one connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Race {
     /// Kind of failure as which the end of the connection would count without a race: a reset or a close.
     pub(crate) kind: ErrorKind,
+    /// Number of answers before the end of a connection in use, if nothing proves so far that the server closes after
+    /// this number; `None` for any other race.
+    pub(crate) unproven_answers: Option<u64>,
+    /// Time from the intended start of the oldest request in flight to the end of its connection, nanoseconds.
+    pub(crate) lost_ns: u64,
     /// True if the oldest request in flight was sent again, and false if this request failed.
     pub(crate) is_first_resent: bool,
     /// Number of requests that followed the oldest request in flight, and were sent again.
@@ -39,6 +47,16 @@ pub(crate) struct RaceCounts {
     pub(crate) behind_resent: u64,
     /// Number of requests that failed, because they could not be sent again.
     pub(crate) failed: u64,
+}
+
+/// Times until the end of the connection, for the requests that were sent again after early races. If the early races
+/// count as failures, these times are those of requests without an answer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EarlyTimes {
+    /// Times of [`crate::counts::Counts::early_races`].
+    pub(crate) idle: Hist,
+    /// Times of [`crate::counts::Counts::busy_races`].
+    pub(crate) busy: Hist,
 }
 
 impl EarlyRaces {

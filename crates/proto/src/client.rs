@@ -156,7 +156,7 @@ impl<S: Requester> Sessions for Vec<S> {
 #[derive(Debug, thiserror::Error)]
 pub enum ProtoError {
     /// A file could not be read.
-    #[error("cannot read {what} {path}: {error}; name a readable file")]
+    #[error("cannot read {what} from the file {path:?}: {error}; name a readable file")]
     Unreadable {
         /// Purpose of the file, as a noun for the error text.
         what: &'static str,

@@ -109,6 +109,11 @@ pub trait Requester {
         None
     }
 
+    /// Returns true if the server closed the connection and asked the client to come back later.
+    fn asks_to_come_later(&self) -> bool {
+        false
+    }
+
     /// Returns the beginning of the received data in readable form, for display. Returns `None` if the received bytes
     /// are readable as they are, or if this connection does not store their beginning.
     fn plain(&self) -> Option<&[u8]> {

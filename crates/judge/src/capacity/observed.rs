@@ -62,7 +62,7 @@ pub(super) fn shown(at: &At<'_>, part: Part, clean: bool) -> Option<WindowObserv
         Part::Late { time, limit_us, .. } => {
             let (answered, late) = late(trial, time, limit_us, clean)?;
             let lost = match time.is_of_events() {
-                true => 0.0,
+                true => trial.answer_summary(time).unanswered as f64,
                 false => unanswered(trial).max(overdue(trial, limit_us)) + failed(trial, limit_us, clean),
             };
             window(answered + lost, late + lost)

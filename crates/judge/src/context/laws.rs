@@ -77,9 +77,11 @@ pub(crate) fn little(trial: &Trial) -> Option<(f64, f64)> {
         return None;
     }
     let service = if trial.service_us.count > 0 { &trial.service_us } else { &trial.latency_us };
-    let known = service.unanswered_share() <= UNANSWERED;
+    let lost = service.unanswered_share();
     let mean_us = with_refusals(trial, service.mean)?;
-    Some((seen, positive(trial.rates.completed_rate * mean_us / 1e6).filter(|_| known)?))
+    // The mean includes the times until failures. Failed requests were in flight, but are not in the completed rate.
+    let rate = ratio(trial.rates.completed_rate, 1.0 - lost)?;
+    Some((seen, positive(rate * mean_us / 1e6).filter(|_| lost <= UNANSWERED)?))
 }
 
 /// Returns the mean time of all answers, including refusals, microseconds. `good_us` is the mean time of the good
@@ -188,6 +190,11 @@ mod tests {
         trial.rates.completed_rate = 200.0;
         trial.latency_us = run::Summary { count: 400, mean: 20_000.0, ..run::Summary::default() };
         assert_eq!(little(&trial), Some((4.0, 4.0)));
+        // A tenth of the requests failed after the same time. An earlier version of loadline left them out.
+        let with_failures = Trial { rates: run::Rates { completed_rate: 180.0, ..trial.rates }, ..trial.clone() };
+        let latency_us = run::Summary { count: 360, unanswered: 40, ..trial.latency_us };
+        let (seen, law) = little(&Trial { latency_us, ..with_failures }).unwrap();
+        assert!(seen == 4.0 && (law - 4.0).abs() < 1e-9, "{law}");
         (trial.rates.concurrency, trial.rates.completed_rate, trial.tally.phantom) = (41.0, 2000.0, 1);
         trial.intensity = Intensity::Closed { connections: 41, pipeline: 1, think: run::ThinkTime::default() };
         assert_eq!(little(&trial), Some((40.0, 40.0)), "one connection was never answered");

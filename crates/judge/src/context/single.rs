@@ -36,7 +36,7 @@ pub fn good(trial: &Trial) -> f64 {
 /// Counts the connections that ended while a request had no complete answer. If a connection breaks, all its requests
 /// fail, so the number is limited to the number of connections.
 pub(crate) fn broken(trial: &Trial) -> u64 {
-    let kinds = [ErrorKind::Reset, ErrorKind::ShortResponse, ErrorKind::CutResponse];
+    let kinds = [ErrorKind::Reset, ErrorKind::ShortResponse, ErrorKind::CutResponse, ErrorKind::TryAgainLater];
     let failed = kinds.iter().fold(0, |sum: u64, kind| sum.saturating_add(trial.tally.errors.count(*kind)));
     failed.min(trial.tally.connected)
 }

@@ -193,17 +193,25 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
         (BreachKind::P99, SummaryFigure::P99, limits.p99_us),
         (BreachKind::P999, SummaryFigure::P999, limits.p99_9_us),
     ];
-    let last_byte = all.into_iter().filter_map(|(kind, figure, limit)| Some((&trial.latency_us, kind, figure, limit?)));
-    let others = timed(limits).filter_map(|(time, figure, limit)| {
-        Some((trial.answer_summary(time), BreachKind::of_time(time, figure)?, figure, limit))
-    });
-    last_byte.chain(others).find_map(|(seen, kind, figure, limit)| time_breach(seen, (kind, figure), limit))
+    let last_byte =
+        all.into_iter().filter_map(|(kind, figure, limit)| Some((AnswerTime::LastByte, kind, figure, limit?)));
+    let others = timed(limits)
+        .filter_map(|(time, figure, limit)| Some((time, BreachKind::of_time(time, figure)?, figure, limit)));
+    let broken = |(time, kind, figure, limit)| time_breach(trial, time, (kind, figure), limit);
+    last_byte.chain(others).find_map(broken)
 }
 
 /// Returns the breach of a limit on a time, such as the response time, if any. If only a lower bound of a percentile is
 /// known, the limit counts as exceeded even if the lower bound is below the limit. A limit on the mean also counts as
-/// exceeded if a request got no answer, because the mean is then unknown.
-fn time_breach(seen: &Summary, (kind, figure): (BreachKind, SummaryFigure), limit: f64) -> Option<Breach> {
+/// exceeded if a request got no answer, because the mean is then unknown. Times of events count in the same way: an
+/// answer without any event never got its first event.
+fn time_breach(
+    trial: &Trial,
+    time: AnswerTime,
+    (kind, figure): (BreachKind, SummaryFigure),
+    limit: f64,
+) -> Option<Breach> {
+    let seen: &Summary = trial.answer_summary(time);
     let found = seen.figure(figure);
     let lost = seen.unanswered_share();
     match found.lowest() {
@@ -212,6 +220,9 @@ fn time_breach(seen: &Summary, (kind, figure): (BreachKind, SummaryFigure), limi
             Some(Breach { kind, value: finite(value), limit: finite(limit), at_least })
         }
         _ if found.exact().is_some() || lost <= 0.0 => None,
+        _ if time.is_of_events() => {
+            Some(Breach { kind: BreachKind::NoEvents, value: finite(lost), limit: None, at_least: false })
+        }
         _ => Some(Breach {
             kind: BreachKind::Unanswered,
             value: finite(lost),
@@ -239,6 +250,9 @@ pub(crate) fn words(breach: &Breach) -> String {
     let time = |value| format!("{}{}", if breach.at_least { "at least " } else { "" }, duration(value));
     match breach.kind {
         BreachKind::NothingCompleted => "no request got a good answer".into(),
+        BreachKind::NoEvents if breach.value.is_some() => {
+            format!("{} of the answers had no event, so the limited time is unknown", percent(value))
+        }
         BreachKind::NoEvents => "no answer had enough events to measure the limited time".into(),
         BreachKind::Errors => format!("{} of the requests failed", percent(value)),
         BreachKind::Behind => format!("{} of the offered load completed", percent(value)),

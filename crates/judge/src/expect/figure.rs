@@ -13,6 +13,8 @@ pub(super) struct Figure {
     pub(super) high: Option<f64>,
     /// Share of the requests that were never answered. Set only if unanswered requests make the value a lower bound.
     pub(super) lost: Option<f64>,
+    /// True if `lost` is a share of answers without events.
+    pub(super) lacks_events: bool,
     /// True if the search ended too early, so the capacity is only a lower bound.
     pub(super) none_failed: bool,
     /// Rate of answers that refused the request, per second. The rate of good answers does not include refusals.
@@ -61,6 +63,9 @@ pub(super) fn words(figure: &str, value: f64, found: &Figure) -> String {
             format!("it was {} of good answers{between}; {} of refusals came as well", one(value), one(found.refused))
         }
         None => format!("it was {}{between}{source}", one(value)),
+        Some(lost) if lost > 0.0 && found.lacks_events => {
+            format!("it was at least {}: {} of the answers had no event", one(value), percent(lost))
+        }
         Some(lost) if lost > 0.0 => {
             format!("it was at least {}: {} of the requests were never answered", one(value), percent(lost))
         }
@@ -80,6 +85,16 @@ mod tests {
         };
         assert!(bound(0.0).starts_with("it is not known"), "{}", bound(0.0));
         assert!(bound(2.0).starts_with("it is at least 2/s"), "{}", bound(2.0));
+    }
+
+    #[test]
+    fn answers_without_events_are_not_called_unanswered() {
+        let said = |lacks_events| {
+            let found = Figure { lost: Some(0.1), lacks_events, ..Figure::default() };
+            words("first-event-p99", 2000.0, &found)
+        };
+        assert_eq!(said(true), "it was at least 2 ms: 10 % of the answers had no event");
+        assert_eq!(said(false), "it was at least 2 ms: 10 % of the requests were never answered");
     }
 
     #[test]

@@ -29,9 +29,10 @@ impl Seen<'_> {
             (None, _, Some(figure)) => self.0[0].answer_summary(time).figure(figure),
             (None, _, None) => TimeFigure::Unknown,
         };
-        let open = !matches!(found, TimeFigure::Exact(_)) && (quantile.is_some() || self.lost() > 0.0);
-        let lost = Some(self.lost()).filter(|_| open && found != TimeFigure::Unknown);
-        let known = Figure { value: found.lowest(), lost, ..Figure::default() };
+        let open = !matches!(found, TimeFigure::Exact(_)) && (quantile.is_some() || self.lost(time) > 0.0);
+        let lost = Some(self.lost(time)).filter(|_| open && found != TimeFigure::Unknown);
+        let lacks_events = time.is_of_events();
+        let known = Figure { value: found.lowest(), lost, lacks_events, ..Figure::default() };
         let (Some(hist), Some(times)) = (hist, times.as_ref()) else { return known };
         match quantile {
             _ if known.value.is_none() => known,

@@ -1,6 +1,6 @@
 //! Windows by which a run is judged, and their division into stretches of equal length.
 
-use run::{AnswerTime, CensoredTimes, Hist, Trial, TrialKind};
+use run::{AnswerTime, CensoredTimes, Hist, Summary, Trial, TrialKind};
 
 use super::figure::Figure;
 use crate::context::single::none_good;
@@ -69,10 +69,11 @@ impl<'a> Seen<'a> {
         all
     }
 
-    /// Returns the share of requests that were never answered.
-    pub(super) fn lost(&self) -> f64 {
-        let sum = |of: fn(&Trial) -> u64| self.0.iter().map(|t| of(t) as f64).sum::<f64>();
-        let (lost, answered) = (sum(|t| t.latency_us.unanswered), sum(|t| t.latency_us.count));
+    /// Returns the share of requests that were never answered. For a time of events, returns the share of these times
+    /// that is missing, because answers had no events.
+    pub(super) fn lost(&self, time: AnswerTime) -> f64 {
+        let sum = |of: fn(&Summary) -> u64| self.0.iter().map(|t| of(t.answer_summary(time)) as f64).sum::<f64>();
+        let (lost, answered) = (sum(|times| times.unanswered), sum(|times| times.count));
         stats::number::ratio(lost, lost + answered).unwrap_or(0.0)
     }
 

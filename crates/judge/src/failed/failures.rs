@@ -105,6 +105,10 @@ impl<'a> Failures<'a> {
                 .into()
         } else if let Some(advice) = self.silent_close_advice() {
             advice.into()
+        } else if self.trial.tally.errors.count(ErrorKind::TryAgainLater) > 0 {
+            "Send less load (fewer connections or messages), or give the server more resources: it closed connections because \
+             it is overloaded, and asks clients to come back later. Then measure again."
+                .into()
         } else if has(&["502", "504"]) {
             self.gateway_advice()
         } else if has(&["429"]) {
@@ -287,6 +291,24 @@ mod tests {
         assert!(!b.sentence.contains("from "), "{b:#?}");
         assert!(warnings.iter().any(|w| w.contains("2 % of the requests fail at every load")), "{warnings:#?}");
         assert!(run.findings.capacity.as_ref().is_none_or(|c| !c.held));
+    }
+
+    /// A WebSocket server closes connections with code 1013 from eight clients on. An earlier version of loadline advised
+    /// to read the server's log.
+    #[test]
+    fn a_server_that_asks_to_come_later_gets_less_load() {
+        let change = |t: &mut run::Trial, p: &Point| {
+            if p.n >= 8.0 {
+                let failed = t.measured.tally.completed;
+                t.tally.errors.0.insert(run::ErrorKind::TryAgainLater, failed);
+                t.measured.tally.errors = t.tally.errors.clone();
+            }
+        };
+        let mut run = PlantedRun::new(60.0, 20_000.0).change(change).run();
+        crate::judge(&mut run);
+        let found = &run.findings.bottleneck;
+        assert!(found.sentence.contains("connections closed for overload"), "{found:#?}");
+        assert!(found.advice.iter().any(|next| next.starts_with("Send less load")), "{found:#?}");
     }
 
     /// One answer in a hundred fails because the server's only thread is full.

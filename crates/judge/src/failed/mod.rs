@@ -9,6 +9,7 @@ pub(crate) mod overflow;
 pub(crate) mod period_limit;
 pub(crate) mod phantoms;
 pub(crate) mod refusals;
+pub(crate) mod refused_connects;
 pub(crate) mod refused_handshakes;
 pub(crate) mod silence;
 pub(crate) mod standstill;

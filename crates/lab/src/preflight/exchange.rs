@@ -126,6 +126,10 @@ impl Exchange {
         let mut buffer = vec![0; 64 * 1024];
         loop {
             if !self.request_begun && session.ready() {
+                // The server may end the connection together with its handshake (GOAWAY).
+                if !session.takes_more() {
+                    return Err(ExchangeError::Fault(Fault::ConnectionRefused));
+                }
                 session.begin(Request { item, ..Request::default() });
                 (self.request_begun, self.handshake_bytes) = (true, self.bytes);
                 self.handshake_plain = session.plain().map_or(0, <[u8]>::len);
@@ -278,4 +282,57 @@ impl Exchange {
 /// Returns true if the system call that failed may succeed when it is tried again.
 fn is_temporary(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use proto::{Done, Progress};
+    use run::Address;
+
+    use super::super::stream::connect;
+    use super::*;
+
+    /// A session whose server ended the connection together with its handshake, as with GOAWAY in HTTP/3.
+    struct EndedByServer;
+
+    impl Requester for EndedByServer {
+        fn takes_more(&self) -> bool {
+            false
+        }
+
+        fn begin(&mut self, _: Request) {
+            panic!("the connection takes no request");
+        }
+
+        fn transmit(&mut self, _: &mut [u8]) -> usize {
+            0
+        }
+
+        fn wants_transmit(&self) -> bool {
+            false
+        }
+
+        fn receive(&mut self, _: &[u8], _: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
+            Ok(Progress::default())
+        }
+
+        fn peer_closed(&mut self, _: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
+            Ok(Progress::CLOSE)
+        }
+
+        fn reset(&mut self) {}
+    }
+
+    /// An earlier version of loadline waited until the timeout.
+    #[test]
+    fn a_connection_that_takes_no_request_ends_the_exchange_at_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = Address::from(listener.local_addr().unwrap());
+        let stream = connect(&addr, false, Duration::from_secs(60)).unwrap();
+        let mut exchange = Exchange::new(stream, Instant::now(), Duration::from_secs(3600));
+        let ended = exchange.run(&mut EndedByServer, 0, true);
+        assert!(matches!(ended, Err(ExchangeError::Fault(Fault::ConnectionRefused))));
+    }
 }

@@ -143,6 +143,11 @@ fn explain_fault(exchange: &Exchange, fault: &Fault, plan: &LoadPlan) -> String 
             format!("{fault}: does it speak {protocol}?")
         }
         Some(name) => format!("it speaks {name}, not {protocol}; correct the port or the scheme"),
+        // The handshake of QUIC names the protocol, so the server speaks it.
+        None if is_over_udp(plan) => {
+            format!("{fault}: the server speaks {protocol}, but breaks its rules; correct the server")
+        }
+        None if exchange.answer.0.is_empty() => format!("{fault}: does it speak {protocol}?"),
         None if plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/1.") => {
             format!("{fault}; its answer begins {}", exchange.answer.beginning())
         }

@@ -265,7 +265,9 @@ fn windows(run: &Run, searched: &[usize], limits: &Limits, spoiled: impl Fn(&Tri
 /// still be overloaded by the last load.
 fn has_failed_for_good(conductor: &mut dyn Conductor, trial: &Trial) -> bool {
     let answered_before = conductor.run().last_repeat().iter().any(|t| judge::good(t) > 0.0);
-    let for_load = trial.measured.tally.refusals().any(|(status, _)| run::is_overload(status));
+    let tally = &trial.measured.tally;
+    let asks_to_come_later = tally.errors.count(run::ErrorKind::TryAgainLater) > 0;
+    let for_load = asks_to_come_later || tally.refusals().any(|(status, _)| run::is_overload(status));
     let has_failed = judge::good(trial) <= 0.0 && answered_before && !for_load;
     if has_failed {
         conductor.refuses_at_rest();

@@ -103,8 +103,8 @@ fn times(part: &mut LoadPart) -> Trial {
     Trial {
         latency_us,
         first_byte_us,
-        first_event_us: summary("first_event"),
-        gap_us: summary("gap"),
+        first_event_us: run::answer_summary(&part.histograms, AnswerTime::FirstEvent, 0),
+        gap_us: run::answer_summary(&part.histograms, AnswerTime::Gap, 0),
         wait_us: match knows_wait && !part.histograms.contains_key("wait") {
             true => waits_of_whole_answers(part, (first_byte_us, service_us), same),
             false => summary("wait"),

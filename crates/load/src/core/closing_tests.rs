@@ -160,6 +160,19 @@ fn the_first_failure_of_a_kind_is_kept_with_the_words_of_the_server() {
     assert!(first[1].2.contains("an end that it is told of"), "{first:?}");
 }
 
+/// The server closes the first connection because it is overloaded, and the second one for another reason.
+#[test]
+fn closes_that_ask_to_come_later_are_counted_apart() {
+    let mut fixture = Fixture::ready(2, 0.0, &[1.0]);
+    fixture.at_ms(5);
+    fixture.hear(b"L");
+    fixture.at_ms(10);
+    up(&mut fixture);
+    fixture.hear(b"B");
+    let counted = errors(&fixture.part().total);
+    assert_eq!(counted, [(ErrorKind::ShortResponse, 2), (ErrorKind::TryAgainLater, 2)]);
+}
+
 /// Bytes that follow an answer on an idle connection are not part of any request.
 #[test]
 fn surplus_bytes_without_a_request_are_no_second_outcome() {
@@ -240,9 +253,11 @@ fn the_oldest_request_of_a_pipeline_fails_and_those_behind_it_are_sent_again() {
         }
         fixture.hear(OK);
         fixture.hear(OK);
-        let t = fixture.part().total;
-        assert_eq!((t.keep_alive_races, t.resent, t.unprocessed, errors(&t)), (0, 0, 12, vec![(kind, 12)]));
+        let part = fixture.part();
+        let t = &part.total;
+        assert_eq!((t.keep_alive_races, t.resent, t.unprocessed, errors(t)), (0, 0, 12, vec![(kind, 12)]));
         assert_eq!((t.completed, t.sent), (14, 14 + 12 + 2), "{t:?}");
+        assert_eq!(part.histograms["unanswered"].len(), 12);
     }
 }
 
@@ -269,6 +284,32 @@ fn a_close_after_a_known_number_of_answers_fails_no_request_of_a_pipeline() {
     let t = fixture.part().total;
     assert_eq!((t.keep_alive_races, t.completed), (4, 9), "{t:?}");
     assert_eq!(errors(&t), [(ErrorKind::ShortResponse, 1)], "only the close after one answer");
+}
+
+/// The server closes each connection after two answers. The first three closes meet a request that was sent while
+/// another request was in flight. Only the fourth close meets requests of which the server received no byte, which
+/// shows that the server closes after two answers. In an earlier version of loadline, the first three closes stayed
+/// failures.
+#[test]
+fn closes_before_the_number_of_answers_is_known_stay_no_failures() {
+    let mut fixture = two_in_a_pipeline();
+    for round in 1..=3 {
+        fixture.hear(OK);
+        fixture.hear(OK);
+        close_current(&mut fixture);
+        fixture.at_ms(5 * round);
+        fixture.up();
+    }
+    fixture.hear(&OK.repeat(2));
+    fixture.wire.unreceived = usize::MAX;
+    close_current(&mut fixture);
+    fixture.at_ms(20);
+    fixture.up();
+    fixture.hear(&OK.repeat(2));
+    let part = fixture.part();
+    let t = &part.total;
+    assert_eq!((t.keep_alive_races, t.completed, t.unprocessed, errors(t)), (4, 10, 0, vec![]), "{t:?}");
+    assert!(!part.histograms.contains_key("unanswered"), "no request stayed without an answer");
 }
 
 /// The server ends connections on which the client sent two requests after an idle time. The server closes no idle

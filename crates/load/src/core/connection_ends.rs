@@ -91,7 +91,7 @@ impl Core {
             self.lost_after_answers(conn);
         }
         if self.is_keep_alive_race(ops, conn, kind) {
-            return self.raced(ops, conn, kind);
+            return self.raced(ops, conn, kind, self.unproven_answers(conn));
         }
         let c = self.conns[conn as usize];
         let due_ns = match c.state {
@@ -105,7 +105,11 @@ impl Core {
         }
         let cut = u64::from(self.is_cut(conn, kind));
         let session = self.sessions.session(conn as usize);
-        let told_kind = if cut > 0 { ErrorKind::CutResponse } else { kind };
+        let counted_kind = match kind {
+            ErrorKind::Reset | ErrorKind::ShortResponse if session.asks_to_come_later() => ErrorKind::TryAgainLater,
+            kind => kind,
+        };
+        let told_kind = if cut > 0 { ErrorKind::CutResponse } else { counted_kind };
         self.record.keep_reason(ops.now(), told_kind, || session.close_words());
         // Each request that fails on an established connection counts as a failure; there may be no such request. A
         // failed handshake counts as one failure.
@@ -121,7 +125,7 @@ impl Core {
         };
         let counts = &mut self.record.counts;
         counts.fail(ErrorKind::CutResponse, cut);
-        counts.fail(kind, failed - cut);
+        counts.fail(counted_kind, failed - cut);
         counts.phantom += u64::from(kind == ErrorKind::ResponseTimeout && !c.heard);
         self.forget_requests(ops.now(), conn);
         self.close(ops, conn);

@@ -107,9 +107,11 @@ impl Core {
     pub(super) fn connected<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let now = ops.now();
         self.open += 1;
-        self.record.connected(now, self.open);
+        // A connect over UDP sends no packet, so it always succeeds. Only the handshake shows that the server is there.
+        if !self.sessions.session(conn as usize).is_timed() {
+            self.established(now, conn);
+        }
         let c = &mut self.conns[conn as usize];
-        self.record.addresses.connected(c.address);
         (c.state, c.deadline_ns) = (State::Idle, u64::MAX);
         if self.record.measuring {
             self.record.connect.record_ns(now.saturating_sub(c.began_ns));
@@ -127,6 +129,12 @@ impl Core {
         }
         self.arm(conn, now.saturating_add(self.task.connect_timeout_ns));
         self.flush(ops, conn);
+    }
+
+    /// Counts an established connection.
+    fn established(&mut self, now: u64, conn: u32) {
+        self.record.connected(now, self.open);
+        self.record.addresses.connected(self.conns[conn as usize].address);
     }
 
     /// Handles received bytes of the protocol's handshake. Without early data, the client's last handshake bytes are
@@ -160,6 +168,9 @@ impl Core {
         if c.in_flight > 0 {
             c.state = State::Busy;
             self.arm(conn, ops.now().saturating_add(self.task.timeout_ns));
+        }
+        if self.sessions.session(conn as usize).is_timed() {
+            self.established(ops.now(), conn);
         }
         let (resumed, limit) =
             (self.sessions.session(conn as usize).resumed(), self.sessions.session(conn as usize).stream_limit());

@@ -5,7 +5,7 @@ use run::{ErrorKind, Intensity, LoadPlan, Phase, ThinkTime, TlsPlan};
 use super::State;
 use super::test_protocol::TestProtocol;
 use super::test_wire::Fixture;
-use crate::driver::Completion;
+use crate::driver::{Completion, Op};
 
 /// Starts a load with early data. All connects succeed at once.
 fn loading(plan: LoadPlan, weights: &[f64]) -> Fixture {
@@ -37,6 +37,21 @@ fn requests_leave_with_the_handshake_and_their_time_includes_it() {
     assert_eq!((t.due, t.sent, t.completed, t.unanswered, t.error_count()), (3, 3, 1, 2, 0));
     let ms = |name: &str| part.histograms[name].mean_us() / 1000.0;
     assert!((ms("handshake") / 5.0 - 1.0).abs() < 0.01 && (ms("response") / 8.0 - 1.0).abs() < 0.01);
+}
+
+/// An earlier version of loadline said "34 of 34 connects were established", although no server was there for 30.
+#[test]
+fn a_connection_over_udp_is_established_by_its_handshake() {
+    let mut refused = loading(closed(1, 0.0), &[1.0]);
+    refused.up();
+    refused.core.on(&mut refused.wire, Completion::Failed { conn: 0, op: Op::Receive, errno: sys::Errno::CONNREFUSED });
+    let t = refused.part().total;
+    assert_eq!((t.attempted, t.connected, t.errors.count(ErrorKind::ConnectRefused)), (1, 0, 1));
+    let mut established = loading(closed(1, 0.0), &[1.0]);
+    established.up();
+    established.hear_datagram(b"h");
+    let t = established.part().total;
+    assert_eq!((t.attempted, t.connected, t.handshakes), (1, 1, 1));
 }
 
 /// The answer may arrive together with the end of the handshake.

@@ -114,7 +114,8 @@ impl Core {
     /// closes the connection without reading the requests, and sends neither a byte of an answer nor a reason. The
     /// oldest of the unread requests was sent while no other request was in flight. If another request was in flight,
     /// the connection was in use, so the server failed the oldest request. The exception is a server that always closes
-    /// after this number of answers.
+    /// after this number of answers. Until a proof of this number, connections that all end after it count as races, and
+    /// at the end of the load as failures if no proof came.
     pub(super) fn is_keep_alive_race<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) -> bool {
         let ended = matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse);
         let c = &self.conns[conn as usize];
@@ -122,7 +123,7 @@ impl Core {
             return false;
         }
         if self.conns[conn as usize].was_answered {
-            return self.is_after_last_answer(conn);
+            return self.is_after_last_answer(conn) || self.unproven_answers(conn).is_some();
         }
         let is_unread = kind == ErrorKind::ShortResponse && self.is_unread(ops, conn);
         if is_unread {
@@ -147,6 +148,14 @@ impl Core {
     /// may have received the requests in flight before it closed, but its close does not depend on them.
     fn is_after_last_answer(&self, conn: u32) -> bool {
         self.answers(conn).is_some_and(|answers| self.record.closes_after_answers(answers))
+    }
+
+    /// Returns the number of answers on a connection in use that ended, if the server may close after this number and
+    /// nothing proves it so far. Each connection may end once before the proof.
+    pub(super) fn unproven_answers(&self, conn: u32) -> Option<u64> {
+        let most = FREE_RACES.max(self.conns.len() as u64);
+        let answers = self.answers(conn).filter(|_| self.conns[conn as usize].was_answered)?;
+        self.record.may_close_after_answers(answers, most).then_some(answers)
     }
 
     /// Returns true if the server sent answers on the connection, and then closed it before it received a byte of the
@@ -190,18 +199,22 @@ impl Core {
         self.server_ended(ops.now(), conn);
         self.lost_after_answers(conn);
         self.record.closed_unread(self.answers_before(conn));
-        self.raced(ops, conn, ErrorKind::ShortResponse);
+        self.raced(ops, conn, ErrorKind::ShortResponse, None);
         true
     }
 
     /// Ends a connection after a keep-alive race that looked like a failure of kind `kind`. Idempotent requests are
-    /// queued to be sent again, and others count as failed.
-    pub(super) fn raced<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) {
+    /// queued to be sent again, and others count as failed. `unproven_answers` is the number of answers of a connection
+    /// in use; see [`Race::unproven_answers`].
+    pub(super) fn raced<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind, unproven_answers: Option<u64>) {
         let c = self.conns[conn as usize];
+        let oldest = self.requests.oldest(conn);
+        let lost_ns = oldest.map_or(0, |oldest| ops.now().saturating_sub(oldest.start.intended_ns));
         let sent = c.in_flight.saturating_sub(c.unsent);
         let first = self.resend_oldest(ops.now(), conn, sent > 0);
         let (behind_resent, behind_failed) = self.resend_all(ops.now(), conn, sent.saturating_sub(1));
-        self.record.raced(&Race { kind, is_first_resent: first == Some(true), behind_resent, behind_failed });
+        let is_first_resent = first == Some(true);
+        self.record.raced(&Race { kind, unproven_answers, lost_ns, is_first_resent, behind_resent, behind_failed });
         self.forget_requests(ops.now(), conn);
         self.ended(ops, conn);
         self.take_over(ops);

@@ -121,6 +121,21 @@ fn without_any_event_no_wait_counts_as_a_time_to_the_first_event() {
     assert_eq!((part.measured.completed, part.histograms.contains_key("first_event")), (1, false));
 }
 
+/// The server answers one request with events, and the next two without: a whole answer, and a connection that ends.
+#[test]
+fn answers_without_events_are_kept_with_their_times() {
+    let mut fixture = opened("");
+    fixture.at_ms(5);
+    fixture.hear(b"HTTP/1.1 200 OK\r\nContent-Length: 18\r\n\r\ndata: a\n\ndata: b\n\n");
+    fixture.at_ms(35);
+    fixture.hear(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    fixture.hear(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n");
+    fixture.at_ms(75);
+    fixture.closed(0);
+    let part = fixture.part();
+    assert_eq!((times(&part, "first_event").2, times(&part, "without_events")), (1, (30.0, 40.0, 2)));
+}
+
 #[test]
 fn the_body_of_a_refusal_is_no_stream() {
     let mut fixture = opened("");

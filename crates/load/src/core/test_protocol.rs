@@ -6,8 +6,8 @@ use proto::{Done, Fault, Outcome, Progress, Request, Requester, Which};
 /// The made-up protocol of the tests. In the handshake, the client sends `H`, the server sends `h`, and the client
 /// sends `F`. A request consists of `R`, its ID and its class. An answer consists of `A` and the ID. Instead of `A`,
 /// the server may send `X` (failed), `U` (not processed) or `T` (status 408). The client answers a ping `P` with `p`, a
-/// close `C` with `c`, and an error `E` with `e`. The server sends `M` to begin an answer, and `B` to close the
-/// connection with a reason.
+/// close `C` with `c`, and an error `E` with `e`. The server sends `M` to begin an answer. It sends `B` to close
+/// the connection with a reason, and `L` to close it and ask the client to come back later.
 #[derive(Clone)]
 pub(super) struct TestProtocol {
     pub(super) mix: proto::Mix,
@@ -21,6 +21,7 @@ pub(super) struct TestSession {
     leaving: bool,
     answering: bool,
     gave_reason: bool,
+    asks_to_come_later: bool,
     takes_early: bool,
     /// True if the server accepted early data and has not sent `N`, a ticket.
     awaits_ticket: bool,
@@ -41,6 +42,7 @@ impl proto::Client for TestProtocol {
             leaving: false,
             answering: false,
             gave_reason: false,
+            asks_to_come_later: false,
             takes_early: self.takes_early,
             awaits_ticket: false,
             early: Vec::new(),
@@ -97,6 +99,10 @@ impl Requester for TestSession {
 
     fn close_words(&self) -> Option<String> {
         self.gave_reason.then(|| "closed with code 1011".to_owned())
+    }
+
+    fn asks_to_come_later(&self) -> bool {
+        self.asks_to_come_later
     }
 
     fn is_answering(&self) -> Option<bool> {
@@ -160,8 +166,8 @@ impl Requester for TestSession {
                 }
                 (b'M', _) => self.answering = true,
                 (b'N', _) => self.awaits_ticket = false,
-                (b'B', _) => {
-                    self.gave_reason = true;
+                (b'B' | b'L', _) => {
+                    (self.gave_reason, self.asks_to_come_later) = (true, kind == b'L');
                     return Ok(Progress { close: true, ..progress });
                 }
                 (b'P', _) => self.out.push(b'p'),
@@ -198,7 +204,7 @@ impl Requester for TestSession {
 
     fn reset(&mut self) {
         (self.ready, self.leaving, self.answering, self.out) = (false, false, false, GREETING.to_vec());
-        self.gave_reason = false;
+        (self.gave_reason, self.asks_to_come_later) = (false, false);
         self.awaits_ticket = false;
         self.early.clear();
     }

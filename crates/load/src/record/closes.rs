@@ -4,7 +4,8 @@
 use run::ErrorKind;
 
 use super::Record;
-use crate::early_races::Race;
+use crate::answers_before_close::AnswersBeforeClose;
+use crate::early_races::{EarlyRaces, Race};
 
 /// Relative tolerance for the idle time after which a server closes connections. Timers of servers are accurate to some
 /// milliseconds. A request may also be sent up to one round trip before the server's close arrives.
@@ -45,6 +46,22 @@ impl Record {
         self.answers_before_close.is(answers) || self.answers_before_idle_close.is(answers)
     }
 
+    /// Returns true if the server may close connections after `answers` answers, although nothing proves it so far: all
+    /// connections in use that ended until now had this number of answers, and fewer than `most` of them ended.
+    pub(crate) fn may_close_after_answers(&self, answers: u64, most: u64) -> bool {
+        let closes = [self.answers_before_close, self.answers_before_idle_close];
+        let EarlyRaces { closed, reset } = self.counts.busy_races;
+        closes == [AnswersBeforeClose::Unknown; 2]
+            && self.busy_answers.is_none_or(|known| known == answers)
+            && closed.connections + reset.connections < most
+    }
+
+    /// Returns true if the connections in use that ended before any proof ended after the number of answers after which
+    /// the server always closes.
+    pub(super) fn busy_races_are_sure(&self) -> bool {
+        self.busy_answers.is_some_and(|answers| self.closes_after_answers(answers))
+    }
+
     /// Returns the number of connections that the server closed while they were idle, or without reading their
     /// requests.
     pub(crate) fn closes_without_request(&self) -> u64 {
@@ -60,13 +77,21 @@ impl Record {
 
     /// Counts a keep-alive race on one connection.
     pub(crate) fn raced(&mut self, race: &Race) {
-        let is_early = self.closes_without_request() == 0;
+        let is_early = race.unproven_answers.is_some() || self.closes_without_request() == 0;
+        if is_early && self.measuring && race.is_first_resent {
+            let times = self.early_times.get_or_insert_default();
+            let times = if race.unproven_answers.is_some() { &mut times.busy } else { &mut times.idle };
+            times.record_ns(race.lost_ns);
+        }
+        self.busy_answers = self.busy_answers.or(race.unproven_answers);
         let counts = &mut self.counts;
         counts.keep_alive_races += 1;
         counts.resent += u64::from(race.is_first_resent) + race.behind_resent;
         counts.fail(ErrorKind::KeepAliveRace, u64::from(!race.is_first_resent) + race.behind_failed);
-        if is_early {
-            counts.early_races.add(race);
+        match race.unproven_answers {
+            Some(_) => counts.busy_races.add(race),
+            None if is_early => counts.early_races.add(race),
+            None => {}
         }
     }
 }

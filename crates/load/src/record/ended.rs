@@ -3,6 +3,7 @@
 use proto::{Done, Fault, Outcome, Requester};
 use run::{CoarseHist, ErrorKind};
 
+use super::streams::StreamEnd;
 use super::{Record, kind_of};
 use crate::core::InFlightRequest;
 use crate::traces::Ended;
@@ -68,8 +69,12 @@ impl Record {
             self.addresses.ended(request.address, done, took_ns);
         }
         if let Some(streams) = &mut self.streams {
-            let is_complete = !matches!(done.outcome, Outcome::Failed(_));
-            streams.ended(now_ns, conn, request, done.events, is_complete);
+            let end = match done.outcome {
+                Outcome::Expected => StreamEnd::Whole,
+                Outcome::Unexpected => StreamEnd::Refused,
+                Outcome::Failed(_) => StreamEnd::Lost,
+            };
+            streams.ended(now_ns, conn, request, done.events, end);
         }
     }
 

@@ -23,6 +23,7 @@ use crate::answers_before_close::AnswersBeforeClose;
 use crate::classes::Classes;
 use crate::core::InFlightRequest;
 use crate::counts::Counts;
+use crate::early_races::EarlyTimes;
 pub(crate) use crate::early_races::Race;
 use crate::first_failures::FirstFailures;
 use crate::server_ends::ServerEnds;
@@ -122,6 +123,11 @@ pub(crate) struct Record {
     /// Number of connections that the server closed without reading the requests in flight on them.
     pub(crate) unread_closes: u64,
     answers_before_close: AnswersBeforeClose,
+    /// Number of answers after which connections in use ended, if nothing has proved so far that the server closes
+    /// after this number. `None` without such connections.
+    busy_answers: Option<u64>,
+    /// Times of early races in the measured window; `None` if there were none.
+    early_times: Option<Box<EarlyTimes>>,
     /// Number of answers after which the server closes idle connections, if this number is always the same.
     answers_before_idle_close: AnswersBeforeClose,
     server_ends: ServerEnds,
@@ -189,6 +195,8 @@ impl Record {
             unread_closes: 0,
             answers_before_close: AnswersBeforeClose::default(),
             answers_before_idle_close: AnswersBeforeClose::default(),
+            busy_answers: None,
+            early_times: None,
             server_ends: ServerEnds::default(),
             first_failures: FirstFailures::default(),
             has_details: !classes.is_empty() || keeps.addresses > 1,

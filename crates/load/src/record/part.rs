@@ -42,8 +42,15 @@ impl Record {
         let measured_any = self.measuring || self.end.is_some();
         self.enter(Phase::Drain, now_ns);
         let (begin, end) = (self.begin, self.end.unwrap_or(self.begin));
-        let is_sure = self.races_are_sure();
-        let told = |counts: Counts| if is_sure { counts } else { counts.early_races_are_failures() };
+        let (is_sure, is_busy_sure) = (self.races_are_sure(), self.busy_races_are_sure());
+        let told = |counts: Counts| {
+            let counts = if is_sure { counts } else { counts.early_races_are_failures() };
+            if is_busy_sure { counts } else { counts.busy_races_are_failures() }
+        };
+        if let Some(times) = self.early_times.take() {
+            let failed = [(&times.idle, is_sure), (&times.busy, is_busy_sure)].into_iter().filter(|(_, sure)| !sure);
+            failed.for_each(|(times, _)| self.unanswered.merge(times));
+        }
         let measured = if measured_any { end.counts.since(&begin.counts) } else { Counts::default() };
         let measured_s = end.at_ns.saturating_sub(begin.at_ns) as f64 / 1e9;
         let (streams, of_streams) = self.streams.take().map(|streams| streams.into_part()).unzip();

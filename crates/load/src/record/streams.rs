@@ -18,8 +18,22 @@ pub(crate) struct StreamRecord {
     first_event: Hist,
     /// Time between two consecutive events of a stream.
     gap: Hist,
-    /// Ages of requests without an event, when they failed or when the measured window ended.
+    /// Ages of requests without an event when the measured window ended.
     waiting_ns: Vec<u64>,
+    /// Time from the intended start to the end, for each request that ended without any event. Refusals are left out,
+    /// because their bodies are no streams.
+    without_events: Hist,
+}
+
+/// End of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StreamEnd {
+    /// The answer is complete and has an expected status.
+    Whole,
+    /// The answer is complete and has an unexpected status.
+    Refused,
+    /// The request failed.
+    Lost,
 }
 
 /// Progress of a stream.
@@ -44,6 +58,7 @@ impl StreamRecord {
             first_event: Hist::new(),
             gap: Hist::new(),
             waiting_ns: Vec::new(),
+            without_events: Hist::new(),
         }
     }
 
@@ -62,17 +77,17 @@ impl StreamRecord {
     }
 
     /// Records the end of a request, and the events that arrived in the same read as the end.
-    pub(super) fn ended(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, events: u32, is_complete: bool) {
+    pub(super) fn ended(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, events: u32, end: StreamEnd) {
         if events > 0 {
             self.events(now_ns, conn, request, events);
         }
         let slot = self.slot(conn, request);
-        if self.measuring && !is_complete {
+        if self.measuring && end == StreamEnd::Lost {
             self.counts.broken += u64::from(self.progress[slot].last_ns > 0 || request.first_byte_ns > 0);
-            match self.progress[slot].last_ns {
-                0 => self.waits_for_first(now_ns, request),
-                _ => self.waits(slot, now_ns),
-            }
+            self.waits(slot, now_ns);
+        }
+        if self.measuring && end != StreamEnd::Refused && self.progress[slot].last_ns == 0 {
+            self.without_events.record_ns(now_ns.saturating_sub(request.start.intended_ns));
         }
         self.progress[slot] = Progress::default();
     }
@@ -83,6 +98,7 @@ impl StreamRecord {
         self.first_event.clear();
         self.gap.clear();
         self.waiting_ns.clear();
+        self.without_events.clear();
         self.progress.iter_mut().for_each(|progress| progress.stalled = false);
         self.measuring = true;
     }
@@ -98,16 +114,18 @@ impl StreamRecord {
         self.measuring = false;
     }
 
-    /// Stores the age of a request that still waits for its first event, or will never get one.
+    /// Stores the age of a request that still waits for its first event.
     pub(super) fn waits_for_first(&mut self, now_ns: u64, request: &InFlightRequest) {
         if self.measuring {
             self.waiting_ns.push(now_ns.saturating_sub(request.start.intended_ns));
         }
     }
 
-    /// Returns the counts of streams, and two named histograms: times to the first event, and gaps.
-    pub(super) fn into_part(self) -> (StreamCounts, [(&'static str, Hist); 2]) {
-        (self.counts, [("first_event", self.first_event), ("gap", self.gap)])
+    /// Returns the counts of streams, and three named histograms: times to the first event, gaps, and times of requests
+    /// that ended without any event.
+    pub(super) fn into_part(self) -> (StreamCounts, [(&'static str, Hist); 3]) {
+        let hists = [("first_event", self.first_event), ("gap", self.gap), ("without_events", self.without_events)];
+        (self.counts, hists)
     }
 
     /// Records the time since the last event of a stream whose next event has not come. The time counts only if it is

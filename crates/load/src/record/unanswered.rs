@@ -6,6 +6,7 @@ use std::ops::Range;
 use run::{CoarseHist, ErrorKind, UnansweredTimes};
 
 use super::Record;
+use super::streams::StreamEnd;
 use crate::class_times::rounded;
 use crate::core::InFlightRequest;
 
@@ -13,7 +14,7 @@ impl Record {
     /// Records a request that failed because its connection failed.
     pub(crate) fn failed(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest) {
         if let Some(streams) = &mut self.streams {
-            streams.ended(now_ns, conn, request, 0, false);
+            streams.ended(now_ns, conn, request, 0, StreamEnd::Lost);
         }
         self.classes.failed(request.class);
         self.addresses.failed(request.address);

@@ -32,6 +32,7 @@ impl Record {
                 self.pieces.clear();
                 self.begun = None;
                 self.failed_pieces = None;
+                self.early_times = None;
                 self.classes.open();
                 self.streams.iter_mut().for_each(|streams| streams.open());
                 self.addresses.open();

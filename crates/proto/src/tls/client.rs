@@ -162,6 +162,10 @@ impl<S: Requester> Requester for ClientSession<S> {
         self.within.close_words().or_else(|| self.cut_words())
     }
 
+    fn asks_to_come_later(&self) -> bool {
+        self.within.asks_to_come_later()
+    }
+
     fn plain(&self) -> Option<&[u8]> {
         self.within.plain().or(self.plain.as_deref())
     }

@@ -19,6 +19,10 @@ use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Request
 /// Maximum size of unsent answers to pings, bytes.
 const MAX_OWED: usize = 64 * 1024;
 
+/// Close code of a server that asks the client to come back later, because it is overloaded (registry of IANA,
+/// "WebSocket Close Code Number").
+const TRY_AGAIN_LATER: u16 = 1013;
+
 /// Settings that all clients of a load share, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan(Arc<Prepared>);
@@ -46,6 +50,7 @@ impl Client for ClientPlan {
             outgoing: SendBuffer::default(),
             answer: HeadBuffer::default(),
             refusal: None,
+            close_code: None,
             open: false,
             over: false,
             to_send: 0,
@@ -71,6 +76,8 @@ pub struct ClientSession {
     outgoing: SendBuffer,
     answer: HeadBuffer,
     refusal: Option<String>,
+    /// Code of the server's close frame; `None` without such a frame, or if it has no code.
+    close_code: Option<u16>,
     /// True once the handshake is complete.
     open: bool,
     /// True after a close frame was sent.
@@ -109,6 +116,10 @@ impl Requester for ClientSession {
 
     fn close_words(&self) -> Option<String> {
         self.refusal.clone()
+    }
+
+    fn asks_to_come_later(&self) -> bool {
+        self.close_code == Some(TRY_AGAIN_LATER)
     }
 
     fn is_answering(&self) -> Option<bool> {
@@ -179,6 +190,7 @@ impl Requester for ClientSession {
                 }
                 Piece::Control { opcode: frame::CLOSE, payload } => {
                     self.refusal.get_or_insert_with(|| closed(payload));
+                    self.close_code = payload.first_chunk().map(|code| u16::from_be_bytes(*code));
                     let code = payload.get(..2).unwrap_or_default().to_vec();
                     self.server_closed(&code, &mut progress, done);
                     return Ok(progress);
@@ -203,7 +215,7 @@ impl Requester for ClientSession {
         self.outgoing.append(&self.plan.handshake);
         self.answer.clear();
         self.reader.reset();
-        (self.open, self.over, self.refusal) = (false, false, None);
+        (self.open, self.over, self.refusal, self.close_code) = (false, false, None, None);
         self.answers.clear();
         self.text = TextCheck::default();
         (self.to_send, self.sent, self.begun, self.outstanding, self.bytes) = (0, 0, 0, 0, 0);
@@ -275,5 +287,6 @@ fn closed(payload: &[u8]) -> String {
     };
     let (code, reason) = (u16::from_be_bytes(*code), String::from_utf8_lossy(reason));
     let words = if reason.is_empty() { "no reason".into() } else { format!("the reason {:?}", run::visible(&reason)) };
-    format!("the server closed the connection with code {code} and {words}")
+    let meaning = if code == TRY_AGAIN_LATER { " (try again later: it is overloaded)" } else { "" };
+    format!("the server closed the connection with code {code}{meaning} and {words}")
 }

@@ -200,6 +200,7 @@ fn title(run: &Run) -> String {
         [one] if one.kind == run::TrialKind::Watched => {
             format!("Watched for {}, without a load of its own", span(one.measured.length_s))
         }
+        [one] if one.latency_us.count == 0 && one.tally.completed > 0 => "Nothing completed in the window".into(),
         [one] if one.latency_us.count == 0 => "Nothing completed".into(),
         [one] => {
             let p99 = times::time_in_words(one.latency_us.figure(run::SummaryFigure::P99));

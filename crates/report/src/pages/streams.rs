@@ -55,6 +55,7 @@ fn counts(stream: &StreamPlan, trial: &Trial) -> AnswerLine {
     let bad = [
         (trial.streams_stalled, format!("stalled for more than {longest} (--stall)")),
         (trial.streams_broken, "broke".into()),
+        (trial.first_event_us.unanswered, "had no event".into()),
     ];
     let bad = bad.into_iter().filter(|(n, _)| *n > 0);
     let bad: Vec<String> = bad.map(|(n, what)| format!("{} {what}", counted(n as f64, "stream"))).collect();
@@ -79,14 +80,15 @@ mod tests {
         let mut trial = Trial { events: 5_000, streams_open: 12.0, ..Trial::default() };
         trial.measured.length_s = 10.0;
         assert_eq!(shown(&trial), ["Streams: 500 events/s in 12 open streams"]);
-        (trial.streams_stalled, trial.streams_broken) = (1, 7);
+        (trial.streams_stalled, trial.streams_broken, trial.first_event_us.unanswered) = (1, 7, 2);
         trial.gap_us =
             Summary { count: 4_900, p50: 20_000.0, p99: 25_000.0, p99_9: 2e6, max: 2e6, ..Summary::default() };
         let told = shown(&trial);
         assert_eq!(told[0], "Gap: p50 20 ms, p99 25 ms, p99.9 2 s, max 2 s (between events of a stream)");
         assert_eq!(
             told[1],
-            "Streams: 500 events/s in 12 open streams; 1 stream stalled for more than 1 s (--stall); 7 streams broke"
+            "Streams: 500 events/s in 12 open streams; 1 stream stalled for more than 1 s (--stall); 7 streams broke; \
+             2 streams had no event"
         );
     }
 

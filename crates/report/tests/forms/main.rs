@@ -151,7 +151,12 @@ fn requests_without_answers_have_no_time() {
         let text = made(form, &run);
         assert!(!text.contains("p99 0 s") && !text.contains("0 s "), "{form}: {text}");
         assert!(text.contains("Nothing completed") && text.contains("100 %"), "{form}: {text}");
+        assert!(!text.contains("Nothing completed in the window"), "{form}: {text}");
     }
+    // Some requests were answered before the measured window.
+    let mut run = run;
+    run.trials[0].tally.completed = 100;
+    assert!(made("text", &run).contains("Nothing completed in the window"));
 }
 
 /// If an incident ended the run, every form that has titles must show this incident as the title, even after successful

@@ -154,7 +154,8 @@ impl LoadState {
 pub enum BreachKind {
     /// No request got a good answer.
     NothingCompleted,
-    /// The objective limits a time of events, but no answer had enough events to measure it.
+    /// The objective limits a time of events, but no answer had enough events to measure it, or too many answers had no
+    /// event; `value` is then the share of these answers.
     NoEvents,
     /// Too many requests of the trial failed.
     Errors,

@@ -72,6 +72,9 @@ pub enum ErrorKind {
     /// The server closed a connection just as the client sent a request on it. The client did not send the request
     /// again, because the request is not idempotent, or was already sent again too often.
     KeepAliveRace,
+    /// The server closed the connection and asked the client to come back later, which is a sign of overload
+    /// (WebSocket: close code 1013).
+    TryAgainLater,
     /// A system call failed for a reason that no other kind of failure names.
     Other,
 }
@@ -101,6 +104,7 @@ impl ErrorKind {
             Self::StreamRefused => "streams refused",
             Self::KeepAliveRace => "connections closed as requests left",
             Self::ResponseTimeout => "responses timed out",
+            Self::TryAgainLater => "connections closed for overload",
             Self::Other => "other errors",
         }
     }
@@ -125,12 +129,13 @@ impl ErrorKind {
             Self::StreamRefused => "stream refused",
             Self::KeepAliveRace => "connection closed as a request left",
             Self::ResponseTimeout => "response timed out",
+            Self::TryAgainLater => "connection closed for overload",
             Self::Other => "other error",
         }
     }
 
     /// All kinds of failures, in numeric order. Each thread counts failures in an array with one element per kind.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::ConnectRefused,
         Self::ConnectTimeout,
         Self::ConnectFailed,
@@ -146,6 +151,7 @@ impl ErrorKind {
         Self::StreamReset,
         Self::StreamRefused,
         Self::KeepAliveRace,
+        Self::TryAgainLater,
         Self::Other,
     ];
 }

@@ -13,6 +13,8 @@ const CARRIED_IN: &str = "carried_in";
 /// Ending of a histogram's name, after the name of another histogram of requests without a good answer. A histogram
 /// with this ending contains only times of requests whose first byte had arrived earlier.
 const BEGUN: &str = "_begun";
+/// Name of the histogram with the time until the end of each request that ended without any event of a stream.
+const WITHOUT_EVENTS: &str = "without_events";
 /// Name of the histogram with the time until each answer that had an unexpected status.
 const REFUSED: &str = "refused";
 /// Name of the histogram with the times to the first byte of the requests that failed or were refused after their first
@@ -30,11 +32,11 @@ pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> Censo
 /// byte, a request whose first byte has arrived is left out, because a later window records its time. A failed or
 /// refused request whose first byte came is included with the time to this byte. Such a request may make a percentile
 /// longer, but never shorter. For times of events, the ages of requests in flight are not needed, because the generator
-/// records an unfinished time itself at the end.
+/// records an unfinished time itself at the end. See [`event_times`] for requests without events.
 pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> CensoredTimes {
     let answered = time.of(histograms);
     if time.is_of_events() {
-        return CensoredTimes::default().answered(answered.into_iter().flat_map(Hist::recorded));
+        return event_times(histograms, time);
     }
     let of = |name: &str| histograms.get(name).into_iter().flat_map(Hist::recorded);
     let open = |name: &str| match histograms.get(&format!("{name}{BEGUN}")) {
@@ -55,6 +57,21 @@ pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime
     let longest = answered.map_or(0, Hist::max_ns);
     let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
     times.in_flight(open(UNDER_WAY).into_iter().filter(|(ns, _)| *ns > from), open(CARRIED_IN))
+}
+
+/// Returns the times to the first event, or the gaps between events. A request that ended without any event never got its
+/// first event, and lacks as many gaps as other answers have on average. If no request got any event, the answers may be
+/// no streams at all, so no time is missing.
+fn event_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime) -> CensoredTimes {
+    let Some(hist) = time.of(histograms).filter(|hist| !hist.is_empty()) else { return CensoredTimes::default() };
+    let ended = histograms.get(WITHOUT_EVENTS).into_iter().flat_map(Hist::recorded);
+    let streams = histograms.get(AnswerTime::FirstEvent.histogram()).map_or(1, Hist::len).max(1);
+    let gaps_each = hist.len().div_ceil(streams);
+    let missing = ended.map(|(ns, n)| match time {
+        AnswerTime::Gap => (0, n.saturating_mul(gaps_each)),
+        _ => (ns, n),
+    });
+    CensoredTimes::default().answered(hist.recorded()).unanswered(missing)
 }
 
 /// Returns the histogram `name` without requests whose first answer byte had already arrived when their time was
@@ -118,7 +135,11 @@ pub fn response_summary(histograms: &BTreeMap<String, Hist>, failed: u64) -> Sum
 /// Returns the summary of the time that the argument `time` names, as [`response_summary`] does for the response time.
 pub fn answer_summary(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> Summary {
     let plain = time.of(histograms).map(Summary::of).unwrap_or_default();
-    let censored = failed > 0 || [UNANSWERED, UNDER_WAY, REFUSED].iter().any(|name| histograms.contains_key(*name));
+    let has = |name: &&str| histograms.contains_key(*name);
+    let censored = match time.is_of_events() {
+        true => has(&WITHOUT_EVENTS) && !plain.is_empty(),
+        false => failed > 0 || [UNANSWERED, UNDER_WAY, REFUSED].iter().any(has),
+    };
     if censored { Summary::of_times(&answer_times(histograms, time, failed), plain) } else { plain }
 }
 
@@ -200,6 +221,34 @@ mod tests {
         assert!(known.p99 < 1_100.0 && known.at_least.is_empty() && known.unanswered == 0, "{known:?}");
         let whole = response_summary(&hists, 0);
         assert!(whole.p90 > 90_000.0 && whole.unanswered == 10, "{whole:?}");
+    }
+
+    /// Of 200 answers, 100 have three events each, 98 have two, and two have none.
+    #[test]
+    fn answers_without_events_leave_the_times_of_events_open() {
+        let hist = |ns: u64, n: u64| {
+            let mut hist = Hist::new();
+            hist.record_many_ns(ns, n);
+            hist
+        };
+        let mut hists: BTreeMap<String, Hist> = [("first_event".into(), hist(1_000_000, 198))].into();
+        hists.insert("gap".into(), hist(5_000_000, 298));
+        let summaries = |hists: &BTreeMap<String, Hist>| {
+            [AnswerTime::FirstEvent, AnswerTime::Gap].map(|time| answer_summary(hists, time, 0))
+        };
+        assert!(summaries(&hists).iter().all(|times| times.at_least.is_empty()));
+        hists.insert("without_events".into(), hist(700_000, 2));
+        let [first, gap] = summaries(&hists);
+        assert_eq!((first.count, first.unanswered, gap.count, gap.unanswered), (198, 2, 298, 4));
+        for times in [first, gap] {
+            assert!(
+                times.exact(SummaryFigure::P90).is_some() && times.exact(SummaryFigure::P99).is_none(),
+                "{times:?}"
+            );
+        }
+        hists.remove("first_event");
+        hists.remove("gap");
+        assert!(summaries(&hists).iter().all(Summary::is_empty), "answers without any event are no streams");
     }
 
     #[test]

@@ -83,7 +83,8 @@ pub struct LoadPart {
     /// `under_way_begun` and `carried_in_begun` hold the ages of those requests in `under_way` and `carried_in` whose
     /// first byte had arrived. `unanswered_begun` and `refused_begun` hold the times of those requests in `unanswered`
     /// and `refused` whose first byte came earlier, and `first_byte_no_good_answer` their times to the first byte. If
-    /// the answers are streams of events, there are also `first_event` and `gap`.
+    /// the answers are streams of events, there are also `first_event` and `gap`, and `without_events` holds the times of
+    /// requests that ended without any event.
     #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
     /// Service times, counted from the send, of requests without an answer in the measured window. The field is empty

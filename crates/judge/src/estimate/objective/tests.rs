@@ -117,6 +117,33 @@ fn a_limit_on_a_time_of_events_is_not_met_without_this_time() {
     assert_eq!(of(&trial(100.0, 1000, 0), first_event()), Some(BreachKind::NoEvents));
 }
 
+/// Of 1,000 answers, 20 had no event. An earlier version of loadline left these answers out.
+#[test]
+fn a_limit_on_a_time_of_events_is_not_met_beside_answers_without_events() {
+    let hist = |ns: u64, n: u64| {
+        let mut hist = run::Hist::new();
+        hist.record_many_ns(ns, n);
+        hist
+    };
+    let found = |without_events: u64, limits: Limits| {
+        let mut seen = trial(100.0, 1000, 0);
+        seen.histograms = [("first_event".into(), hist(1_000_000, 980)), ("gap".into(), hist(1_000, 9800))].into();
+        if without_events > 0 {
+            seen.histograms.insert("without_events".into(), hist(1_500_000, without_events));
+        }
+        seen.first_event_us = run::answer_summary(&seen.histograms, run::AnswerTime::FirstEvent, 0);
+        seen.gap_us = run::answer_summary(&seen.histograms, run::AnswerTime::Gap, 0);
+        breach(&seen, &Limits { errors: 1.0, ..limits })
+    };
+    let times = run::TimeLimits { p99_us: Some(1e6), ..run::TimeLimits::default() };
+    for limits in [Limits { first_event: times, ..Limits::default() }, Limits { gap: times, ..Limits::default() }] {
+        assert_eq!(found(0, limits.clone()), None);
+        let broken = found(20, limits).unwrap();
+        assert_eq!(broken.kind, BreachKind::NoEvents, "{broken:?}");
+        assert!(words(&broken).starts_with("2 % of the answers had no event"), "{}", words(&broken));
+    }
+}
+
 /// A rate limit of 100/s refused 98 % of one client's requests, each within 27 µs. Good answers took 10 ms.
 #[test]
 fn the_time_of_refusals_makes_no_limit() {

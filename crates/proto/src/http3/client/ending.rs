@@ -33,7 +33,10 @@ impl ClientSession {
         self.leaving = true;
         let fault = if first == 0 { Fault::ConnectionRefused } else { Fault::Unprocessed };
         if first == 0 {
-            let words = || "the server ends the connection without processing a request (GOAWAY)".to_owned();
+            let words = || {
+                "the server ends the connection without processing a request (GOAWAY): it may be shutting down"
+                    .to_owned()
+            };
             self.ended_by_server.get_or_insert_with(words);
         }
         let unprocessed = |stream: &Stream| u64::from(quinn_proto::VarInt::from(stream.id)) >= first;

@@ -194,6 +194,24 @@ fn a_close_is_answered_by_either_half() {
     }
 }
 
+/// An earlier version of loadline only showed the number of the code, and advised to read the server's log.
+#[test]
+fn a_close_that_asks_to_come_later_is_known_as_such() {
+    let closed = |code: u16| {
+        let mut session = open(0);
+        session.receive(&framed(FIN | frame::CLOSE, &code.to_be_bytes()), &mut drop).unwrap();
+        (session.asks_to_come_later(), session.close_words().unwrap())
+    };
+    let (later, words) = closed(1013);
+    assert!(later && words.contains("code 1013 (try again later: it is overloaded)"), "{words}");
+    let (later, words) = closed(1011);
+    assert!(!later && words.contains("code 1011 and no reason"), "{words}");
+    let mut session = open(0);
+    session.receive(&framed(FIN | frame::CLOSE, &1013_u16.to_be_bytes()), &mut drop).unwrap();
+    session.reset();
+    assert!(!session.asks_to_come_later());
+}
+
 #[test]
 fn the_server_sends_back_what_it_received_and_refuses_what_is_wrong() {
     let parts = [masked(frame::BINARY, &[9; 200]), masked(FIN | frame::PING, b"x"), masked(FIN, &[7; 70_000])].concat();

@@ -51,8 +51,8 @@ pub(super) fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     let refused =
         refused.map(|hist| format!("refusals took {} (median)", quantity(hist.quantile_us(0.5), Unit::Micros)));
     let first = first_failures::sentences(trial);
-    // A terminal may cut the end of the line, so the server's own words come early.
-    let detail: Vec<String> = [of_which].into_iter().chain(first).chain(failures).chain(refused).collect();
+    // A terminal may cut the end of the line, so the short list of kinds comes first, and then the server's own words.
+    let detail: Vec<String> = [of_which].into_iter().chain(failures).chain(first).chain(refused).collect();
     AnswerLine::new("Errors", quantity(share, Unit::Share), detail.join("; ")).toned(Tone::Bad)
 }
 
