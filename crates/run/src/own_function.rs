@@ -45,41 +45,64 @@ const SYSTEM_CALLS: &[&str] = &[
 ];
 
 /// Beginnings of the names of functions that wait for a lock, a condition variable or a timer for their callers:
-/// functions of C, C++, Rust and Go libraries, node, Ruby and the JVM. Sources: glibc nptl and sysdeps/nptl, musl
-/// src/thread, libuv src/unix/thread.c, HotSpot share/runtime and os/posix.
+/// functions of C, C++, Rust and Go libraries, node, Python, Ruby, the JVM and Java's library. Sources: glibc nptl and sysdeps/nptl,
+/// musl src/thread, libuv src/unix/thread.c, CPython Lib, HotSpot share/runtime and os/posix.
 const WAITS: &[&str] = &[
     "alloc::",
+    "asyncio.",
     "cnd_",
+    "com.sun.",
+    "concurrent.futures.",
     "core::",
     "do_futex_wait",
     "futex_",
+    "http.client.",
+    "http.server.",
     "internal/",
+    "java.",
+    "jdk.",
     "lll_",
     "mtx_",
+    "multiprocessing.",
     "native_cond_",
     "new_sem_",
     "os::PlatformEvent::",
+    "os::PlatformMonitor::",
     "parking_lot",
     "pthread_",
+    "queue.",
     "rb_native_cond_",
     "runtime.",
     "rustix::",
+    "selectors.",
     "sem_",
+    "socket.",
+    "socketserver.",
+    "ssl.",
     "std::",
+    "subprocess.",
+    "sun.",
     "sync.",
     "syscall",
     "time.Sleep",
+    "threading.",
     "timedwait",
     "uv_barrier_",
     "uv_cond_",
     "uv_mutex_",
     "uv_rwlock_",
     "uv_sem_",
+    "InterpreterRuntime::monitorenter",
+    "JVM_MonitorWait",
+    "JVM_Sleep",
+    "JavaThread::sleep",
+    "Monitor::wait",
     "ObjectMonitor::",
     "ObjectSynchronizer::",
     "Parker::",
     "PlatformEvent::",
     "PlatformMonitor::",
+    "PosixSemaphore::",
     "Runtime1::monitorenter",
     "SharedRuntime::",
     "Unsafe_Park",
@@ -127,7 +150,11 @@ mod tests {
             assert!(!is_own_function(waits), "{waits}");
         }
         assert!(!is_own_function("rustix::backend::arch::asm::syscall4"), "system calls of Rust programs");
-        for own in ["handle", "main.underLock", "[app]"] {
+        assert!(
+            !is_own_function("threading.Condition.wait") && !is_own_function("queue.Queue.get"),
+            "Python's library"
+        );
+        for own in ["handle", "main.underLock", "[app]", "Queue.get", "json.decoder.JSONDecoder.raw_decode"] {
             assert!(is_own_function(own), "{own}");
         }
         assert!(is_system_call("__GI___clock_nanosleep") && is_library("libc.so.6") && !is_library("libcurl.so.4"));

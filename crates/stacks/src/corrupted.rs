@@ -54,7 +54,8 @@ fn use_all(image: &Image, random: &mut fastrand::Rng) {
     for _ in 0..100 {
         let base = segments.get(random.usize(0..segments.len().max(1))).map_or(0, |s| s.address);
         let address = base.wrapping_add(random.u64(0..1 << 17));
-        let frame = image.frame(address);
+        let frames = image.frames(address);
+        let frame = &frames[0];
         assert!(frame.label().chars().count() <= 161 + frame.module.len());
         let _ = (image.global(address), image.function_start(address));
         if let Some(sections) = &image.unwind

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use sys::clock::{monotonic_ns, thread_cpu_ns};
 
-use self::bursts::{Cost, State, burst_period_ns};
+use self::bursts::{Cost, LOOK_NS, State, burst_period_ns};
 use self::threads::Threads;
 pub use self::threads::threads_of;
 use crate::counts::StackCounts;
@@ -49,6 +49,8 @@ pub struct CpuStacks {
     /// burst (a short period with open `perf` events), the thread is sampled after less CPU time.
     usual_period_ns: u64,
     period_ns: u64,
+    /// True if samples of a Python process were read.
+    has_python: bool,
     /// True if a process was added after the `perf` events were opened, so its threads have no events yet.
     is_incomplete: bool,
     /// CPU time that each stack represents, nanoseconds.
@@ -96,6 +98,7 @@ impl CpuStacks {
             opened_in_ns: 0,
             usual_period_ns,
             period_ns: usual_period_ns,
+            has_python: false,
             is_incomplete: false,
             stacks: HashMap::new(),
             named: StackCounts::default(),
@@ -142,7 +145,9 @@ impl CpuStacks {
             state if state.is_check_due(now_ns, self.is_incomplete) => self.check(now_ns),
             state => state,
         };
-        self.state.next_ns(monotonic_ns())
+        // Python's frames are read when the samples are read. Several samples of one look would show the same moment.
+        let look_ns = if self.has_python { LOOK_NS.min(self.period_ns) } else { LOOK_NS };
+        self.state.next_ns(monotonic_ns(), look_ns)
     }
 
     /// Begins to sample running code. If this user may sample all processes of the system, the kernel samples them all
@@ -215,6 +220,7 @@ impl CpuStacks {
         let (everything, followed) = (self.everything, &self.followed);
         let is_wanted = |pid: u32| !everything || followed.contains(&pid);
         let (stacks, named, fresh) = (&mut self.stacks, &mut self.named, &mut self.fresh);
+        let has_python = &mut self.has_python;
         let before = *fresh;
         self.lost += self.sampler.drain(|sample| {
             if !is_wanted(sample.pid) {
@@ -222,9 +228,8 @@ impl CpuStacks {
             }
             *fresh += 1;
             let Some(process) = processes.get(sample.pid) else { return };
-            if process.is_python()
-                && let Some(frames) = process.python_stack(sample.tid)
-            {
+            *has_python |= process.is_python();
+            if let Some(frames) = process.python_frames_of(sample) {
                 named.add(process.name(), &frames, stands_for_ns);
                 return;
             }

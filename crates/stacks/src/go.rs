@@ -2,8 +2,8 @@
 //! For each code address, the table gives the function's name, the source line and the size of the stack frame. Source:
 //! src/runtime/symtab.go, Go 1.18 and later.
 //!
-//! For inlined code, the table gives the line of the inlined function, but the name of the containing function. In the
-//! containing function, the line is that of the inlined call, which [`InlinedCalls`] finds.
+//! For inlined code, the table gives the line of the inlined function, but the name of the containing function.
+//! [`InlinedCalls`] finds the names of the inlined functions, and the line of each inlined call.
 
 use std::sync::Arc;
 
@@ -24,11 +24,10 @@ const MAX_TEXT_PADDING_BYTES: u64 = 64;
 /// Maximum number of pairs that are decoded in one table (see [`GoTable::value`]).
 const MAX_STEPS: usize = 100_000;
 
-/// Function of a Go program.
+/// Function of a Go program that executes the code at an address.
 pub(crate) struct GoFunction {
     pub(crate) name: Arc<str>,
-    /// File and line of the code. For code of an inlined function, the line of the call in the function `name`; the
-    /// line is absent if the call is unknown.
+    /// File and line of the code, or of the inlined call in it. The line is absent if the inlined call is unknown.
     pub(crate) place: Option<(Arc<str>, Option<u32>)>,
 }
 
@@ -107,16 +106,21 @@ impl GoTable {
         function.value(4, offset).and_then(|bytes| u64::try_from(bytes).ok())
     }
 
-    /// Returns the function that covers `address`.
-    pub(crate) fn function(&self, address: u64) -> Option<GoFunction> {
-        let (function, offset) = self.entry_of(address)?;
-        let name = names::readable(self.text_at(self.names.checked_add(function.field(1)? as usize)?)?);
-        let place = match function.own_offset(offset) {
-            Some(own) => function.file(own).map(|file| (file, function.line(own))),
+    /// Returns the functions that execute the code at `address`: the inlined functions, the innermost first, and then the
+    /// function that contains them. If an inlined call is unknown, returns only the containing function.
+    pub(crate) fn functions(&self, address: u64) -> Vec<GoFunction> {
+        let Some((function, offset)) = self.entry_of(address) else { return Vec::new() };
+        let Some(name) = function.name() else { return Vec::new() };
+        function.inlined(offset, &name).unwrap_or_else(|| {
             // The first instruction of a function usually is not part of an inlined function.
-            None => function.own_offset(function.entry).and_then(|own| function.file(own)).map(|file| (file, None)),
-        };
-        Some(GoFunction { name, place })
+            let own = function.inlined(function.entry, &name).and_then(|mut calls| calls.pop()?.place);
+            vec![GoFunction { name, place: own.map(|(file, _)| (file, None)) }]
+        })
+    }
+
+    /// Returns the name at an offset in the table of the functions' names.
+    fn function_name(&self, offset: u32) -> Option<Arc<str>> {
+        Some(names::readable(self.text_at(self.names.checked_add(offset as usize)?)?))
     }
 
     fn file(&self, unit: u32, file: i32) -> Option<Arc<str>> {
@@ -179,16 +183,28 @@ impl Function<'_> {
         u32::try_from(self.value(6, offset)?).ok().filter(|line| *line > 0)
     }
 
-    /// Returns an offset whose file and line belong to the function itself: `offset`, or the offset of the inlined call
-    /// that leads to it. Returns `None` if the inlined call is unknown.
-    fn own_offset(&self, mut offset: u32) -> Option<u32> {
+    fn name(&self) -> Option<Arc<str>> {
+        self.table.function_name(self.field(1)?)
+    }
+
+    /// Returns the functions that execute the code at an offset, as [`GoTable::functions`] does. `own` is the name of
+    /// this function. Returns `None` if an inlined call is unknown.
+    fn inlined(&self, mut offset: u32, own: &Arc<str>) -> Option<Vec<GoFunction>> {
         let inlined = &self.table.inlined;
+        let mut found = Vec::new();
         for _ in 0..MAX_INLINED {
             let values = self.field(inlined.values_field()).filter(|_| self.field(7) > Some(INLINED_INDEX));
             let index = values.and_then(|table| self.table.value(table, self.entry.into(), offset.into()));
-            let Some(index) = index.and_then(|index| usize::try_from(index).ok()) else { return Some(offset) };
+            let index = index.and_then(|index| usize::try_from(index).ok());
+            let place = self.file(offset).map(|file| (file, self.line(offset)));
+            let Some(index) = index else {
+                found.push(GoFunction { name: own.clone(), place });
+                return Some(found);
+            };
             let tree = inlined.tree_field(&self.table.bytes, self.at, self.field(7)?)?;
-            offset = self.entry.checked_add(inlined.call_offset(self.field(tree)?, index)?)?;
+            let call = inlined.call(self.field(tree)?, index)?;
+            found.push(GoFunction { name: self.table.function_name(call.name)?, place });
+            offset = self.entry.checked_add(call.offset)?;
         }
         None
     }

@@ -1,6 +1,6 @@
 //! Inlined calls of Go functions. A function's row in `.gopclntab` assigns an inlined call to each code address, as an
-//! index in the function's tree of calls. Each inlined call has the position of an instruction with the line of the
-//! call. The trees of inlined calls are in the symbol `go:func.*`. Source: src/runtime/symtabinl.go, Go 1.18 and later.
+//! index in the function's tree of calls. Each inlined call has the name of the inlined function, and the position of an
+//! instruction with the line of the call. The trees of inlined calls are in the symbol `go:func.*`. Source: src/runtime/symtabinl.go, Go 1.18 and later.
 
 use std::sync::Arc;
 
@@ -23,6 +23,15 @@ const NO_DATA: u32 = u32::MAX;
 /// Names of the symbol of the trees, since Go 1.20 and before.
 const SYMBOLS: [&[u8]; 2] = [b"go:func.*", b"go.func.*"];
 
+/// Inlined call of a function.
+pub(crate) struct InlinedCall {
+    /// Offset of the inlined function's name in the table of names.
+    pub(crate) name: u32,
+    /// Offset of an instruction whose source line is the line of the call. The offset counts from the first instruction
+    /// of the containing function.
+    pub(crate) offset: u32,
+}
+
 /// Trees of the inlined calls of one program, and the layout of the tables of its version of Go.
 pub(crate) struct InlinedCalls {
     /// Bytes of all trees; empty if they were not found.
@@ -31,6 +40,8 @@ pub(crate) struct InlinedCalls {
     row_bytes: usize,
     /// Size of a call in a tree, bytes.
     call_bytes: usize,
+    /// Offset of the field `nameOff` (`func_` in old versions) in a call, bytes.
+    name_offset: usize,
     /// Offset of the field `parentPc` in a call, bytes.
     position_offset: usize,
 }
@@ -38,8 +49,9 @@ pub(crate) struct InlinedCalls {
 impl InlinedCalls {
     /// Returns the layout for Go 1.18 and 1.19 (`is_old`), or for later versions. No trees are read yet.
     pub(crate) fn new(is_old: bool) -> Self {
-        let (row_bytes, call_bytes, position_offset) = if is_old { (40, 20, 16) } else { (44, 16, 8) };
-        Self { trees: Arc::from([]), row_bytes, call_bytes, position_offset }
+        let (row_bytes, call_bytes, name_offset, position_offset) =
+            if is_old { (40, 20, 12, 16) } else { (44, 16, 4, 8) };
+        Self { trees: Arc::from([]), row_bytes, call_bytes, name_offset, position_offset }
     }
 
     /// Reads the trees of inlined calls, if the program says where the trees are.
@@ -63,10 +75,11 @@ impl InlinedCalls {
         (u32::from(count) > TREE_INDEX).then_some(field)
     }
 
-    /// Returns the offset of an instruction whose source line is the line of an inlined call. `index` is the number of
-    /// the call in the tree of inlined calls at `tree`. The offset counts from the function's first instruction.
-    pub(crate) fn call_offset(&self, tree: u32, index: usize) -> Option<u32> {
-        let at = (tree as usize).checked_add(index.checked_mul(self.call_bytes)?)?.checked_add(self.position_offset)?;
-        half(&self.trees, at).filter(|_| tree != NO_DATA)
+    /// Returns the call with the number `index` in the tree at `tree`.
+    pub(crate) fn call(&self, tree: u32, index: usize) -> Option<InlinedCall> {
+        let at = (tree as usize).checked_add(index.checked_mul(self.call_bytes)?)?;
+        let field = |offset: usize| half(&self.trees, at.checked_add(offset)?);
+        let call = InlinedCall { name: field(self.name_offset)?, offset: field(self.position_offset)? };
+        (tree != NO_DATA).then_some(call)
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct Image {
     files: Vec<File>,
     lines: Mutex<Option<Lines>>,
     /// Frames that were looked up so far, by address.
-    frames: Mutex<HashMap<u64, Frame>>,
+    frames: Mutex<HashMap<u64, Arc<[Frame]>>>,
     cost: ReadingCost,
 }
 
@@ -70,33 +70,32 @@ impl Image {
         })
     }
 
-    /// Returns the frame for the code at `lookup`. To get the frame of a caller, pass an address inside the caller's
-    /// call instruction.
-    pub(crate) fn frame(&self, lookup: u64) -> Frame {
-        let Ok(mut frames) = self.frames.lock() else { return self.find_frame(lookup) };
-        if let Some(frame) = frames.get(&lookup) {
-            return frame.clone();
+    /// Returns the frames for the code at `lookup`: the inlined functions of Go, the innermost first, and then the
+    /// function that contains them. To get the frames of a caller, pass an address inside the caller's call instruction.
+    pub(crate) fn frames(&self, lookup: u64) -> Arc<[Frame]> {
+        let Ok(mut frames) = self.frames.lock() else { return self.find_frames(lookup) };
+        if let Some(frames) = frames.get(&lookup) {
+            return frames.clone();
         }
         if frames.len() >= MAX_FRAMES {
-            return self.find_frame(lookup);
+            return self.find_frames(lookup);
         }
-        let frame = self.cost.count(|| self.find_frame(lookup));
-        frames.insert(lookup, frame.clone());
-        frame
+        let found = self.cost.count(|| self.find_frames(lookup));
+        frames.insert(lookup, found.clone());
+        found
     }
 
-    fn find_frame(&self, lookup: u64) -> Frame {
-        let go = self.go.as_ref().and_then(|go| go.function(lookup));
-        let function = match &go {
-            Some(function) => Some(function.name.clone()),
-            None => self.symbols.covering(lookup, Kind::Function).map(|(_, name)| names::readable(name)),
+    fn find_frames(&self, lookup: u64) -> Arc<[Frame]> {
+        let frame = |function, place: Option<(Arc<str>, Option<u32>)>| {
+            let (file, line) = place.map_or((None, None), |(file, line)| (Some(file), line));
+            Frame { function, module: self.name.clone(), file, line }
         };
-        let place = match go {
-            Some(function) => function.place,
-            None => self.place(lookup),
-        };
-        let (file, line) = place.map_or((None, None), |(file, line)| (Some(file), line));
-        Frame { function, module: self.name.clone(), file, line }
+        let go = self.go.as_ref().map(|go| go.functions(lookup)).unwrap_or_default();
+        if go.is_empty() {
+            let symbol = self.symbols.covering(lookup, Kind::Function).map(|(_, name)| names::readable(name));
+            return [frame(symbol, self.place(lookup))].into();
+        }
+        go.into_iter().map(|function| frame(Some(function.name), function.place)).collect()
     }
 
     /// Returns the name of the global variable that covers `address`, and the offset of the address in this variable.

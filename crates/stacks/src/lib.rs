@@ -20,6 +20,7 @@ mod go_process;
 mod goroutines;
 mod image;
 mod images;
+mod java;
 mod lines;
 mod maps;
 mod memory;

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use crate::frame::Frame;
 use crate::goroutines::GoRuntime;
 use crate::images::Images;
+use crate::java::{self, Java};
 use crate::memory::{Remote, StackCopy, WaitingStack};
 use crate::perf_map::PerfMap;
 use crate::python::Python;
-use crate::registers::Registers;
-use crate::space::Space;
+use crate::registers::{PC, Registers};
+use crate::space::{ANONYMOUS, Space};
 use crate::unwind::{Addresses, Unwinder};
 
 /// Minimum time between two reads of a process's mappings. The mappings are read again if a stack could not be unwound
@@ -39,6 +40,7 @@ pub struct Process {
     perf_map: PerfMap,
     stack: Remote,
     python: Option<Python>,
+    java: Option<Java>,
     pub(crate) go: Option<GoRuntime>,
     mappings_read: Instant,
 }
@@ -49,13 +51,14 @@ impl Process {
     pub fn open(pid: u32, images: &Images) -> io::Result<Self> {
         let mut space = Space::new(pid, images.clone())?;
         let python = Python::find(pid, &mut space);
+        let java = Java::find(pid, &mut space);
         let go = GoRuntime::find(pid, &mut space);
         let mut perf_map = PerfMap::default();
         perf_map.refresh(pid);
         let comm = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
         let name = crate::names::printable(String::from_utf8_lossy(&comm).trim()).to_string();
         let (unwinder, stack) = (Unwinder::new(pid), Remote::new(pid));
-        Ok(Self { pid, name, space, unwinder, perf_map, stack, python, go, mappings_read: Instant::now() })
+        Ok(Self { pid, name, space, unwinder, perf_map, stack, python, java, go, mappings_read: Instant::now() })
     }
 
     /// Returns the process ID.
@@ -77,6 +80,12 @@ impl Process {
     /// Returns true if this process runs CPython of a known version.
     pub fn is_python(&self) -> bool {
         self.python.is_some()
+    }
+
+    /// Returns true if a runtime of this process keeps frames of its own, which only [`Self::waiting_frames`] reads: those
+    /// of Python or Java.
+    pub fn has_runtime_frames(&self) -> bool {
+        self.python.is_some() || self.java.is_some()
     }
 
     /// Unwinds a thread that waits in the kernel. `pc` and `sp` come from `/proc/PID/task/TID/syscall`. `stack` is a
@@ -123,40 +132,76 @@ impl Process {
         self.python.as_mut()?.stack_to(tid, is_last)
     }
 
-    /// Returns the thread that holds Python's interpreter lock, and the frames of this thread up to the first frame for
-    /// which `is_last` returns true. The thread is given by its ID in its own PID namespace. Returns `None` if the
-    /// process does not run Python, or if no thread held the lock during the whole reading.
+    /// Returns Python frames for a sample of CPU time. Returns `None` if the process does not run Python, or if its
+    /// sampled code is unknown by now: the native stack of the sample then shows more.
+    ///
+    /// Python frames are read later than the sample, and the sampled thread may have left its function since then. A
+    /// thread that executes Python code holds the interpreter lock. What the lock's present holder executes therefore
+    /// represents such a sample. The functions in which threads wait for the lock would be a wrong answer: most threads
+    /// wait for the lock after a system call, for example after they have sent a response.
+    pub(crate) fn python_frames_of(&mut self, sample: &sys::perf::CpuSample<'_>) -> Option<Vec<Frame>> {
+        if self.executes_python(sample)
+            && let Some((_, frames)) = self.interpreter_lock_holder(|_| false)
+            && !frames.is_empty()
+        {
+            return Some(frames);
+        }
+        let may_be_same = self.is_python() && is_running(self.pid, sample.tid);
+        if may_be_same { self.python_stack(sample.tid) } else { None }
+    }
+
+    /// Returns true if the innermost code of a sample belongs to Python's interpreter. The C library is left out, because
+    /// it works on behalf of its callers.
+    fn executes_python(&mut self, sample: &sys::perf::CpuSample<'_>) -> bool {
+        let Some(interpreter) = self.python.as_ref().map(|python| python.module.clone()) else { return false };
+        let innermost = self.space.module_name(sample.registers[PC]);
+        if !is_c_library(&innermost) {
+            return *innermost == *interpreter;
+        }
+        let native = self.unwind_running(sample);
+        let mut modules = native.addresses.iter().map(|address| self.space.module_name(*address));
+        modules.find(|module| !is_c_library(module)).is_some_and(|module| *module == *interpreter)
+    }
+
+    /// Returns the thread that holds Python's interpreter lock, by its ID in its own PID namespace, and its frames to
+    /// the first one for which `is_last` returns true. Returns `None` if the process does not run Python, or if no
+    /// thread held the lock during the whole reading.
     pub fn interpreter_lock_holder(&mut self, is_last: impl Fn(&Frame) -> bool) -> Option<(u32, Vec<Frame>)> {
         self.python.as_mut()?.lock_holder(is_last)
     }
 
-    /// Returns the frames of a thread that waits in the kernel, innermost first. In a Python process, the first frames
-    /// are named native functions outside the interpreter's file, such as those of an extension module. The Python
-    /// frames follow after the native functions.
+    /// Returns the frames of a thread that waits in the kernel, innermost first. In a process of Python or Java, the first
+    /// frames are native functions. In Python, these are only named functions outside the interpreter's file, such as
+    /// those of an extension module. The frames of Python or Java follow after the native functions.
     pub fn waiting_frames(&mut self, tid: u32, pc: u64, sp: u64, stack: &[u8]) -> Vec<Frame> {
         let addresses = self.unwind_waiting(pc, sp, stack);
         let native = self.frames(&addresses);
+        if let Some(frames) = self.java.as_mut().and_then(|java| java.stack(tid)) {
+            let is_compiled = |frame: &Frame| [ANONYMOUS, java::MODULE].contains(&&*frame.module);
+            let outside = native.into_iter().take_while(|frame| !is_compiled(frame));
+            return outside.chain(frames).collect();
+        }
         let Some(python) = self.python_stack(tid) else { return native };
         let interpreter = self.python.as_ref().map_or("", |python| python.module.as_str());
         let outside = native.into_iter().take_while(|frame| &*frame.module != interpreter);
         outside.filter(|frame| frame.function.is_some()).chain(python).collect()
     }
 
-    /// Returns the frames for the addresses of a stack, innermost first.
+    /// Returns the frames for the addresses of a stack, innermost first. A function that a Go compiler inlined has a
+    /// frame of its own.
     pub fn frames(&mut self, stack: &Addresses) -> Vec<Frame> {
         let exact = |i: usize, pc: &u64| if i == 0 { *pc } else { pc.saturating_sub(1) };
-        stack.addresses.iter().enumerate().map(|(i, pc)| self.frame(exact(i, pc))).collect()
+        stack.addresses.iter().enumerate().flat_map(|(i, pc)| self.frames_at(exact(i, pc)).to_vec()).collect()
     }
 
-    /// Returns the frame for the code at `address`.
-    pub fn frame(&mut self, address: u64) -> Frame {
+    /// Returns the frames for the code at `address`, innermost first.
+    fn frames_at(&mut self, address: u64) -> Arc<[Frame]> {
         if let Some((image, at)) = self.space.image(address) {
-            return image.frame(at);
+            return image.frames(at);
         }
-        if let Some(frame) = self.perf_map.frame(address) {
-            return frame;
-        }
-        Frame { function: None, module: self.space.module_name(address), file: None, line: None }
+        let compiled = self.perf_map.frame(address).or_else(|| self.java.as_mut()?.frame(address));
+        let unknown = || Frame { function: None, module: self.space.module_name(address), file: None, line: None };
+        [compiled.unwrap_or_else(unknown)].into()
     }
 
     /// Returns the global variable that covers `address`.
@@ -173,4 +218,16 @@ impl Process {
         self.unwinder.forget(self.pid);
         self.perf_map.refresh(self.pid);
     }
+}
+
+/// Returns true for the file name of the C library.
+fn is_c_library(module: &str) -> bool {
+    ["libc.", "libc-"].iter().any(|start| module.starts_with(start))
+}
+
+/// Returns true if a thread runs or is ready to run. Source: proc_pid_stat(5), field 3.
+fn is_running(pid: u32, tid: u32) -> bool {
+    let stat = std::fs::read(format!("/proc/{pid}/task/{tid}/stat")).unwrap_or_default();
+    let name_end = stat.iter().rposition(|byte| *byte == b')');
+    name_end.and_then(|end| stat.get(end + 2)) == Some(&b'R')
 }

@@ -10,6 +10,9 @@ use crate::names::printable;
 
 const PAGE_BYTES: u64 = 4096;
 
+/// Name of memory without a file, such as that of compiled code of a JVM.
+pub(crate) const ANONYMOUS: &str = "anonymous";
+
 /// Maximum distance between the first and the last mapping of one file, bytes.
 const MAX_MODULE_BYTES: u64 = 1 << 32;
 
@@ -124,7 +127,7 @@ impl Space {
     pub(crate) fn module_name(&self, address: u64) -> Arc<str> {
         let path = self.mapping(address).map(|i| self.maps[i].path.as_str());
         match path.and_then(|path| path.rsplit('/').next()) {
-            Some("") => "anonymous".into(),
+            Some("") => ANONYMOUS.into(),
             Some(name) => printable(name.trim_matches(['[', ']'])),
             None => "unknown".into(),
         }
@@ -156,7 +159,8 @@ mod tests {
         let mut space = Space::new(std::process::id(), Images::new()).unwrap();
         let code = a_function_and_a_global_of_this_program_are_found_at_their_addresses as fn() as usize as u64;
         let (image, at) = space.image(code).unwrap();
-        let frame = image.frame(at);
+        let frames = image.frames(at);
+        let frame = &frames[0];
         assert!(frame.label().contains("a_function_and_a_global"), "{frame:?}");
         let (image, at) = space.image((&raw const GLOBAL_FOR_TEST) as u64).unwrap();
         assert!(image.global(at).unwrap().0.contains("GLOBAL_FOR_TEST"));

@@ -135,6 +135,22 @@ fn computing_python_code_is_named() {
     }
 }
 
+/// Eight threads of Python compute by turns, and send an answer after each computation. Nearly all of the time, a thread
+/// waits for the interpreter lock in the function that sent its answer. A thread that was sampled while it computed is
+/// in this function soon after.
+#[test]
+fn the_computing_function_is_named_although_most_threads_wait_for_the_interpreter_lock_elsewhere() {
+    if !run(Command::new("python3").arg("--version")) {
+        return;
+    }
+    let running = Running::start(Command::new("python3").arg(source("threads.py")).arg("turns"));
+    if let Some(profile) = profile(&running) {
+        let hot = profile.stacks.hot(0.01);
+        let named = hot[0].function == "compute_planted_part" && hot[0].share > 0.6;
+        assert!(named, "{hot:?}\n{}", profile.stacks.folded());
+    }
+}
+
 #[test]
 fn sampling_costs_less_than_one_percent_of_a_cpu() {
     let dir = tempfile::tempdir().unwrap();

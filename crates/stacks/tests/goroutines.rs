@@ -53,9 +53,9 @@ fn waiting_goroutines_have_their_functions() {
 }
 
 /// The compiler inlines `sync.(*Mutex).Lock`. An earlier version of loadline joined the name `main.waitForLock` with a
-/// line of the inlined function.
+/// line of the inlined function. A later version left the inlined function out.
 #[test]
-fn a_call_of_an_inlined_function_has_the_line_of_the_call() {
+fn an_inlined_function_has_its_name_and_its_caller_the_line_of_the_call() {
     for flags in ["", "-w"] {
         let Some((running, _dir)) = started(flags) else { return };
         let mut processes = Processes::new();
@@ -68,6 +68,9 @@ fn a_call_of_an_inlined_function_has_the_line_of_the_call() {
         for (function, line, count) in expected {
             assert_eq!(places(function), vec![Some(format!("goroutines.go:{line}")); count], "{function}");
         }
+        let inlined = places("sync.(*Mutex).Lock");
+        let of_mutex = |place: &Option<String>| place.as_deref().is_some_and(|place| place.starts_with("mutex.go:"));
+        assert!(inlined.len() == 7 && inlined.iter().all(of_mutex), "{inlined:?}");
     }
 }
 

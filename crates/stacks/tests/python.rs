@@ -37,9 +37,9 @@ fn assert_python(python: &Path) {
     assert!(has_chain(&stacks, &["<module>"]), "{python:?} {stacks:#?}");
     let waiting: Vec<_> =
         stacks.iter().flatten().filter(|frame| frame.label() == "wait_for_planted_lock").map(|f| f.place()).collect();
-    assert_eq!(waiting, [Some("threads.py:13".to_owned()), Some("threads.py:13".to_owned())], "{python:?} {stacks:#?}");
+    assert_eq!(waiting, [Some("threads.py:16".to_owned()), Some("threads.py:16".to_owned())], "{python:?} {stacks:#?}");
     let holder = stacks.iter().flatten().find(|frame| frame.label().ends_with("hold_planted_lock")).unwrap();
-    assert_eq!(holder.place().as_deref(), Some("threads.py:21"), "{python:?}");
+    assert_eq!(holder.place().as_deref(), Some("threads.py:24"), "{python:?}");
     let locks = common::lock_name(&running, process);
     assert!(locks.is_empty(), "a lock on the heap has no global's name: {python:?} {locks:?}");
 }

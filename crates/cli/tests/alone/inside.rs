@@ -25,6 +25,9 @@ enum Planted {
     Pool(u32, &'static str),
     /// A function that uses the CPU. The function's name contains one of these texts.
     Function(&'static [&'static str]),
+    /// Function that uses the CPU while it holds the interpreter lock of Python. This function also comes first among the
+    /// functions with much CPU time.
+    Holder(&'static str),
     /// ID of a cause that must not be found.
     Without(&'static str),
 }
@@ -51,6 +54,10 @@ fn is_named(run: &Value, planted: &Planted) -> bool {
             .is_some_and(|wait| (wait["threads"].as_f64().unwrap_or_default() - threads).abs() < 0.5),
         Planted::Pool(children, name) => {
             is_named(run, &Planted::Wait("worker-pool", name)) && sentence.contains(&format!("{children} children of "))
+        }
+        Planted::Holder(function) => {
+            let hot = list("hot").first().is_some_and(|hot| hot["function"] == *function);
+            hot && sentence.contains(function)
         }
         Planted::Without(cause) => list("waits").iter().all(|wait| wait["cause"] != *cause),
         Planted::Function(parts) => list("hot").iter().any(|hot| {
@@ -93,7 +100,7 @@ macro_rules! applications {
     )+};
 }
 
-use Planted::{Function, Lock, Pool, Threads, Wait, Without};
+use Planted::{Function, Holder, Lock, Pool, Threads, Wait, Without};
 
 /// Beginnings of the names of functions in which OpenSSL computes a signature with a private RSA key. If the library
 /// lacks the names of its inner functions, stacks show only the exported function that calls the inner functions.
@@ -103,7 +110,8 @@ applications! {
     express_with_pbkdf2: |test| servers::express(test, "hash", &[]), [], Function(&["sha512"]);
     express_with_a_connection_for_each_request: |test| servers::express_pool(test, 90), [], Without("connection-pool");
     go_that_encodes_json: |test| servers::go(test, "json"), [], Function(&["encoding/json"]);
-    ruby_threads_that_compute: servers::ruby, [], Wait("lock", "GVL");
+    ruby_threads_that_compute: |test| servers::ruby(test, "threads.rb"), [], Wait("lock", "GVL");
+    gunicorn_threads_that_compute: |test| servers::gunicorn(test, "/compute"), [], Holder("price_basket");
     redis_with_keys: servers::redis_keys, [], Wait("serial-cpu", "KEYS");
     redis_with_keys_behind_express: servers::express_keys, [], Wait("serial-cpu", "KEYS");
     nginx_with_gzip_at_level_9: servers::nginx_gzip, ["--header", "Accept-Encoding: gzip"], Function(&["deflate", "longest_match"]);
@@ -150,7 +158,11 @@ mod idle {
         tomcat_with_eight_threads: servers::tomcat, [], Threads(8.0, "http-nio");
         go_with_a_mutex: |test| servers::go(test, "mutex"), [], Wait("lock", "main.underLock");
         go_with_a_semaphore: |test| servers::go(test, "semaphore"), [], Wait("worker-pool", "main.withPlace");
-        php_fpm_with_five_children_behind_a_unix_socket: servers::php_fpm, [], Pool(5, "pool www");
+        php_fpm_with_five_children_behind_a_unix_socket: |test| servers::php_fpm(test, "sleep.php"), [], Pool(5, "pool www");
+        php_fpm_with_a_lock_on_a_file: |test| servers::php_fpm(test, "flock.php"), [], Wait("lock", "flock.php");
+        gunicorn_with_three_connections_in_a_queue: |test| servers::gunicorn(test, "/"), [], Wait("worker-pool", "load_user");
+        ruby_threads_with_a_mutex: |test| servers::ruby(test, "mutex.rb"), [], Wait("lock", "Mutex of Ruby");
+        java_with_a_monitor: servers::java_monitor, [], Wait("lock", "Tickets.bookTicket");
         postgresql_with_a_row_lock: |test| servers::express_row(test, false), [], Wait("row-lock", "UPDATE");
         postgresql_with_a_row_lock_in_its_sessions:
             |test| servers::express_row(test, true), [], Wait("row-lock", "update counters set n = n + ?");

@@ -10,6 +10,10 @@ use crate::thresholds::WAIT_MOSTLY;
 /// Maximum number of functions in the list.
 const MAX_FUNCTIONS: usize = 10;
 
+/// Beginnings of the names of library functions that wait for locks, semaphores and queues: Python's Lib/queue.py and
+/// Lib/threading.py, and Java's package `java.util.concurrent`.
+const PLACE_WAITS: [&str; 3] = ["java.util.concurrent.Semaphore.", "queue.", "threading."];
+
 /// Returns the functions of the run in which most threads wait.
 pub(crate) fn of_run(run: &Run) -> Vec<WaitingFunction> {
     run.sampled_waits().map(waiting).unwrap_or_default()
@@ -54,6 +58,49 @@ pub(super) fn mostly_in(profile: &WaitProfile, process: &WaitProcess) -> String 
 pub(super) fn threads_in(profile: &WaitProfile, process: &WaitProcess, is_meant: impl Fn(&str) -> bool) -> f64 {
     let own = stacks(profile).filter(|(name, ..)| names(name, &process.process));
     own.filter(|(_, frames, _)| frames.split(';').any(&is_meant)).map(|(.., weight)| weight).sum()
+}
+
+/// Returns the function in which most threads of a process wait for a lock, a semaphore or a queue of a library (see
+/// [`PLACE_WAITS`]), and the number of these threads. Leaves out threads whose stack has only one function of the
+/// program: such a function gets work for an idle thread.
+pub(super) fn waits_for_places<'a>(profile: &'a WaitProfile, process: &WaitProcess) -> Option<(&'a str, f64)> {
+    let mut functions: BTreeMap<&str, f64> = BTreeMap::new();
+    for (_, frames, weight) in stacks(profile).filter(|(name, ..)| names(name, &process.process)) {
+        if let Some(function) = called_function(frames) {
+            *functions.entry(function).or_default() += weight;
+        }
+    }
+    functions.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))
+}
+
+/// Returns the innermost function of the program, if it was called by another function of the program, and itself calls
+/// a library function of [`PLACE_WAITS`].
+fn called_function(frames: &str) -> Option<&str> {
+    let is_own = |name: &&str| !name.starts_with('[') && run::is_own_function(name);
+    let mut from_innermost = frames.rsplit(';');
+    let mut waits = false;
+    let function = from_innermost.find(|name| {
+        waits |= PLACE_WAITS.iter().any(|module| name.starts_with(module));
+        is_own(name)
+    });
+    function.filter(|_| waits && from_innermost.any(|name| is_own(&name)))
+}
+
+/// Returns the number of threads of a process that wait in `lock`, a function that waits for a lock, and the function of
+/// the program that most of these threads call it from. The function is empty if it is unknown.
+pub(super) fn callers_of<'a>(profile: &'a WaitProfile, process: &WaitProcess, lock: &str) -> (f64, &'a str) {
+    let mut callers: BTreeMap<&str, f64> = BTreeMap::new();
+    for (_, frames, weight) in stacks(profile).filter(|(name, ..)| names(name, &process.process)) {
+        // Inside a function of the program that a lock guards, the threads do not wait for this lock.
+        let mut from_innermost = frames.rsplit(';');
+        let is_own = |name: &&str| !name.starts_with('[') && run::is_own_function(name);
+        if from_innermost.find(|name| *name == lock || is_own(name)) == Some(lock) {
+            *callers.entry(from_innermost.find(is_own).unwrap_or_default()).or_default() += weight;
+        }
+    }
+    let all = callers.values().sum();
+    let most = callers.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
+    (all, most.filter(|(_, weight)| *weight >= WAIT_MOSTLY * all).map_or("", |(function, _)| function))
 }
 
 /// Returns the process, the functions and the weight of each stack of waiting threads. The functions are separated by
@@ -121,6 +168,15 @@ mod tests {
         ] {
             assert_eq!(first(stack), function, "{stack}");
         }
+    }
+
+    #[test]
+    fn only_functions_that_the_program_calls_wait_with_a_request() {
+        let waits = "queue.Queue.get;threading.Condition.wait;sem_clockwait;__futex_abstimed_wait_common";
+        let handler = "threading.Thread.run;concurrent.futures.thread._worker;ThreadWorker.handle;load_user";
+        assert_eq!(called_function(&format!("{handler};{waits}")), Some("load_user"));
+        assert_eq!(called_function(&format!("threading.Thread.run;WorkerThread.run;{waits}")), None, "an idle thread");
+        assert_eq!(called_function("main;serve;take;pthread_cond_wait"), None, "not Python");
     }
 
     #[test]

@@ -2,12 +2,19 @@
 
 use run::{CountedKind, ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
-use super::functions::threads_in;
+use super::functions::{callers_of, threads_in};
 use super::requests::Requests;
-use crate::thresholds::WAIT_MOSTLY;
+use crate::thresholds::{WAIT_MOSTLY, WAIT_QUEUE};
 
-/// Functions in which threads wait until a lock is free, each with the lock's name. Source: Ruby's thread_sync.c.
-const LOCKS: &[(&str, &str)] = &[("rb_mutex_lock", "a Mutex of Ruby"), ("rb_mutex_synchronize", "a Mutex of Ruby")];
+/// Functions in which threads wait until a lock is free, each with the lock's name. Sources: Ruby's thread_sync.c, and
+/// Java's package `java.util.concurrent.locks`.
+const LOCKS: &[(&str, &str)] = &[
+    ("java.util.concurrent.locks.ReentrantLock.lock", "a ReentrantLock of Java"),
+    ("rb_mutex_lock", "a Mutex of Ruby"),
+    ("rb_mutex_synchronize", "a Mutex of Ruby"),
+];
+/// Beginning of the names of Ruby's own functions. They call each other, and not the program.
+const RUBY: &str = "rb_";
 
 /// Functions of SQLite in which a thread sleeps and tries again while another thread or process writes to the database.
 /// The second function has this name in versions of SQLite before 3.29. The symbol table of a library may lack some of
@@ -22,9 +29,31 @@ fn waits_for_sqlite(function: &str) -> bool {
     SQLITE_WAITS.contains(&name.trim_start_matches('_'))
 }
 
-/// Returns the locks of SQLite's databases for which requests wait, at most one for each process name.
+/// Returns the locks of libraries for which requests wait, at most one for each process name.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
-    profile.processes.iter().filter_map(|process| sqlite_lock(profile, process, requests)).collect()
+    let lock =
+        |process| sqlite_lock(profile, process, requests).or_else(|| lock_of_runtime(profile, process, requests));
+    profile.processes.iter().filter_map(lock).collect()
+}
+
+/// Returns the lock of [`LOCKS`] for which most requests of a process wait.
+fn lock_of_runtime(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> Option<WaitFinding> {
+    let of = |(waits, lock): &(&str, &'static str)| {
+        let (waiting, caller) = callers_of(profile, process, waits);
+        (waiting, *lock, if waits.starts_with(RUBY) { "" } else { caller })
+    };
+    let (waiting, lock, function) = LOCKS.iter().map(of).max_by(|(a, ..), (b, ..)| a.total_cmp(b))?;
+    let of = process.threads.max(waiting);
+    (waiting >= WAIT_QUEUE && requests.are_held_by(waiting)).then(|| WaitFinding {
+        cause: WaitCause::Lock,
+        name: lock.into(),
+        process: process.process.clone(),
+        threads: waiting,
+        of,
+        function: function.into(),
+        share: waiting / of,
+        ..WaitFinding::default()
+    })
 }
 
 /// Returns the lock of a SQLite database for which threads or goroutines of a process wait. If nearly all threads of a
@@ -63,10 +92,20 @@ pub(super) fn lock_of(function: &str) -> Option<&'static str> {
     LOCKS.iter().find(|(waits, _)| *waits == function).map(|(_, lock)| *lock)
 }
 
+/// Returns true for the name of a lock in [`LOCKS`].
+pub(super) fn is_named(name: &str) -> bool {
+    LOCKS.iter().any(|(_, lock)| *lock == name)
+}
+
 /// Beginnings of the functions in which idle threads of a pool wait for work. A futex looks the same, in memory and in
 /// its number of waiting threads, for idle threads and for a lock. Source: CPython's Lib/concurrent/futures/thread.py
-/// and Lib/multiprocessing/pool.py.
-const WORK_QUEUES: &[&str] = &["_worker (thread.py", "worker (pool.py"];
+/// and Lib/multiprocessing/pool.py. Runs of earlier versions of loadline lack the module before the function.
+const WORK_QUEUES: &[&str] = &[
+    "concurrent.futures.thread._worker (thread.py",
+    "multiprocessing.pool.worker (pool.py",
+    "_worker (thread.py",
+    "worker (pool.py",
+];
 
 /// Returns true if threads that wait in the function are idle.
 pub(super) fn is_work_queue(function: &str) -> bool {
@@ -134,6 +173,35 @@ mod tests {
         profile.clients = Some(clients(40.0, 0.0));
         let waiting = vec![StackSum { stack: "app;sqlite3InvokeBusyHandler;usleep".into(), weight: 8.0 }];
         profile.stacks = Some(StackProfile { waiting, ..StackProfile::default() });
+        assert!(waits(&profile, &[]).iter().all(|found| found.cause != WaitCause::Lock));
+    }
+
+    /// This test repeats a situation that was observed with a server in Ruby that has one thread for each connection. An
+    /// earlier version of loadline named no cause, because no request stayed unread.
+    #[test]
+    fn threads_of_ruby_that_wait_for_a_mutex_wait_for_a_lock() {
+        let mut profile = process(17.0, &[(ThreadState::Futex, "", 8.0), (ThreadState::Events, "", 9.0)]);
+        profile.clients = Some(clients(8.5, 0.0));
+        let (cause, said) = told(profile.clone(), "rb_vm_exec;rb_mutex_synchronize;rb_mutex_lock;pthread_cond_wait");
+        assert_eq!((cause, said.as_str()), (WaitCause::Lock, "8 of 17 threads of app:7 wait for a Mutex of Ruby"));
+        // The holder of the lock sleeps in a block of the same function.
+        let waiting = vec![StackSum { stack: "app;rb_mutex_synchronize;rb_thread_wait_for;ppoll".into(), weight: 8.0 }];
+        profile.stacks = Some(StackProfile { waiting, ..StackProfile::default() });
+        assert!(waits(&profile, &[]).iter().all(|found| found.cause != WaitCause::Lock));
+    }
+
+    #[test]
+    fn threads_of_java_that_wait_for_a_lock_are_told_from_those_that_wait_for_work() {
+        let mut profile = process(20.0, &[(ThreadState::Futex, "", 19.0), (ThreadState::Sleep, "", 1.0)]);
+        profile.clients = Some(clients(9.0, 0.0));
+        let park = "java.util.concurrent.locks.LockSupport.park;jdk.internal.misc.Unsafe.park;pthread_cond_wait";
+        let lock = format!("java.lang.Thread.run;Tickets.book;java.util.concurrent.locks.ReentrantLock.lock;{park}");
+        let (cause, said) = told(profile.clone(), &lock);
+        let wanted = "8 of 20 threads of app:7 wait for a ReentrantLock of Java in Tickets.book";
+        assert_eq!((cause, said.as_str()), (WaitCause::Lock, wanted));
+        let idle = format!("app;main;java.util.concurrent.ThreadPoolExecutor.getTask;{park}");
+        profile.stacks =
+            Some(StackProfile { waiting: vec![StackSum { stack: idle, weight: 8.0 }], ..StackProfile::default() });
         assert!(waits(&profile, &[]).iter().all(|found| found.cause != WaitCause::Lock));
     }
 

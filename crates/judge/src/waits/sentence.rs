@@ -5,6 +5,7 @@ use run::{CountedKind, SessionState, ThreadState, WaitCause, WaitFinding, WaitPr
 
 use super::activity::names_call;
 use super::collectors::is_collection;
+use super::library_locks;
 use super::locks::is_of_runtime;
 use super::pools::{is_of_processes, waits_for_slot};
 use super::runtime_cpus;
@@ -31,8 +32,8 @@ pub(crate) fn sentence(finding: &WaitFinding) -> String {
         WaitCause::Lock => {
             let held = lock_holder(finding, object);
             let lock = match finding.function.as_str() {
-                "" if is_of_runtime(name) => name.clone(),
-                function if is_of_runtime(name) => format!("{name} in {function}"),
+                "" if is_description(name) => name.clone(),
+                function if is_description(name) => format!("{name} in {function}"),
                 "" => format!("one lock ({name})"),
                 function if function == name => format!("one lock in {function}"),
                 function => format!("the lock {name} in {function}"),
@@ -74,6 +75,11 @@ pub(crate) fn sentence(finding: &WaitFinding) -> String {
         WaitCause::Peer if peer.is_empty() => format!("{who} wait for replies of other servers"),
         WaitCause::Peer => format!("{who} wait for replies of {peer}"),
     }
+}
+
+/// Returns true for the name of a lock that describes the kind of lock, such as "a Java monitor".
+fn is_description(name: &str) -> bool {
+    is_of_runtime(name) || library_locks::is_named(name)
 }
 
 /// Returns the sentence about a pool of workers that all have a request. `object` is what the workers wait for.

@@ -15,12 +15,30 @@ use crate::thresholds::{WAIT_FEW, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOS
 const SECTION: &str = "a limited section of its code";
 
 /// Returns the limited section for which threads of a process wait, if each waiting thread works on a request.
+pub(super) fn limited_section(
+    profile: &WaitProfile,
+    activity: &Activity<'_>,
+    requests: &Requests,
+) -> Option<WaitFinding> {
+    section_of_each_connection(profile, activity, requests).or_else(|| section_of_stacks(profile, activity, requests))
+}
+
+/// Returns the limited section for which threads of Python or Java wait in a function that the program calls for a
+/// request. The stacks tell these threads from idle ones, so the process may also have an event loop, as gunicorn has.
+fn section_of_stacks(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
+    let (function, waiting) = functions::waits_for_places(profile, activity.process)?;
+    let active = activity.all_threads(ThreadState::is_active);
+    let is_limited = waiting >= WAIT_QUEUE && active >= WAIT_MOSTLY && requests.are_held_by(waiting);
+    is_limited.then(|| section(activity, waiting, function.into()))
+}
+
+/// Returns the limited section for which threads wait in a process with one thread for each connection.
 ///
 /// Idle threads of a pool wait in the same way, but work on no request. While idle threads wait, the number of requests
 /// at the process equals the number of its active threads. Threads of an event loop, or with other work, do not work on
 /// one request each. The process must therefore have one thread per connection, and at most one further thread, which
 /// accepts connections.
-pub(super) fn limited_section(
+fn section_of_each_connection(
     profile: &WaitProfile,
     activity: &Activity<'_>,
     requests: &Requests,
@@ -37,8 +55,13 @@ pub(super) fn limited_section(
     let each = (held.filter(|held| held.is_finite())? - active) / waiting;
     let hold_one = (1.0 - WAIT_HOLDS_NONE..=WAIT_HOLDS_TOO_MANY).contains(&each);
     let is_limited = is_single && has_one_each && waiting >= WAIT_QUEUE && active >= WAIT_MOSTLY && hold_one;
-    let function = functions::mostly_in(profile, process);
-    is_limited.then(|| WaitFinding {
+    is_limited.then(|| section(activity, waiting, functions::mostly_in(profile, process)))
+}
+
+/// Returns the finding about a limited section for which `waiting` threads wait in `function`.
+fn section(activity: &Activity<'_>, waiting: f64, function: String) -> WaitFinding {
+    let process = activity.process;
+    WaitFinding {
         cause: WaitCause::WorkerPool,
         name: if function.is_empty() { SECTION.into() } else { function.clone() },
         process: process.process.clone(),
@@ -49,7 +72,7 @@ pub(super) fn limited_section(
         function,
         share: (waiting / process.threads.max(waiting)).min(1.0),
         ..WaitFinding::default()
-    })
+    }
 }
 
 /// Returns the number of connections on which a process gets requests. For an upstream, the counted connections are
@@ -70,7 +93,7 @@ fn holder(activity: &Activity<'_>) -> Option<ThreadState> {
 
 #[cfg(test)]
 mod tests {
-    use run::ClientConnections;
+    use run::{ClientConnections, StackProfile, StackSum};
 
     use super::super::tests::{clients, process};
     use super::super::waits;
@@ -105,6 +128,31 @@ mod tests {
         let said = sentences(&three_places());
         let wanted = "3.85 of 65 threads of app:7 wait for a slot in a limited section of its code; those inside sleep";
         assert_eq!(said, [wanted]);
+    }
+
+    /// As in an observed gunicorn with 16 threads, a queue of Python contains three connections to a database. The
+    /// worker of gunicorn also has an event loop, which accepts the clients' connections.
+    fn three_connections(caller: &str) -> WaitProfile {
+        let states = [(ThreadState::Futex, "", 12.7), (ThreadState::Sleep, "", 2.96), (ThreadState::Events, "", 1.91)];
+        let mut profile = process(18.0, &states);
+        profile.processes[0].epoll = true;
+        profile.clients = Some(ClientConnections { uncertain: 3.7, ..clients(12.2, 0.0) });
+        let stack = format!("app;threading.Thread.run;{caller};queue.Queue.get;threading.Condition.wait;sem_wait");
+        let waiting = vec![StackSum { stack, weight: 12.6 }];
+        profile.stacks = Some(StackProfile { waiting, ..StackProfile::default() });
+        profile
+    }
+
+    #[test]
+    fn threads_of_python_wait_for_an_element_of_a_queue() {
+        let wanted = "12.6 of 18 threads of app:7 wait for a slot in load_user; those inside sleep";
+        assert_eq!(sentences(&three_connections("ThreadWorker.handle;load_user")), [wanted]);
+        for idle in ["WorkerThread.run", "concurrent.futures.thread._worker"] {
+            assert!(sentences(&three_connections(idle)).iter().all(|said| !said.contains("slot")), "{idle}");
+        }
+        let mut few = three_connections("ThreadWorker.handle;load_user");
+        few.clients = Some(clients(3.0, 0.0));
+        assert!(sentences(&few).iter().all(|said| !said.contains("slot")), "the waiting threads have no requests");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use sys::clock::thread_cpu_ns;
 use super::calls::{self, Blocked};
 use super::holder_functions::FutexId;
 use super::lock_holders::{HolderReader, InterpreterHolder};
-use super::own_function::{is_own, own_function};
+use super::own_function::{computing_function, is_own, own_function};
 use super::process::thread_folder;
 use super::round::ThreadSample;
 
@@ -22,7 +22,7 @@ impl HolderReader for Processes {
         let process = self.get(pid).filter(|process| process.is_python())?;
         process.global(address).filter(|global| &*global.name == PYTHON)?;
         let (own_id, frames) = process.interpreter_lock_holder(is_own)?;
-        Some(InterpreterHolder { own_id, function: own_function(&frames) })
+        Some(InterpreterHolder { own_id, function: computing_function(&frames) })
     }
 
     fn cpu_ns(&self) -> u64 {

@@ -2,9 +2,22 @@
 
 use stacks::Frame;
 
-/// Returns the innermost function that does not merely wait on behalf of its caller, with its file and line.
+/// Module of the frames of Python functions.
+const PYTHON: &str = "python";
+
+/// Returns the innermost function that does not merely wait on behalf of its caller, with its file and line. If a stack
+/// of Python has no such function, returns the innermost function of Python's standard library, which tells an idle
+/// thread of a pool.
 pub(super) fn own_function(frames: &[Frame]) -> Option<String> {
-    frames.iter().find(|frame| is_own(frame)).map(Frame::label_and_place)
+    let of_library = || frames.iter().find(|frame| &*frame.module == PYTHON);
+    frames.iter().find(|frame| is_own(frame)).or_else(of_library).map(Frame::label_and_place)
+}
+
+/// Returns the same function as [`own_function`], with its file but without a line. A thread that computes executes
+/// many lines of its function.
+pub(super) fn computing_function(frames: &[Frame]) -> Option<String> {
+    let without_lines: Vec<Frame> = frames.iter().map(|frame| Frame { line: None, ..frame.clone() }).collect();
+    own_function(&without_lines)
 }
 
 /// Returns true if a function does not merely wait on behalf of its caller.
@@ -32,5 +45,22 @@ mod tests {
         ];
         assert_eq!(own_function(&frames).as_deref(), Some("handle (app.c:41)"));
         assert_eq!(own_function(&frames[..3]), None);
+        assert_eq!(computing_function(&frames).as_deref(), Some("handle (app.c)"));
+    }
+
+    #[test]
+    fn the_function_that_calls_python_s_standard_library_is_told() {
+        let frames = [
+            frame(Some("threading.Condition.wait"), PYTHON, Some(327)),
+            frame(Some("queue.Queue.get"), PYTHON, Some(171)),
+            frame(Some("Handler.do_GET"), PYTHON, Some(11)),
+            frame(Some("socketserver.BaseServer.finish_request"), PYTHON, Some(361)),
+        ];
+        assert_eq!(own_function(&frames).as_deref(), Some("Handler.do_GET (app.c:11)"));
+        let idle = [
+            frame(Some("concurrent.futures.thread._worker"), PYTHON, Some(81)),
+            frame(Some("threading.Thread.run"), PYTHON, Some(975)),
+        ];
+        assert_eq!(own_function(&idle).as_deref(), Some("concurrent.futures.thread._worker (app.c:81)"));
     }
 }

@@ -128,8 +128,9 @@ impl StackSampler {
         if process.has_goroutines() {
             return;
         }
-        if process.is_python() {
+        if process.has_runtime_frames() {
             let frames = process.waiting_frames(thread.tid, pc, sp, &[]);
+            self.monitors.add(process.name(), &frames, weight);
             return self.named.add(process.name(), &frames, weight);
         }
         let key = (process.pid(), process.unwind_waiting(pc, sp, &[]));

@@ -23,8 +23,8 @@ const BURST_PERIODS_NS: (u64, u64) = (200_000, 1_000_000);
 const SAMPLES_PER_EVENT: u64 = 2;
 /// Time between two reads of the samples of a burst, nanoseconds. The kernel's buffer has space for 15 samples per CPU.
 const BURST_LOOK_NS: u64 = 3_000_000;
-/// Time between two reads of the samples of `perf` events that stay open, nanoseconds.
-const LOOK_NS: u64 = 50_000_000;
+/// Maximum time between two reads of the samples of `perf` events that stay open, nanoseconds.
+pub(super) const LOOK_NS: u64 = 50_000_000;
 /// Time between two checks of the cost of sampling while `perf` events stay open, nanoseconds.
 const CHECK_NS: u64 = 1_000_000_000;
 /// Longest pause between two bursts, and between two openings of `perf` events that stay open, nanoseconds.
@@ -112,14 +112,15 @@ impl State {
         }
     }
 
-    /// Returns the time at which the samples must be read next, nanoseconds.
-    pub(super) fn next_ns(self, now_ns: u64) -> u64 {
+    /// Returns the time at which the samples must be read next, nanoseconds. `look_ns` is the time between two reads
+    /// while the `perf` events stay open.
+    pub(super) fn next_ns(self, now_ns: u64, look_ns: u64) -> u64 {
         match self {
             // Without a process to sample, the `perf` events stay closed after `until_ns`, so the next call is due a
             // little later than now.
             Self::Closed { until_ns } => until_ns.max(now_ns + BURST_LOOK_NS),
             Self::Burst { until_ns, .. } => until_ns.min(now_ns + BURST_LOOK_NS),
-            Self::Open { .. } => now_ns + LOOK_NS,
+            Self::Open { .. } => now_ns + look_ns,
         }
     }
 }

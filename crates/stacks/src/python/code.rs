@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::layout::Layout;
 use super::line_table::{LineFormat, line_at};
+use super::standard_library;
 use crate::frame::Frame;
 use crate::memory::{Memory, Remote};
 use crate::names::printable;
@@ -40,7 +41,8 @@ impl Code {
         Some((at, name, memory.word(at.checked_add(layout.code.lines)?)?))
     }
 
-    /// Reads the code object at an address.
+    /// Reads the code object at an address. The name of a function of the standard library begins with its module, such
+    /// as `threading.`.
     pub(super) fn read(memory: &mut Remote, layout: &Layout, at: u64) -> Option<Self> {
         let mut text = |offset| {
             let text = memory.word(at.checked_add(offset)?)?;
@@ -49,7 +51,11 @@ impl Code {
         let (name, file) = (text(layout.code.name)?, text(layout.code.file)?);
         let first_line = memory.half(at.checked_add(layout.code.first_line)?)?;
         let lines = memory.word(at.checked_add(layout.code.lines)?)?;
-        Some(Self { name: printable(&name), file: printable(&file), first_line, lines: read_bytes(memory, lines)? })
+        let name = match standard_library::module_of(&file) {
+            Some(module) => printable(&format!("{module}.{name}")),
+            None => printable(&name),
+        };
+        Some(Self { name, file: printable(&file), first_line, lines: read_bytes(memory, lines)? })
     }
 
     /// Returns the frame of a function that executes the instruction at the byte `offset` of its code.

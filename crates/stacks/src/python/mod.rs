@@ -10,6 +10,7 @@ mod code;
 mod interpreter_lock;
 mod layout;
 mod line_table;
+mod standard_library;
 mod threads;
 
 use std::collections::HashMap;

@@ -148,8 +148,9 @@ pub(super) fn nginx_gzip(test: &str) -> Option<Server> {
     nginx(test, "gzip on; gzip_comp_level 9; types { text/plain html; } gzip_types text/plain;", "")
 }
 
-/// Starts nginx in front of PHP-FPM with five child processes. nginx reaches PHP-FPM over a Unix socket.
-pub(super) fn php_fpm(test: &str) -> Option<Server> {
+/// Starts nginx in front of PHP-FPM with five child processes, which execute a script of this folder for each request.
+/// nginx reaches PHP-FPM over a Unix socket.
+pub(super) fn php_fpm(test: &str, name: &str) -> Option<Server> {
     let names = ["php-fpm8.2", "php-fpm8.3", "php-fpm8.4", "php-fpm"];
     let (fpm, dir) = (installed(test, &names)?, tempfile::tempdir().unwrap());
     let user = if testkit::is_root() { "user = nobody\ngroup = nogroup\n" } else { "" };
@@ -165,8 +166,8 @@ pub(super) fn php_fpm(test: &str) -> Option<Server> {
     command.args(["-F", "-n", "-y"]).arg(dir.path().join("fpm.conf")).stderr(Stdio::null());
     // If the test runs as root, PHP's workers run as user nobody, who can read this folder, but perhaps not the folder
     // of the sources.
-    let script = dir.path().join("sleep.php");
-    std::fs::copy(source("sleep.php"), &script).unwrap();
+    let script = dir.path().join(name);
+    std::fs::copy(source(name), &script).unwrap();
     let location = format!(
         "location / {{ fastcgi_pass unix:{}; fastcgi_param SCRIPT_FILENAME {}; fastcgi_param REQUEST_METHOD GET; }}",
         socket.display(),
@@ -184,10 +185,28 @@ pub(super) fn puma(test: &str) -> Option<Server> {
     Some(started(command, port))
 }
 
-pub(super) fn ruby(test: &str) -> Option<Server> {
+pub(super) fn ruby(test: &str, name: &str) -> Option<Server> {
     let (ruby, port) = (installed(test, &["ruby"])?, free_port());
     let mut command = Command::new(ruby);
-    command.arg(source("threads.rb")).arg(port.to_string());
+    command.arg(source(name)).arg(port.to_string());
+    Some(started(command, port))
+}
+
+/// Starts gunicorn with one worker process of 16 threads. All requests have the given path.
+pub(super) fn gunicorn(test: &str, path: &str) -> Option<Server> {
+    let (gunicorn, port) = (installed(test, &["gunicorn"])?, free_port());
+    let mut command = Command::new(gunicorn);
+    command.arg("--chdir").arg(source("")).args(["-k", "gthread", "--threads", "16", "--log-level", "error"]);
+    command.args(["-b", &format!("127.0.0.1:{port}"), "gunicorn_app:app"]);
+    let server = started(command, port);
+    Some(Server { url: format!("http://127.0.0.1:{port}{path}"), ..server })
+}
+
+/// Starts the server in Java whose requests sleep in a monitor.
+pub(super) fn java_monitor(test: &str) -> Option<Server> {
+    let (java, port) = (installed(test, &["java"])?, free_port());
+    let mut command = Command::new(java);
+    command.arg("-Dsun.net.httpserver.nodelay=true").arg(source("Tickets.java")).arg(port.to_string());
     Some(started(command, port))
 }
 

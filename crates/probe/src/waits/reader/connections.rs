@@ -51,7 +51,7 @@ impl Reader {
     }
 
     /// Adds to each peer the name of a process that answers at the peer's address, if one is known.
-    fn name_peers(&self, peers: &mut [PeerSample]) {
+    pub(in crate::waits) fn name_peers(&self, peers: &mut [PeerSample]) {
         for peer in peers {
             let process = self.answers.get(&peer.address).and_then(|pid| self.processes.get(pid));
             peer.to = process.map(|process| process.name.clone());

@@ -15,11 +15,14 @@ impl Work {
         } else if self.children.is_due(monotonic_ns()) {
             self.find_children();
         }
-        let connections = self.read_connections();
+        let mut connections = self.read_connections();
         let clients = if connections.is_none() { self.read_clients() } else { None };
         // A round that counts the requests to new upstreams must also read the upstreams' threads.
         if self.reader.has_new_upstreams() {
             self.find_processes();
+            // All connections are read seldom, perhaps only once in a short measurement. The processes of an upstream
+            // that this reading found are known only now.
+            connections.iter_mut().for_each(|connections| self.reader.name_peers(&mut connections.peers));
         }
         let before = thread_cpu_ns();
         let mut round = self.reader.round();
