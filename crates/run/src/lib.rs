@@ -42,7 +42,9 @@ pub use findings::Findings;
 pub use findings::bottleneck::{
     BOTTLENECKS, Bottleneck, BottleneckSpec, Caveat, Evidence, Margin, NextBottleneck, RuledOut, bottleneck,
 };
-pub use findings::capacity::{BoundWindows, Capacity, ClosedLoopSource, ExcludedTime, GrowingProcesses, Knee, LongRun, OwnLimit};
+pub use findings::capacity::{
+    BoundWindows, Capacity, ClosedLoopSource, ExcludedTime, GrowingProcesses, Knee, LongRun, OwnLimit,
+};
 pub use findings::check::{Check, Relation};
 pub use findings::classes::{ClassCosts, ClassFinding, ClassPart, ClassTally};
 pub use findings::compared_figure::{ComparedFigure, ComparisonResult, FigureRole, NeededData};
