@@ -293,18 +293,22 @@ mod tests {
         assert!(run.findings.capacity.as_ref().is_none_or(|c| !c.held));
     }
 
-    /// A WebSocket server closes connections with code 1013 from eight clients on. An earlier version of loadline advised
-    /// to read the server's log.
+    /// A WebSocket server closes the connections of four requests in five with code 1013. An earlier version of loadline
+    /// advised to read the server's log.
     #[test]
     fn a_server_that_asks_to_come_later_gets_less_load() {
         let change = |t: &mut run::Trial, p: &Point| {
-            if p.n >= 8.0 {
-                let failed = t.measured.tally.completed;
+            if p.n >= 1.0 {
+                let failed = 4 * t.measured.tally.completed;
                 t.tally.errors.0.insert(run::ErrorKind::TryAgainLater, failed);
                 t.measured.tally.errors = t.tally.errors.clone();
             }
         };
-        let mut run = PlantedRun::new(60.0, 20_000.0).change(change).run();
+        let mut run = PlantedRun::new(60.0, 20_000.0)
+            .per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 10.0)
+            .per_s(Who::Server, "thread.cpu", "srv:100/101", |p| p.x * 10.0)
+            .change(change)
+            .run();
         crate::judge(&mut run);
         let found = &run.findings.bottleneck;
         assert!(found.sentence.contains("connections closed for overload"), "{found:#?}");

@@ -143,9 +143,10 @@ fn explain_fault(exchange: &Exchange, fault: &Fault, plan: &LoadPlan) -> String 
             format!("{fault}: does it speak {protocol}?")
         }
         Some(name) => format!("it speaks {name}, not {protocol}; correct the port or the scheme"),
-        // The handshake of QUIC names the protocol, so the server speaks it.
-        None if is_over_udp(plan) => {
-            format!("{fault}: the server speaks {protocol}, but breaks its rules; correct the server")
+        // A complete handshake of QUIC, or a login, shows that the server speaks the protocol. The first bytes belong to
+        // this handshake, so they do not show the fault.
+        None if is_over_udp(plan) || had_handshake(exchange, plan.tls.is_some()) => {
+            format!("{fault}; the handshake of {protocol} was complete, so correct the server or the request")
         }
         None if exchange.answer.0.is_empty() => format!("{fault}: does it speak {protocol}?"),
         None if plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/1.") => {
@@ -155,6 +156,13 @@ fn explain_fault(exchange: &Exchange, fault: &Fault, plan: &LoadPlan) -> String 
             format!("{fault}; its answer begins {}: does it speak {protocol}?", exchange.answer.beginning())
         }
     }
+}
+
+/// Returns true if the server sent a handshake of the protocol before the request began. A handshake of TLS alone does
+/// not count.
+fn had_handshake(exchange: &Exchange, over_tls: bool) -> bool {
+    let bytes = if over_tls { exchange.handshake_plain as u64 } else { exchange.handshake_bytes };
+    exchange.request_begun && bytes > 0
 }
 
 /// Formats the number of bytes that came after the handshake: `1 byte`, `1,875 bytes`.
@@ -204,15 +212,19 @@ const FOREIGN_GREETINGS: &[(&str, &[u8])] = &[
     ("TLS", b"\x16\x03"),
     ("SMTP or FTP", b"220"),
     ("Redis", b"-ERR"),
-    ("HTTP/2", b"\x00\x00\x12\x04"),
-    ("HTTP/2", b"\x00\x00\x06\x04"),
-    ("HTTP/2", b"\x00\x00\x0c\x04"),
-    ("HTTP/2", b"\x00\x00\x00\x04"),
     ("IMAP", b"* OK"),
     ("POP3", b"+OK"),
     ("VNC", b"RFB "),
 ];
 
 fn foreign_protocol(seen: &[u8]) -> Option<&'static str> {
-    FOREIGN_GREETINGS.iter().find(|(_, greeting)| seen.starts_with(greeting)).map(|(name, _)| *name)
+    let known = FOREIGN_GREETINGS.iter().find(|(_, greeting)| seen.starts_with(greeting)).map(|(name, _)| *name);
+    known.or_else(|| begins_with_settings(seen).then_some("HTTP/2"))
+}
+
+/// Returns true if bytes begin with a frame SETTINGS of HTTP/2: its length is a multiple of 6, its type is 4, and it has
+/// neither flags nor a stream (RFC 9113, section 6.5).
+fn begins_with_settings(seen: &[u8]) -> bool {
+    let [0, high, low, 4, 0, 0, 0, 0, 0, ..] = *seen else { return false };
+    u16::from_be_bytes([high, low]).is_multiple_of(6)
 }

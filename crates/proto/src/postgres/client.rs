@@ -91,6 +91,10 @@ impl Client for ClientPlan {
     }
 }
 
+/// Codes of fatal errors with which a server ends a connection, whatever its client does: a shutdown, a crash of another
+/// process, and the time limits on idle connections and transactions (PostgreSQL manual, appendix A).
+const ENDS_OF_OWN_ACCORD: &[&str] = &["57P01", "57P02", "57P05", "25P03"];
+
 /// Client side of one connection.
 pub struct ClientSession {
     plan: ClientPlan,
@@ -247,16 +251,22 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Handles an error from the server. After a fatal error, the server closes the connection.
+    /// Handles an error from the server. After a fatal error, the server closes the connection. If the server ends the
+    /// connection of its own accord, the error answers no statement, even if one is in flight.
     fn fail(&mut self, progress: &mut Progress, done: &mut dyn FnMut(Done)) -> Result<(), Fault> {
         let error = ServerError::from_body(self.reader.error());
         let (is_fatal, status) = (error.is_fatal(), run::sqlstate_status(&error.sqlstate));
+        let is_of_own_accord = is_fatal && ENDS_OF_OWN_ACCORD.contains(&error.sqlstate.as_str());
         self.error = Some(error);
         if self.setup.phase == Phase::Preparing {
             return Err(Fault::Malformed("the server does not prepare a statement"));
         }
         if self.outstanding == 0 && !is_fatal {
             return Err(Fault::Unasked("an error that belongs to no statement"));
+        }
+        if is_of_own_accord {
+            progress.close = true;
+            return Ok(());
         }
         self.failed.get_or_insert(status);
         if is_fatal && self.outstanding > 0 {

@@ -149,10 +149,17 @@ proptest! {
 
 #[test]
 fn a_fatal_error_fails_its_statement_and_ends_the_connection() {
-    let fatal = error("FATAL", "57P01", "terminating connection due to administrator command");
+    let ended = error("FATAL", "57P01", "terminating connection due to administrator command");
     let mut idle = session("", false, true);
-    assert_eq!(fed(&mut idle, &fatal, 6).unwrap(), (vec![], Progress::CLOSE));
+    assert_eq!(fed(&mut idle, &ended, 6).unwrap(), (vec![], Progress::CLOSE));
     assert!(idle.close_words().unwrap().contains("57P01"));
+    // The server ended the connection of its own accord, just when a statement was sent. An earlier version of loadline
+    // counted this statement as answered.
+    let mut crossed = session("", false, true);
+    crossed.begin(Request::default());
+    assert_eq!(fed(&mut crossed, &ended, 6).unwrap(), (vec![], Progress::CLOSE));
+    assert!(crossed.close_words().unwrap().contains("57P01"));
+    let fatal = error("FATAL", "54000", "the statement is too complex");
     let mut busy = session("", false, true);
     busy.begin(Request::default());
     let (done, progress) = fed(&mut busy, &fatal, 6).unwrap();

@@ -86,6 +86,10 @@ impl<C: Client> Client for TlsClient<C> {
     fn resends_pipelined(&self) -> bool {
         self.within.resends_pipelined()
     }
+
+    fn has_transactions(&self) -> bool {
+        self.within.has_transactions()
+    }
 }
 
 /// Client side of one connection.

@@ -75,11 +75,10 @@ impl ClientSession {
 
     /// Returns an error if bytes follow the answer that just ended and do not begin another answer. If an error is
     /// returned, the request of the ended answer counts as failed. If other requests still wait for answers, the bytes
-    /// after the ended answer are read as the next answer. If the answer ends the connection, further bytes are
-    /// ignored. Empty lines are skipped.
+    /// after the ended answer are read as the next answer. Empty lines are skipped.
     pub(super) fn check_end(&self, rest: &[u8]) -> Result<(), Fault> {
         let next = rest.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).map_or(&[][..], |at| &rest[at..]);
-        let is_surplus = self.keep_alive && self.outstanding.len() == 1 && !begins_answer(next);
+        let is_surplus = self.outstanding.len() == 1 && !begins_answer(next);
         match (is_surplus, self.status) {
             (true, 204 | 304) => Err(Fault::Malformed("a body after a status 204 or 304, which have none")),
             (true, _) => Err(Fault::Malformed("bytes after the last response")),

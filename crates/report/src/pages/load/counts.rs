@@ -40,7 +40,8 @@ pub(super) fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     let expected = expected(tally);
     if bad == 0 {
         let of_all = format!("of {}{}{expected}", counted(all as f64, "request"), test_requests(trial));
-        let detail = [Some(of_all), failures].into_iter().flatten();
+        // Failed connects and handshakes are no failed requests, but have a reason, too.
+        let detail = [Some(of_all), failures].into_iter().flatten().chain(first_failures::sentences(trial));
         return AnswerLine::new("Errors", "none", detail.collect::<Vec<_>>().join("; "));
     }
     let (share, of_which) = match outcome.failed_share {
