@@ -37,8 +37,8 @@ pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits
 
 /// Estimates the capacity from few windows, or from windows that all met the objective. The saturation rate of the
 /// closed loop then says more than the windows: the interval is as wide as this rate usually differs from that of an
-/// open loop. Returns `None` if the closed loop was not saturated, or if no window has late or punctual answers that the
-/// model of a queue can use.
+/// open loop. Returns `None` if the closed loop was not saturated, or if the estimate would come from overloads
+/// alone.
 pub(super) fn pooled_few(search: &[&Trial], trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let full = full(trials, UsualShare::of(trials.iter()))?;
     let pooled = pooled_of(search, trials, limits, Basis { full: Some(full), accepts_few: true });
