@@ -10,7 +10,7 @@ use common::{Running, has_chain, run, source};
 use loadline_stacks::Processes;
 
 /// Options of the JVM: the interpreter, or compiled code of each method that is called.
-const MODES: [&[&str]; 2] = [&["-Xint"], &["-Xcomp", "-XX:CompileOnly=Threads"]];
+const MODES: [&[&str]; 2] = [&["-Xint"], &["-Xcomp", "-XX:CompileCommand=quiet", "-XX:CompileOnly=Threads"]];
 
 #[test]
 fn waiting_threads_have_their_java_methods() {
