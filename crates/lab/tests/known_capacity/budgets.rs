@@ -35,34 +35,6 @@ fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {
     assert!(beyond > 0, "an interval is not cut at the highest rate that was tried");
 }
 
-/// A short search on a server of 20 ms per request has time for only one or two windows. An earlier version of loadline
-/// then reported the rate of the closed loop, without an interval. The saturated closed loop shows the capacity within
-/// about a tenth, so the capacity has an interval.
-#[test]
-fn a_search_with_one_or_two_windows_has_an_interval() {
-    let (mut few, mut with, mut covered) = (0, 0, 0);
-    let budgets = [7.0, 8.0, 10.0, 12.0, 15.0];
-    let draws = budgets.into_iter().flat_map(|budget_s| [1, 2, 10, 20].map(|workers| (budget_s, workers)));
-    for ((budget_s, workers), seed) in draws.zip(1..) {
-        let mut plan = Plan::default();
-        plan.search.budget_s = budget_s;
-        let places = server(Service::Constant, 20_000, workers);
-        let run = VirtualServer::new(places, plan, seed).starting_agents_in(0.3).find().unwrap();
-        let (c, exact) = (run.findings.capacity.as_ref().unwrap(), 50.0 * f64::from(workers));
-        println!(
-            "{budget_s:>4} s, {exact:>5}/s: {:.1} ({:?} to {:?}), {} windows; {}",
-            c.rate, c.low, c.high, c.windows, c.method
-        );
-        let held = c.closed_loop.is_none_or(|source| source.open_held.is_some());
-        assert!(c.at_least || c.low.is_some() || !held, "no interval: {c:?}");
-        let Some((low, high)) = c.low.zip(c.high) else { continue };
-        few += usize::from(c.windows < 3);
-        (with, covered) = (with + 1, covered + usize::from(low <= exact && exact <= high));
-    }
-    println!("{with} intervals, {few} from fewer than three windows; {covered} contain the capacity");
-    assert!(few > 0 && 10 * covered >= 8 * with, "{few} few, {covered} of {with}");
-}
-
 /// Returns true if the upper end of the capacity's interval is above every rate that completed.
 fn ends_beyond_every_rate(run: &Run) -> bool {
     let most = run.trials.iter().map(judge::good).fold(0.0, f64::max);
