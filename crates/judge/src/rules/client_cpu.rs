@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
     judge,
     advice: &[
         "Give the generator more threads (--threads) or its own CPUs, or run it on another machine (--client-hosts HOST).",
-        "Until then, the figures show the generator's limit: the server may take more.",
+        "Take the figures as the generator's limit until then: the server may take more.",
     ],
     explain: "A generator at its own limit measures itself. Five signs show this limit. First, each of its threads \
               uses all of a CPU. Second, its threads wait for a CPU nearly all the time that they do not run, or \

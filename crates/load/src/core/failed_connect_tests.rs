@@ -48,8 +48,9 @@ fn a_connect_for_which_a_client_waits_at_the_end_of_the_window_has_an_age() {
     assert_eq!((times_ms(&part, "unanswered"), times_ms(&part, "under_way")), (vec![2], vec![37]));
 }
 
-/// The server resets the connection at 15 ms, in a keep-alive race, and does not answer the next connect. The client
-/// waits for one answer, to the request of 10 ms, which is sent again on the next connection.
+/// The server resets the connection at 15 ms, in what may be a keep-alive race, and does not answer the next connect. The
+/// client waits for one answer, to the request of 10 ms, which is sent again on the next connection. The server closed no
+/// idle connection, so the reset also counts as a failure after 5 ms.
 #[test]
 fn a_client_whose_request_is_sent_again_waits_only_once() {
     let mut fixture = refused_once();
@@ -58,5 +59,5 @@ fn a_client_whose_request_is_sent_again_waits_only_once() {
     fixture.at_ms(40);
     fixture.core.enter(&mut fixture.wire, Phase::Drain, 40_000_000);
     let part = fixture.part();
-    assert_eq!((times_ms(&part, "unanswered"), times_ms(&part, "under_way")), (vec![2], vec![30]));
+    assert_eq!((times_ms(&part, "unanswered"), times_ms(&part, "under_way")), (vec![2, 5], vec![30]));
 }

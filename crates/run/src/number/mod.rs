@@ -93,8 +93,9 @@ pub fn count(value: u64) -> String {
 const MIN_LONG_S: f64 = 600.0;
 const HOUR_S: f64 = 3600.0;
 
-/// Shortest duration, in seconds, that is written in days: longer than any usual load.
-const MIN_DAYS_S: f64 = 100.0 * HOUR_S;
+/// Shortest duration, in seconds, that is written in days: longer than any usual load, and longer than the axis of any
+/// chart.
+const MIN_DAYS_S: f64 = 30.0 * 24.0 * HOUR_S;
 /// Shortest duration, in seconds, that is written in years.
 const MIN_YEARS_S: f64 = 2.0 * YEAR_S;
 const YEAR_S: f64 = 365.25 * 24.0 * HOUR_S;
