@@ -99,6 +99,22 @@ fn derive(run: &mut Run) {
     context::costs::derive(run);
 }
 
+/// Adds to the verdict what its requests wait for. Restarts are not told while the server starts more processes.
+fn explain_waits(
+    run: &Run,
+    bottleneck: &mut run::Bottleneck,
+    waits: &[run::WaitFinding],
+    known: &waits::Known<'_>,
+    order: waits::WordOrder,
+) {
+    waits::explain(bottleneck, waits, known, order);
+    if known.growing.is_none() {
+        conclude::restarts::tell(bottleneck, run);
+    }
+    waits::explain_idle_loop(bottleneck, waits, run);
+    waits::explain_connection_limit(bottleneck, waits, run, order);
+}
+
 /// Judges a run that is not finished. Leaves out two costly findings until the end: the resources for twice the
 /// capacity, and the use of each device.
 pub fn judge_so_far(run: &mut Run) {
@@ -130,12 +146,7 @@ pub fn judge_so_far(run: &mut Run) {
     let held = failed::overflow::held_connections(&facts).map(|held| held.answered);
     let growing = growing.map(|pool| pool.advice());
     let known = waits::Known { hot: estimate::hot::first(&facts, &hot), places, full_cpus, growing, collection, held };
-    waits::explain(&mut bottleneck, &waits, &known, order);
-    if known.growing.is_none() {
-        conclude::restarts::tell(&mut bottleneck, run);
-    }
-    waits::explain_idle_loop(&mut bottleneck, &waits, run);
-    waits::explain_connection_limit(&mut bottleneck, &waits, run, order);
+    explain_waits(run, &mut bottleneck, &waits, &known, order);
     failed::connects::advise_after_the_end(run, &mut bottleneck);
     let picks = conclude::decide::picks(&facts, found.as_ref());
     let capacity = found.map(|found| found.capacity);

@@ -86,7 +86,7 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
 fn bound_windows(facts: &Facts<'_>) -> Option<BoundWindows> {
     let windows: Vec<_> = facts.run.trials.iter().filter(|trial| trial.kind == TrialKind::Search).collect();
     let held = windows.iter().filter(|trial| holds(trial, &facts.limits)).count();
-    (!windows.is_empty()).then(|| BoundWindows { held: held as u32, all: windows.len() as u32 })
+    (!windows.is_empty()).then_some(BoundWindows { held: held as u32, all: windows.len() as u32 })
 }
 
 /// Returns the capacity of a server that limits the number of requests per period: the rate of good answers over whole

@@ -208,8 +208,8 @@ fn carried(trial: &Trial) -> f64 {
 /// waited for a full pipe in the run. The pipe was still empty in the first of these steps. An empty pipe takes many
 /// lines of a log at once, so its step does not show what the reader of the pipe keeps up with.
 fn fills_pipe(facts: &Facts<'_>, step: &Trial) -> bool {
-    let is_slower = |other: &&Trial| clients(other) >= clients(step) && good(other) < PLATEAU_KEPT * good(step);
-    facts.full_pipe.is_some() && facts.sweep.iter().any(|other| is_slower(&other))
+    let is_slower = |other: &Trial| clients(other) >= clients(step) && good(other) < PLATEAU_KEPT * good(step);
+    facts.full_pipe.is_some() && facts.sweep.iter().any(|other| is_slower(other))
 }
 
 /// Returns a rate that the server certainly sustains under the trial's load (97.5 % confidence). An open loop shows

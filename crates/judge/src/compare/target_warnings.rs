@@ -7,8 +7,8 @@ pub(super) fn warnings(old: &[Run], new: &[Run]) -> Vec<String> {
     let [old, new] = [old, new].map(of_side);
     let mut all = Vec::new();
     for (side, own, other) in [("old", &old, &new), ("new", &new, &old)] {
-        for text in own.iter().copied() {
-            let told = if other.contains(&text) { text.to_owned() } else { format!("only the {side} side: {text}") };
+        for text in own {
+            let told = if other.contains(text) { (*text).to_owned() } else { format!("only the {side} side: {text}") };
             if !all.contains(&told) {
                 all.push(told);
             }
