@@ -9,7 +9,7 @@ use std::process::Command;
 use common::{Running, has_chain, run, source};
 use loadline_stacks::Processes;
 
-/// Options of the JVM: the interpreter, or compiled code of each method that is called.
+/// JVM options: interpret all methods, or compile each method of the class `Threads` before its first call.
 const MODES: [&[&str]; 2] = [&["-Xint"], &["-Xcomp", "-XX:CompileCommand=quiet", "-XX:CompileOnly=Threads"]];
 
 #[test]

@@ -14,7 +14,7 @@ fn nginx_with_one_pinned_worker_is_limited_by_its_cpu_and_counts_agree() {
     let text: Vec<u8> = (0..24_000).map(|_| b"0123456789abcdef"[random.usize(..16)]).collect();
     std::fs::write(server.dir.path().join("text"), text).unwrap();
     let url = format!("http://{}/text", server.addr);
-    let run = json(&binary, &["find", &url, "--budget", "15s", "--cpus", "0", "--header", "Accept-Encoding: gzip"]);
+    let run = json(&binary, &["find", &url, "--budget", "20s", "--cpus", "0", "--header", "Accept-Encoding: gzip"]);
     let id = bottleneck(&run);
     assert!(matches!(id, "server-cpu" | "server-single-thread"), "{}", verdict(&run));
     assert!(run["findings"]["bottleneck"]["evidence"].as_array().is_some_and(|e| !e.is_empty()), "{}", verdict(&run));

@@ -1,7 +1,6 @@
-//! Use of each device in a trial's window, from the raw recordings. The use of a device is a quotient. Depending on the
-//! device, it is the busy time divided by the elapsed time, the bytes divided by the bytes that the link's speed
-//! allows, or a level divided by its limit. The list of devices is only for display; each rule judges its device
-//! itself.
+//! Utilization of each device in a trial's window, from the raw recordings. Depending on the device, the utilization is
+//! the busy time divided by the elapsed time, the bytes divided by the bytes that the link's speed allows, or a level
+//! divided by its limit. The list of devices is only for display. Each rule judges its device itself.
 
 use crate::network::link_speed;
 use crate::thresholds::NEARLY_FULL;

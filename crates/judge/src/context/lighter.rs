@@ -1,7 +1,7 @@
 //! Lighter loads of a run: the trials at much lower rates, and the counters that were read before any load. CPU use
 //! that is the same under lighter loads is not caused by the measured load. A thread may be busy whatever the load: it
-//! polls, compiles, tidies up, or works for other clients. A thread that was full under a much lower load, too, does
-//! not show what limits the rate.
+//! polls, compiles, tidies up, or works for other clients. A thread that was also full under a much lower load does not
+//! show what limits the rate.
 
 mod load;
 

@@ -150,8 +150,9 @@ impl Core {
         self.answers(conn).is_some_and(|answers| self.record.closes_after_answers(answers))
     }
 
-    /// Returns the number of answers on a connection in use that ended, if the server may close after this number and
-    /// nothing proves it so far. Each connection may end once before the proof.
+    /// Returns the number of answers that a connection in use (with pipelined requests) had before it ended. Returns
+    /// `None` if the server does not seem to close connections after this number of answers, or if other closes already
+    /// proved or disproved that it does. Each connection may end once before the proof.
     pub(super) fn unproven_answers(&self, conn: u32) -> Option<u64> {
         let most = FREE_RACES.max(self.conns.len() as u64);
         let answers = self.answers(conn).filter(|_| self.conns[conn as usize].was_answered)?;

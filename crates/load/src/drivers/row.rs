@@ -28,7 +28,7 @@ pub struct DriverSpec {
     /// Without GRO, the generator needed 8.7 µs (medians of three alternating runs).
     pub(crate) joins_datagrams: bool,
     /// Function that runs a whole load plan on one thread. After the start, this function needs no command from a
-    /// conductor (controlling process). Only a driver with its own clock has this function.
+    /// conductor (controlling process). Only the simulating driver has this function, because its clock is virtual.
     pub(crate) whole: Option<RunWhole>,
 }
 

@@ -59,9 +59,10 @@ pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime
     times.in_flight(open(UNDER_WAY).into_iter().filter(|(ns, _)| *ns > from), open(CARRIED_IN))
 }
 
-/// Returns the times to the first event, or the gaps between events. A request that ended without any event never got its
-/// first event, and lacks as many gaps as other answers have on average. If no request got any event, the answers may be
-/// no streams at all, so no time is missing.
+/// Returns the times to the first event, or the gaps between events. A request that ended without any event counts as
+/// unanswered. Its duration is a lower bound of the time to its first event. Among the gaps, it counts as the mean
+/// number of gaps of the other answers, each of unknown length. If no request got any event, the answers may not be
+/// streams at all, so no time is missing.
 fn event_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime) -> CensoredTimes {
     let Some(hist) = time.of(histograms).filter(|hist| !hist.is_empty()) else { return CensoredTimes::default() };
     let ended = histograms.get(WITHOUT_EVENTS).into_iter().flat_map(Hist::recorded);

@@ -31,7 +31,7 @@ const MAX_METHODS: usize = 1 << 14;
 /// Maximum length of the name of a class or a method, bytes.
 const MAX_NAME_BYTES: u16 = 1024;
 
-/// Module of the frames of Java methods.
+/// Module name in the frames of Java methods.
 pub(crate) const MODULE: &str = "java";
 /// Name of the interpreter's frames, if the method is unknown.
 const INTERPRETER: &str = "Interpreter";
@@ -83,7 +83,8 @@ impl Java {
         some(frames)
     }
 
-    /// Returns the frame for compiled code at an address, without inlined methods. Returns `None` for other addresses.
+    /// Returns the frame for Java code at an address, without inlined methods. All interpreted code has the frame
+    /// `Interpreter`. Returns `None` for other addresses.
     pub(crate) fn frame(&mut self, address: u64) -> Option<Frame> {
         self.memory.forget();
         match code::blob(&mut self.memory, &self.layout, address)?.kind {

@@ -168,8 +168,8 @@ fn threads_of_one_name_are_one_kind_of_place() {
     assert!(b.sentence.contains("3 worker threads of http-exec of srv ran"), "{b:#?}");
 }
 
-/// This test repeats a situation that was observed with Go behind a limit that delays answers: three threads of the Go
-/// runtime ran, but were no pool of workers.
+/// This test repeats an observed case: a Go server behind a limit that delays answers. Three threads of the Go runtime
+/// ran, but they were not a pool of workers.
 #[test]
 fn threads_that_samples_show_to_be_no_pool_are_not_counted() {
     let sampled = three_threads_of_one_name().change(|trial, _| {

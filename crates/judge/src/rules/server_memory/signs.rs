@@ -93,9 +93,9 @@ fn of_page_rates(view: &View<'_>) -> Vec<Sign> {
 
 /// Returns the confidence that a control group at its memory limit slows the server. Page faults of the server's own
 /// processes are the best sign. The pressure counter covers the whole host. The pressure counter is therefore used only
-/// if threads of the server sleep as in a disk wait at the same time. A thread sleeps as in a disk wait while it writes
-/// pages back, reads pages again, or is throttled. If it is unknown whether threads sleep in a disk wait, the result is
-/// a guess, because another program may lack memory.
+/// if threads of the server are often in uninterruptible sleep (state D) in the same window. A thread is in state D
+/// while it writes pages back, reads pages again, or is throttled. If the states of the threads are unknown, the result
+/// is a guess, because another program may lack memory.
 pub(super) fn of_group(view: &View<'_>) -> f64 {
     let is_stalled = stalled(view).is_some_and(|stalled| stalled.log_odds() >= 0.0);
     match threads_wait(view, &view.side.instance_filter()) {

@@ -11,7 +11,7 @@ use run::number::{number, quantity};
 /// Returns the headline of a load that the user chose; `None` for a search. If no answer was good, the headline states
 /// this fact and its reason. If some answers were good and a limit was exceeded, the headline begins with the exceeded
 /// limit. For a load with good answers, the headline also states the percentiles and the rate of good answers. If the
-/// rate changed, the headline states the rates that met the objective instead.
+/// offered rate changed during the load, the headline states the highest rate that met the objective instead.
 pub(crate) fn title(run: &Run) -> Option<String> {
     let all: Vec<(&Trial, Outcome)> = of_load(run).filter(|_| asked(run)).collect();
     let (trial, first) = all.first()?;
