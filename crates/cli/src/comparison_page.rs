@@ -1,4 +1,4 @@
-//! The page of a comparison (`compare.html`). The page links to the reports of the compared runs.
+//! Writes the page of a comparison (`compare.html`), which links to the reports of the compared runs.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -79,7 +79,7 @@ fn relative(from: &Path, to: &Path) -> PathBuf {
     up.chain(to.components().skip(common)).collect()
 }
 
-/// Returns a relative path as a URL: each byte with a meaning in URLs is escaped.
+/// Returns a relative path as a URL. Bytes with a special meaning in URLs are percent-encoded.
 fn url(path: &Path) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || UNRESERVED.contains(byte) || *byte == b'/';
     let bytes = path.as_os_str().as_encoded_bytes().iter();

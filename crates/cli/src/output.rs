@@ -20,8 +20,8 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Writes a text to standard error. On a terminal, breaks long lines between words. Otherwise, keeps the lines, because
-/// a program may search for their words. Ignores errors of writing.
+/// Writes a text to standard error. If standard error is a terminal, breaks long lines between words. Otherwise keeps
+/// the lines whole, because another program may search them for a sentence. Ignores errors of writing.
 pub(crate) fn tell(text: &str) {
     let width = if io::stderr().is_terminal() { style().width } else { usize::MAX };
     let _ = writeln!(io::stderr().lock(), "{}", folded(text, width));

@@ -2,9 +2,9 @@
 //! ([`CensoredTimes`]). For a request without an answer, only a lower bound of its time is known. The crate does not
 //! use the data types of runs.
 //!
-//! The functions of this crate go through thousands of counts for each figure. The crate `run` uses these functions.
-//! The crate `run` has so many types to read and write that its optimization would take longer than the rest of the
-//! build. These functions are in a separate crate, so that test builds can optimize only this crate.
+//! For each figure, the functions of this crate read thousands of counts, so they are slow without optimization. The
+//! crate `run`, which uses these functions, has many types, and its optimization would take longer than the rest of the
+//! build. The functions are therefore in a separate crate, which test builds optimize.
 
 mod censored;
 mod hist;

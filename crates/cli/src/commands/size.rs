@@ -236,8 +236,8 @@ mod tests {
         Line::try_parse_from(line.into_iter().chain(more)).map(|line| line.args).unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// A recording is a stranger's text. An earlier version of loadline replaced `$env:NAME` in its headers, and so
-    /// sent the user's secrets to a server that the recording's author chose.
+    /// A recording may come from a stranger. An earlier version of loadline replaced `$env:NAME` in the headers of a
+    /// recording, and so sent the user's secrets to a server that the recording's author chose.
     #[test]
     fn variables_in_a_recording_are_sent_as_they_stand() {
         let file = tempfile::NamedTempFile::new().unwrap();

@@ -25,10 +25,10 @@ pub(crate) const BYTES_PER_FRAME: ValueName<f64> = ValueName::new("bytes_per_fra
 /// Time on the wire per read, microseconds.
 pub(crate) const WIRE_US_PER_READ: ValueName<f64> = ValueName::new("wire_us_per_read");
 /// CPU time per read on the server's host, microseconds. The time is the larger of two values: the host's CPU time
-/// (without its load at rest), and the CPU time of the host's processes.
+/// minus the CPU time that the host uses at rest, and the CPU time of the host's processes.
 pub(crate) const SERVER_PROCESSOR_US: ValueName<f64> = ValueName::new("server_processor_us");
 /// CPU time per read on the client's host, microseconds. The time is the larger of two values: the host's CPU time
-/// (without its load at rest), and the CPU time of the host's processes.
+/// minus the CPU time that the host uses at rest, and the CPU time of the host's processes.
 pub(crate) const CLIENT_PROCESSOR_US: ValueName<f64> = ValueName::new("client_processor_us");
 /// Fixed time that the server adds per read, microseconds.
 pub(crate) const FIXED_US_PER_READ: ValueName<f64> = ValueName::new("fixed_us_per_read");

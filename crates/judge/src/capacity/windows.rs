@@ -21,7 +21,7 @@ use crate::thresholds::{FEWEST_WINDOWS, FULL_STEP, LIKELY_HELD};
 pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let usual = UsualShare::of(trials.iter());
     let searched = |t: &&Trial| is_searched(t) && !usual.spoils(t) && own_pool(t, trials, limits).is_none();
-    pooled_of(&trials.iter().filter(searched).collect::<Vec<_>>(), trials, limits, Basis::many(full(trials, usual)))
+    pooled_of(&trials.iter().filter(searched).collect::<Vec<_>>(), trials, limits, false)
 }
 
 /// Returns true for windows of the open-loop search, including windows with deliberate overload.
@@ -32,7 +32,7 @@ fn is_searched(trial: &Trial) -> bool {
 /// Estimates the capacity in the way that [`pooled`] describes. `search` contains the windows of a search, except those
 /// with too few connections.
 pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits) -> Option<Pooled> {
-    pooled_of(search, trials, limits, Basis::many(full(trials, UsualShare::of(trials.iter()))))
+    pooled_of(search, trials, limits, false)
 }
 
 /// Estimates the capacity from few windows, or from windows that all met the objective. The saturation rate of the
@@ -40,9 +40,7 @@ pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits
 /// open loop. Returns `None` if the closed loop was not saturated, or if the estimate would come from overloads
 /// alone.
 pub(super) fn pooled_few(search: &[&Trial], trials: &[Trial], limits: &Limits) -> Option<Pooled> {
-    let full = full(trials, UsualShare::of(trials.iter()))?;
-    let pooled = pooled_of(search, trials, limits, Basis { full: Some(full), accepts_few: true });
-    pooled.filter(|pooled| !pooled.of_overloads)
+    pooled_of(search, trials, limits, true).filter(|pooled| !pooled.of_overloads)
 }
 
 /// Basis of an estimate besides its windows.
@@ -55,15 +53,10 @@ struct Basis {
     accepts_few: bool,
 }
 
-impl Basis {
-    /// Returns the basis of an estimate that needs [`FEWEST_WINDOWS`] windows.
-    const fn many(full: Option<f64>) -> Self {
-        Self { full, accepts_few: false }
-    }
-}
-
-fn pooled_of(search: &[&Trial], trials: &[Trial], limits: &Limits, basis: Basis) -> Option<Pooled> {
+/// Estimates the capacity from the windows `search`. The field [`Basis::accepts_few`] explains `accepts_few`.
+fn pooled_of(search: &[&Trial], trials: &[Trial], limits: &Limits, accepts_few: bool) -> Option<Pooled> {
     let usual = UsualShare::of(trials.iter());
+    let basis = Basis { full: full(trials, usual), accepts_few };
     let at = |trial| At::offered(trial, usual);
     let windows: Vec<At<'_>> = search.iter().copied().filter_map(at).collect();
     let is_left_out = |t: &Trial| usual.spoils(t) && !search.iter().any(|used| std::ptr::eq(*used, t));
@@ -79,7 +72,7 @@ pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: 
     let usual = UsualShare::of(windows.iter().map(|(_, trial)| *trial));
     let at = |&(users, trial): &(u32, _)| At { rate: f64::from(users) / cycle_s, trial, usual };
     let windows: Vec<At<'_>> = windows.iter().map(at).collect();
-    all_together(&windows, &[], limits, Basis::many(None))
+    all_together(&windows, &[], limits, Basis { full: None, accepts_few: false })
 }
 
 /// Returns the estimate from windows without their disturbed time. `spoiled` are windows that were disturbed for most

@@ -13,24 +13,18 @@ use crate::thresholds::UNDECIDED;
 use crate::waits;
 
 /// Pool of worker processes that still grew under the last load.
-pub(crate) struct GrowingPool<'a> {
-    program: &'a str,
-    /// Number of the program's processes under the first load.
-    first: usize,
-    /// Number of the program's processes under the last load.
-    last: usize,
-}
+pub(crate) struct GrowingPool(GrowingProcesses);
 
-impl<'a> GrowingPool<'a> {
+impl GrowingPool {
     /// Returns the growing pool that a verdict names as the limit. The verdict names a pool if it counts the pool's
     /// children, or if `findings` (the causes for which requests wait) contain the pool. Returns `None` if the verdict
     /// names no pool of processes, or if the pool did not grow.
-    pub(crate) fn of(run: &'a Run, verdict: &Bottleneck, findings: &[WaitFinding]) -> Option<Self> {
+    pub(crate) fn of(run: &Run, verdict: &Bottleneck, findings: &[WaitFinding]) -> Option<Self> {
         let pools = findings.iter().filter(|finding| waits::is_pool_of_processes(finding));
         let counted = verdict.counted.iter().filter(|counted| places::is_children(counted));
         let named: Vec<&str> =
             pools.map(|pool| program(&pool.process)).chain(counted.map(|counted| counted.of.as_str())).collect();
-        let is_named = |pool: &Self| verdict.id == "server-concurrency" && named.contains(&pool.program);
+        let is_named = |pool: &Self| verdict.id == "server-concurrency" && named.contains(&pool.0.program.as_str());
         growing(run).into_iter().find(is_named)
     }
 
@@ -38,7 +32,7 @@ impl<'a> GrowingPool<'a> {
     /// verdict's sentence.
     pub(crate) fn weaken(&self, verdict: &mut Bottleneck) {
         limit(verdict, UNDECIDED);
-        let growth = self.growth().words();
+        let growth = self.0.words();
         let words = format!("; {growth}, so its limit was not reached, and the rate is a lower bound");
         verdict.caveats.push(Caveat { most: UNDECIDED, words, always_told: true });
     }
@@ -48,17 +42,13 @@ impl<'a> GrowingPool<'a> {
     pub(crate) fn bound(&self, capacity: &mut Capacity) {
         if capacity.held {
             (capacity.at_least, capacity.low, capacity.high) = (true, None, None);
-            capacity.growing = Some(self.growth());
+            capacity.growing = Some(self.0.clone());
         }
-    }
-
-    fn growth(&self) -> GrowingProcesses {
-        GrowingProcesses { program: self.program.into(), first: self.first, last: self.last }
     }
 
     /// Returns the advice on a pool whose limit was not reached.
     pub(crate) fn advice(&self) -> String {
-        let program = self.program;
+        let program = &self.0.program;
         format!(
             "Measure for longer (--budget) until {program} has all processes that it may have, or let it start more of them at \
              once (in PHP-FPM: pm.start_servers and pm.min_spare_servers)."
@@ -69,7 +59,7 @@ impl<'a> GrowingPool<'a> {
 /// Returns the programs that had more processes under the last load than under the load before, and that grew by more
 /// processes than ended between the loads. PHP-FPM ends idle processes between two loads while its pool grows. If
 /// workers restart, as many processes end as start.
-fn growing(run: &Run) -> Vec<GrowingPool<'_>> {
+fn growing(run: &Run) -> Vec<GrowingPool> {
     let loads: Vec<Processes<'_>> = run.trials.iter().filter_map(processes).collect();
     let [first, .., before, last] = loads.as_slice() else { return Vec::new() };
     let grows = |program: &&str| {
@@ -77,9 +67,9 @@ fn growing(run: &Run) -> Vec<GrowingPool<'_>> {
         let ended: usize = loads.windows(2).map(|pair| of(&pair[0]).difference(&of(&pair[1])).count()).sum();
         of(last).len() > of(first).len() + ended && of(last).len() > of(before).len()
     };
-    let pool = |program| {
+    let pool = |program: &str| {
         let count = |load: &Processes<'_>| load.get(program).map_or(0, BTreeSet::len);
-        GrowingPool { program, first: count(first), last: count(last) }
+        GrowingPool(GrowingProcesses { program: program.into(), first: count(first), last: count(last) })
     };
     first.keys().copied().filter(grows).map(pool).collect()
 }

@@ -286,10 +286,10 @@ fn a_close_after_a_known_number_of_answers_fails_no_request_of_a_pipeline() {
     assert_eq!(errors(&t), [(ErrorKind::ShortResponse, 1)], "only the close after one answer");
 }
 
-/// The server closes each connection after two answers. The first three closes meet a request that was sent while
-/// another request was in flight. Only the fourth close meets requests of which the server received no byte, which
-/// shows that the server closes after two answers. In an earlier version of loadline, the first three closes stayed
-/// failures.
+/// The server closes each connection after two answers. On the first three connections, the lost request was sent while
+/// another request was in flight, so these closes prove nothing. On the fourth connection, the server received no byte
+/// of the lost requests, which proves that it closes after two answers. In an earlier version of loadline, the first
+/// three closes stayed failures.
 #[test]
 fn closes_before_the_number_of_answers_is_known_stay_no_failures() {
     let mut fixture = two_in_a_pipeline();

@@ -35,15 +35,14 @@ impl Core {
     /// During the drain, closes a connection that has no request in flight and is in the middle of a sequence of
     /// requests that may be a transaction. The server then ends the transaction and releases its locks. If the
     /// connection stayed open, requests of other connections would wait for these locks until the drain ends.
+    #[inline]
     pub(super) fn abandon_transaction<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        if !self.draining || !self.has_transactions || self.has_rest() {
+            return;
+        }
         let c = &self.conns[conn as usize];
         let is_at_rest = c.in_flight == 0 && matches!(c.state, State::Idle | State::Thinking | State::Busy);
-        if self.draining
-            && self.has_transactions
-            && is_at_rest
-            && self.mix.is_within_sequence(c.made)
-            && !self.has_rest()
-        {
+        if is_at_rest && self.mix.is_within_sequence(c.made) {
             self.open_forget_idle(conn);
             self.ended(ops, conn);
         }

@@ -9,15 +9,18 @@ const PYTHON: &str = "python";
 /// of Python has no such function, returns the innermost function of Python's standard library, which tells an idle
 /// thread of a pool.
 pub(super) fn own_function(frames: &[Frame]) -> Option<String> {
-    let of_library = || frames.iter().find(|frame| &*frame.module == PYTHON);
-    frames.iter().find(|frame| is_own(frame)).or_else(of_library).map(Frame::label_and_place)
+    own_frame(frames).map(Frame::label_and_place)
 }
 
 /// Returns the same function as [`own_function`], with its file but without a line. A thread that computes executes
 /// many lines of its function.
 pub(super) fn computing_function(frames: &[Frame]) -> Option<String> {
-    let without_lines: Vec<Frame> = frames.iter().map(|frame| Frame { line: None, ..frame.clone() }).collect();
-    own_function(&without_lines)
+    own_frame(frames).map(|frame| Frame { line: None, ..frame.clone() }.label_and_place())
+}
+
+fn own_frame(frames: &[Frame]) -> Option<&Frame> {
+    let of_library = || frames.iter().find(|frame| &*frame.module == PYTHON);
+    frames.iter().find(|frame| is_own(frame)).or_else(of_library)
 }
 
 /// Returns true if a function does not merely wait on behalf of its caller.

@@ -27,7 +27,7 @@ pub(super) fn main(tally: &Tally) -> Option<String> {
 }
 
 /// Returns the number of responses with a status of 4xx and of 5xx that count as good, because the user or the replayed
-/// log expects this status. Returns only classes that occurred. Returns nothing if the numbers are not known.
+/// log expects this status. Returns only the classes that occurred, and an empty list if the numbers are not known.
 pub(super) fn expected_errors(tally: &Tally) -> Vec<(&'static str, u64)> {
     let listed: u64 = tally.unexpected_statuses.values().sum();
     // If more statuses were unexpected than are listed, the number of the expected ones is not known.

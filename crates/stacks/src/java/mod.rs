@@ -26,7 +26,7 @@ use crate::space::Space;
 
 /// Maximum number of frames of a stack.
 const MAX_FRAMES: usize = 256;
-/// Maximum number of methods whose names are kept.
+/// Maximum number of Java methods whose names are kept in memory.
 const MAX_METHODS: usize = 1 << 14;
 /// Maximum length of the name of a class or a method, bytes.
 const MAX_NAME_BYTES: u16 = 1024;

@@ -16,7 +16,7 @@ pub(super) fn narrow(payload: &mut [u8]) {
     }
     let (Some(digits), Some(highest)) = (header.get(15).copied(), header.get_mut(24..32)) else { return };
     // The library divides the durations into ranges. The first range has `first` counts, and each further range has
-    // half as many. Each further range ends at twice the duration at which the previous range ends.
+    // half as many counts. The end of each further range is twice the end of the range before.
     let first = 2 * 10_u64.pow(u32::from(digits.min(DIGITS))).next_power_of_two();
     let further = (number_of_counts(counts) as u64).saturating_sub(first).div_ceil(first / 2);
     let needed = u32::try_from(further).ok().and_then(|doublings| first.checked_shl(doublings));

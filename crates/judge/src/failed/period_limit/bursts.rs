@@ -45,7 +45,7 @@ pub(super) struct Burst {
 }
 
 impl Burst {
-    /// Begins a burst with its first part. `refused_until_s` is the end of the last refusals before the burst.
+    /// Creates a burst that has one part so far. `refused_until_s` is the end of the last refusals before the burst.
     fn begin(first: &Part, refused_until_s: Option<f64>) -> Self {
         // The counts of a step come from progress reports that are a tenth of a second apart. An edge may therefore be
         // off by a tenth of a second.

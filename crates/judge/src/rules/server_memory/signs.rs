@@ -120,8 +120,8 @@ fn of_refaults(view: &View<'_>) -> f64 {
 }
 
 /// Returns true if threads of the host wait for disks for a large part of the time, and the server's processes read
-/// most of the bytes. A few samples of the server's threads may miss short waits, but the kernel adds up each wait.
-/// Without the kernel's counter of waits, uses the time in which the disk had a request in progress.
+/// most of the bytes that the disks deliver. A few samples of the server's threads may miss short waits, but the kernel
+/// adds up each wait. Without the kernel's counter of waits, uses the time in which the disk had a request in progress.
 fn waits_for_own_reads(view: &View<'_>) -> bool {
     let span_us = view.span_s.unwrap_or(0.0) * 1e6;
     let waited = view.share_of_time("pressure.io_some").or_else(|| Some(disks::fullest(view, span_us)?.out));
